@@ -1,0 +1,53 @@
+# Every target sets up what it needs: a .venv with the project in it, made once and again when pyproject.toml changes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+export TF_CPP_MIN_LOG_LEVEL ?= 3
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format bench soak clean
+
+help:
+	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
+	@echo "make test     run the tests"
+	@echo "make check    lint, formatting, types, walls between the packages"
+	@echo "make format   put the code into the house format"
+	@echo "make bench    measure against the peers; results in benchmarks/results/"
+	@echo "make soak     the long tests: kill processes for as long as they ask"
+	@echo "make install  only the set-up: a .venv with this project and its tools"
+	@echo "make clean    remove the .venv and all caches"
+
+$(INSTALLED): pyproject.toml
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+install: $(INSTALLED)
+
+demo: $(INSTALLED)
+	$(BIN)/loader-service demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -m 'not soak'
+
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
+
+soak: $(INSTALLED)
+	$(BIN)/python -m pytest -m soak --timeout 0
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache build dist
