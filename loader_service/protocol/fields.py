@@ -1,0 +1,119 @@
+"""Fields of a batch and where each lies in a slot; the one arithmetic that daemon, workers and clients share."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from loader_service.errors import ProtocolError
+
+#: TensorFlow aborts the process when memory that it imports by DLPack is not aligned to this.
+ALIGNMENT_BYTES = 64
+
+#: Upper bound of one field of one sample; a layout comes from a socket, so its sizes are bounded before they are used.
+MAX_FIELD_BYTES = 2**40
+MAX_FIELD_AXES = 16
+
+#: The dtypes that can travel. Not whatever `numpy.dtype` takes: that parses Python, and pads, aliases and nests.
+_DTYPE = re.compile(r"(bool|u?int(8|16|32|64)|float(16|32|64)|S[1-9][0-9]{0,8})\Z")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named column of a batch.
+
+    Parameters
+    ----------
+    name
+        As in ``Spec.fields``.
+    dtype
+        NumPy name of a number, bool or fixed-width bytes type: ``"uint8"``, ``"int64"``, ``"S24"``.
+    shape
+        Shape of one sample, without the batch axis.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not _DTYPE.match(self.dtype):
+            raise ProtocolError(
+                f"field {self.name!r} has dtype {self.dtype!r:.80}; only numbers, bool and bytes can travel"
+            )
+        if len(self.shape) > MAX_FIELD_AXES:
+            raise ProtocolError(f"field {self.name!r} has a shape of {len(self.shape)} axes; at most {MAX_FIELD_AXES}")
+        if any(side < 0 for side in self.shape) or self.sample_bytes > MAX_FIELD_BYTES:
+            raise ProtocolError(f"field {self.name!r} has shape {self.shape!r}, which is out of range")
+
+    @property
+    def sample_bytes(self) -> int:
+        """Bytes that one sample takes."""
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class SlotLayout:
+    """Where the fields of a batch lie in its slot: one after the other, each 64-byte aligned, batch axis first.
+
+    Parameters
+    ----------
+    fields
+        In the order in which they lie in the slot.
+    batch_size
+        Rows that the slot has room for.
+    """
+
+    fields: tuple[Field, ...]
+    batch_size: int
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Byte offset of each field; one entry more than there are fields, the last one being the slot's size."""
+        offsets = [0]
+        for field in self.fields:
+            end = offsets[-1] + field.sample_bytes * self.batch_size
+            offsets.append(-(-end // ALIGNMENT_BYTES) * ALIGNMENT_BYTES)
+        return tuple(offsets)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of one slot; at least one alignment unit, since an empty file cannot be mapped."""
+        return max(self.offsets[-1], ALIGNMENT_BYTES)
+
+    def view(self, name: str, buffer: Any, rows: int | None = None) -> npt.NDArray[Any]:
+        """Return one field's rows as an array over `buffer`, valid for as long as `buffer` is mapped.
+
+        Parameters
+        ----------
+        name
+            The field.
+        buffer
+            The slot's memory, at least `size_bytes` long.
+        rows
+            Rows that are filled; None for all.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``(rows, *field.shape)``, C-order, sharing memory with `buffer`, and its own base: views of it keep it
+            alive.
+        """
+        number = self.index(name)
+        field = self.fields[number]
+        shape = (self.batch_size if rows is None else rows, *field.shape)
+        array: npt.NDArray[Any] = np.ndarray(shape, np.dtype(field.dtype), buffer, self.offsets[number])
+        return array
+
+    def index(self, name: str) -> int:
+        """Return the place of the field called `name`."""
+        for number, field in enumerate(self.fields):
+            if field.name == name:
+                return number
+        raise KeyError(name)

@@ -1,0 +1,70 @@
+"""Where a slot's memory lies and how it is mapped; the one rule for daemon, workers and clients.
+
+Nothing that a peer sends is a path: a segment's path follows from the user, the service's instance (16 hexadecimal
+digits) and the slot's number.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from pathlib import Path
+
+from loader_service.errors import ProtocolError, ServiceUnavailable
+
+#: A tmpfs that every Linux has; its pages are the slots.
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - shared memory is meant, and its folder is created with mode 0700
+
+_INSTANCE = re.compile(r"[0-9a-f]{16}\Z")
+
+
+def user_directory() -> Path:
+    """Return the folder that holds the segments of all services of this user."""
+    return SHARED_MEMORY / f"loader-service-{os.getuid()}"
+
+
+def instance_directory(instance: str) -> Path:
+    """Return the folder that holds the segments of one service.
+
+    Raises
+    ------
+    ProtocolError
+        When `instance` is not 16 hexadecimal digits.
+    """
+    if not _INSTANCE.match(instance):
+        raise ProtocolError(f"expected an instance of 16 hexadecimal digits, got {instance!r:.80}")
+    return user_directory() / instance
+
+
+def segment_path(instance: str, slot: int) -> Path:
+    """Return the path of a slot's segment."""
+    return instance_directory(instance) / f"slot-{slot:d}"
+
+
+def map_segment(instance: str, slot: int, size_bytes: int) -> mmap.mmap:
+    """Map a slot's memory, readable and writable, shared.
+
+    Writable even for readers, since NumPy exports only writable arrays by DLPack; shared, since a private mapping would
+    go stale. The mapping stays valid after the segment is unlinked, for as long as the returned object or an array over
+    it lives.
+
+    Raises
+    ------
+    ServiceUnavailable
+        When the segment is not there, or has another size than the stream's layout says.
+    """
+    path = segment_path(instance, slot)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        raise ServiceUnavailable(
+            f"cannot map slot {slot}: {path}: {error.strerror}; client and service must share /dev/shm and the user"
+        ) from error
+    try:
+        found = os.fstat(descriptor).st_size
+        if found != size_bytes:
+            raise ServiceUnavailable(f"slot {slot} at {path} has {found} bytes, its stream's layout {size_bytes}")
+        return mmap.mmap(descriptor, size_bytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+    finally:
+        os.close(descriptor)

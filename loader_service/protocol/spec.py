@@ -1,0 +1,218 @@
+"""What a client asks for, as frozen data: clips, images, order, batches. Knows no file and no process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from loader_service.errors import ConfigError
+
+Sampling = Literal["random", "center", "start", "every"]
+Crop = Literal["none", "center", "random"]
+OnError = Literal["raise", "substitute"]
+
+#: Largest values a spec may hold. A spec comes from a socket, so each number has a bound before it sizes anything.
+MAX_BATCH_SIZE = 65_536
+MAX_CLIP_FRAMES = 65_536
+MAX_IMAGE_SIDE = 16_384
+MAX_PREFETCH = 1_024
+MAX_SEED = 2**63 - 1
+MAX_FIELDS = 64
+
+
+def _check_range(name: str, value: int, lowest: int, highest: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f"{name}={value!r} is not a whole number; give {lowest} to {highest}")
+    if not lowest <= value <= highest:
+        raise ConfigError(f"{name}={value!r} is out of range; give {lowest} to {highest}")
+
+
+def _take_list_for_tuple(instance: object, *names: str) -> None:
+    """Turn the lists that people write where a tuple is meant into tuples, in an instance that is being made."""
+    for name in names:
+        if isinstance(getattr(instance, name), list):
+            object.__setattr__(instance, name, tuple(getattr(instance, name)))
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}")
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Which frames of a video make a sample.
+
+    Parameters
+    ----------
+    frames
+        Frames in a clip. A video too short for it repeats its last frame; the field `length` counts the real ones.
+    stride
+        Distance, in frames of the video, between neighbouring frames of the clip.
+    sampling
+        ``"random"``: one clip a video and epoch, its start drawn anew each epoch; ``"center"`` and ``"start"``: one
+        clip a video, always the same; ``"every"``: each window is a sample of its own.
+    hop
+        For ``"every"``: distance, in frames, between the starts of neighbouring windows; 1 gives all windows.
+
+    Raises
+    ------
+    ConfigError
+        When a value is out of range.
+    """
+
+    frames: int
+    stride: int = 1
+    sampling: Sampling = "random"
+    hop: int = 1
+
+    def __post_init__(self) -> None:
+        _check_range("Clip.frames", self.frames, 1, MAX_CLIP_FRAMES)
+        _check_range("Clip.stride", self.stride, 1, MAX_CLIP_FRAMES)
+        _check_range("Clip.hop", self.hop, 1, MAX_CLIP_FRAMES)
+        _check_choice("Clip.sampling", self.sampling, ("random", "center", "start", "every"))
+
+    @property
+    def span(self) -> int:
+        """Frames of the video from the clip's first to its last, both counted."""
+        return (self.frames - 1) * self.stride + 1
+
+
+@dataclass(frozen=True)
+class Image:
+    """How a decoded frame becomes the pixels of a sample; the same cut and mirroring for all frames of a clip.
+
+    Parameters
+    ----------
+    size
+        ``(height, width)`` in pixels: exactly this. One number: the short side is scaled to it and the other follows;
+        with a crop, a square of that side is cut out. None: the frame's own size, which all videos must share.
+    crop
+        ``"none"``: the whole frame is scaled to `size`, aspect not kept when `size` is exact. ``"center"``,
+        ``"random"``: a window of `size` is cut out of the frame; a frame too small for it is enlarged first.
+    flip
+        Mirror left to right with probability one half, drawn per sample.
+    channels
+        3 for RGB, 1 for grey (the JPEG's luma).
+    short_side
+        Scale the short side to this many pixels before cropping; None keeps the frame's own scale.
+
+    Raises
+    ------
+    ConfigError
+        When a value is out of range, or the values contradict each other.
+    """
+
+    size: int | tuple[int, int] | None = None
+    crop: Crop = "none"
+    flip: bool = False
+    channels: Literal[1, 3] = 3
+    short_side: int | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size, (tuple, list)):
+            if len(self.size) != 2:
+                raise ConfigError(f"Image.size={self.size!r} has {len(self.size)} numbers; give (height, width)")
+            _take_list_for_tuple(self, "size")
+            for side in self.size:
+                _check_range("Image.size", side, 1, MAX_IMAGE_SIDE)
+        elif self.size is not None:
+            _check_range("Image.size", self.size, 1, MAX_IMAGE_SIDE)
+        _check_choice("Image.crop", self.crop, ("none", "center", "random"))
+        if not isinstance(self.flip, bool):
+            raise ConfigError(f"Image.flip={self.flip!r} is no truth value; give True or False")
+        if type(self.channels) is not int or self.channels not in (1, 3):
+            raise ConfigError(f"Image.channels={self.channels!r}; give 3 for RGB or 1 for grey")
+        if self.crop != "none" and self.size is None:
+            raise ConfigError(f"Image.crop={self.crop!r} needs a size to cut out; give Image(size=(height, width))")
+        if self.short_side is not None:
+            self._check_short_side(self.short_side)
+
+    def _check_short_side(self, short_side: int) -> None:
+        _check_range("Image.short_side", short_side, 1, MAX_IMAGE_SIDE)
+        if self.crop == "none" or not isinstance(self.size, tuple):
+            raise ConfigError(
+                f"Image.short_side={short_side!r} scales before an exact crop; "
+                "give it with size=(height, width) and crop='center' or 'random'"
+            )
+        if short_side < min(self.size):
+            raise ConfigError(
+                f"Image.short_side={short_side!r} is smaller than the window {self.size!r}; "
+                f"give at least {min(self.size)}"
+            )
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that decides which samples a stream delivers, in which order and form.
+
+    Together with the catalog and an epoch and step number it determines every byte of a batch.
+
+    Parameters
+    ----------
+    batch_size
+        Samples in a batch.
+    clip, image
+        Which frames, and how they become pixels.
+    fields
+        Names of the fields of an element, in order; None for all that the catalog offers.
+    shuffle
+        Whether an epoch is a permutation of all samples, or goes through them in catalog order.
+    seed
+        Chooses the permutations and the draws of clip, crop and mirroring.
+    shard
+        ``(rank, world)``: this stream takes every world-th sample of the epoch, beginning with the rank-th.
+    drop_remainder
+        Whether an incomplete last batch is left out.
+    prefetch
+        Steps that are filled ahead of the one in use; 0 lets the service choose.
+    on_error
+        ``"raise"``: a bad sample is an error that names it. ``"substitute"``: another sample takes its place.
+
+    Raises
+    ------
+    ConfigError
+        When a value is out of range.
+    """
+
+    batch_size: int
+    clip: Clip
+    image: Image = field(default_factory=Image)
+    fields: tuple[str, ...] | None = None
+    shuffle: bool = True
+    seed: int = 0
+    shard: tuple[int, int] = (0, 1)
+    drop_remainder: bool = True
+    prefetch: int = 0
+    on_error: OnError = "raise"
+
+    def __post_init__(self) -> None:
+        _check_range("batch_size", self.batch_size, 1, MAX_BATCH_SIZE)
+        _check_range("seed", self.seed, 0, MAX_SEED)
+        _check_range("prefetch", self.prefetch, 0, MAX_PREFETCH)
+        _check_choice("on_error", self.on_error, ("raise", "substitute"))
+        for name in ("shuffle", "drop_remainder"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name}={getattr(self, name)!r} is no truth value; give True or False")
+        for name, kind in (("clip", Clip), ("image", Image)):
+            if not isinstance(getattr(self, name), kind):
+                raise ConfigError(f"{name}={getattr(self, name)!r} is no {kind.__name__}; give {kind.__name__}(…)")
+        _take_list_for_tuple(self, "shard", "fields")
+        if not isinstance(self.shard, tuple) or len(self.shard) != 2:
+            raise ConfigError(f"shard={self.shard!r} is not a pair; give (rank, world)")
+        rank, world = self.shard
+        _check_range("shard world", world, 1, 1_000_000)
+        _check_range("shard rank", rank, 0, world - 1)
+        if self.fields is not None:
+            self._check_fields(self.fields)
+
+    def _check_fields(self, fields: tuple[str, ...]) -> None:
+        if not isinstance(fields, tuple) or not all(isinstance(name, str) for name in fields):
+            hint = f"({fields!r},)" if isinstance(fields, str) else "names, such as ('frames', 'label')"
+            raise ConfigError(f"fields={fields!r} is not a tuple of names; give {hint}")
+        if not fields:
+            raise ConfigError("fields=() asks for nothing; name at least one field, or give None for all")
+        if len(fields) > MAX_FIELDS:
+            raise ConfigError(f"{len(fields)} fields are more than a stream can have; give at most {MAX_FIELDS}")
+        if len(set(fields)) != len(fields):
+            raise ConfigError(f"fields={fields!r} names a field twice")

@@ -1,0 +1,138 @@
+"""One message of every kind, and strategies that make any of them; shared by the tests of the wire."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from typing import Any
+
+from hypothesis import strategies as st
+
+from loader_service.errors import ConfigError
+from loader_service.protocol import messages as m
+from loader_service.protocol.fields import Field
+from loader_service.protocol.spec import Clip, Image, Spec
+
+SPEC = Spec(
+    batch_size=16,
+    clip=Clip(frames=8, stride=2, sampling="every", hop=4),
+    image=Image(size=(48, 64), crop="random", flip=True, channels=1, short_side=60),
+    fields=("frames", "label"),
+    shuffle=False,
+    seed=2**63 - 1,
+    shard=(1, 4),
+    drop_remainder=False,
+    prefetch=3,
+    on_error="substitute",
+)
+FIELDS = (Field("frames", "uint8", (8, 48, 64, 1)), Field("video", "S24", ()))
+
+MESSAGES: tuple[Any, ...] = (
+    m.Hello("train.py@host", 4711),
+    m.OpenStream(1, SPEC),
+    m.OpenStream(2, Spec(1, Clip(1))),
+    m.CloseStream(3),
+    m.Want(3, 7, 1, 42),
+    m.Forget(3, 7),
+    m.Release(3, 9),
+    m.Heartbeat(),
+    m.Goodbye(),
+    m.GetStatus(4),
+    m.GetCatalog(5),
+    m.Scale(6, 12),
+    m.Stop(7),
+    m.Welcome("0123456789abcdef", 99, "f" * 64, 3, 12, 345, 1.0),
+    m.Opened(1, 3, FIELDS, 100, 8, 4),
+    m.Ready(3, 7, 2, 9, 16),
+    m.Failed(3, 8, "DecodeError", "file 'ä.h5', video 'v', frame 3: truncated"),
+    m.Refused(0, "ProtocolError", "no"),
+    m.Stranger(),
+    m.Stopping("SIGTERM"),
+    m.Done(6, "1 → 12 workers"),
+    m.Status(
+        4, "ipc:///x.sock", 99, "0.1.0", 2.5,
+        workers=(m.WorkerStatus(1, 100, "working", 3, 2, 1000),),
+        streams=(m.StreamStatus(3, "train.py@host", 4711, 100, 55, 8, 1, 2, 3, 4096, 1),),
+        counters=(m.Counter("workers_lost", 1),),
+        memory_bytes=2**33, memory_budget_bytes=2**34, events=("0.1 s: worker 1 was killed by SIGKILL",),
+    ),
+    m.CatalogSummary(5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2),
+    m.PrepareStream(3, SPEC, FIELDS),
+    m.DropStream(3),
+    m.Task(11, 3, 1, 2, (0, 1, 2), (5, 900, 70_000)),
+    m.Drain(),
+    m.WorkerReady(1),
+    m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
+)  # fmt: skip
+
+#: Whoever receives it, by kind of message; a `Heartbeat` goes both ways.
+UNIONS = (m.FromClient, m.ToClient, m.ToWorker, m.FromWorker)
+
+
+def union_of(message: Any) -> Any:
+    return next(union for union in UNIONS if isinstance(message, union))
+
+
+def any_message() -> st.SearchStrategy[Any]:
+    """Return a strategy of all messages, derived from their annotations."""
+    return st.one_of([_instances(kind) for union in UNIONS for kind in typing.get_args(union)])
+
+
+_INTEGERS = st.integers(-(2**63), 2**63 - 1)
+
+
+def _instances(kind: Any) -> st.SearchStrategy[Any]:
+    if kind is Spec:
+        return _specs()
+    if kind is Field:
+        dtypes = st.sampled_from(["uint8", "bool", "int64", "float32", "S7"])
+        return st.builds(Field, st.text(), dtypes, st.lists(st.integers(0, 512), max_size=4).map(tuple))
+    hints = typing.get_type_hints(kind)
+    return st.builds(kind, **{field.name: _values(hints[field.name]) for field in dataclasses.fields(kind)})
+
+
+def _values(hint: Any) -> st.SearchStrategy[Any]:
+    if dataclasses.is_dataclass(hint):
+        return _instances(hint)
+    if typing.get_origin(hint) is tuple:
+        return st.lists(_values(typing.get_args(hint)[0]), max_size=5).map(tuple)
+    simple = {int: _INTEGERS, str: st.text(), float: st.floats(allow_nan=False, allow_infinity=False)}
+    return simple[hint]
+
+
+@st.composite
+def _specs(draw: st.DrawFn) -> Spec:
+    world = draw(st.integers(1, 1_000_000))
+    return Spec(
+        batch_size=draw(st.integers(1, 65_536)),
+        clip=Clip(
+            draw(st.integers(1, 65_536)),
+            draw(st.integers(1, 65_536)),
+            draw(st.sampled_from(["random", "center", "start", "every"])),
+            draw(st.integers(1, 65_536)),
+        ),
+        image=draw(_images()),
+        fields=draw(st.none() | st.lists(st.text(min_size=1, max_size=20), min_size=1, unique=True).map(tuple)),
+        shuffle=draw(st.booleans()),
+        seed=draw(st.integers(0, 2**63 - 1)),
+        shard=(draw(st.integers(0, world - 1)), world),
+        drop_remainder=draw(st.booleans()),
+        prefetch=draw(st.integers(0, 1024)),
+        on_error=draw(st.sampled_from(["raise", "substitute"])),
+    )
+
+
+@st.composite
+def _images(draw: st.DrawFn) -> Image:
+    sides = st.integers(1, 16_384)
+    values: dict[str, Any] = {
+        "size": draw(st.none() | sides | st.tuples(sides, sides)),
+        "crop": draw(st.sampled_from(["none", "center", "random"])),
+        "flip": draw(st.booleans()),
+        "channels": draw(st.sampled_from([1, 3])),
+        "short_side": draw(st.none() | sides),
+    }
+    try:
+        return Image(**values)
+    except ConfigError:  # values that contradict each other
+        return Image(flip=values["flip"], channels=values["channels"])

@@ -1,0 +1,98 @@
+"""Specs: what they take, and the errors of a person who mistypes one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loader_service.errors import ConfigError
+from loader_service.protocol.spec import Clip, Image, Spec
+
+CLIP = Clip(frames=4)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"batch_size": 0}, "batch_size=0 is out of range; give 1 to 65536"),
+        ({"batch_size": 65_537}, "batch_size=65537 is out of range"),
+        ({"batch_size": 16.0}, "batch_size=16.0 is not a whole number"),
+        ({"batch_size": True}, "batch_size=True is not a whole number"),
+        ({"batch_size": "16"}, "batch_size='16' is not a whole number"),
+        ({"seed": -1}, "seed=-1 is out of range"),
+        ({"seed": 2**63}, "seed=9223372036854775808 is out of range"),
+        ({"prefetch": -1}, "prefetch=-1 is out of range"),
+        ({"shard": (2, 2)}, "shard rank=2 is out of range; give 0 to 1"),
+        ({"shard": (0, 0)}, "shard world=0 is out of range"),
+        ({"shard": (0,)}, "shard=(0,) is not a pair"),
+        ({"shard": 3}, "shard=3 is not a pair"),
+        ({"shuffle": 1}, "shuffle=1 is no truth value"),
+        ({"drop_remainder": None}, "drop_remainder=None is no truth value"),
+        ({"on_error": "skip"}, "on_error='skip' is unknown; choose one of 'raise', 'substitute'"),
+        ({"fields": ()}, "fields=() asks for nothing"),
+        ({"fields": ("label", "label")}, "names a field twice"),
+        ({"fields": "frames"}, "fields='frames' is not a tuple of names; give ('frames',)"),
+        ({"fields": ("frames", 3)}, "fields=('frames', 3) is not a tuple of names"),
+        ({"fields": 3}, "fields=3 is not a tuple of names"),
+        ({"fields": tuple(map(str, range(65)))}, "65 fields are more than a stream can have"),
+        ({"clip": 4}, "clip=4 is no Clip"),
+        ({"clip": None}, "clip=None is no Clip"),
+        ({"image": (224, 224)}, "image=(224, 224) is no Image"),
+    ],
+)
+def test_a_spec_says_what_is_wrong_with_it(values, said):
+    with pytest.raises(ConfigError) as caught:
+        Spec(**{"batch_size": 16, "clip": CLIP, **values})
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"frames": 0}, "Clip.frames=0 is out of range"),
+        ({"frames": -3}, "Clip.frames=-3 is out of range"),
+        ({"frames": 4, "stride": 0}, "Clip.stride=0 is out of range"),
+        ({"frames": 4, "hop": 0}, "Clip.hop=0 is out of range"),
+        ({"frames": 4, "sampling": "all"}, "Clip.sampling='all' is unknown"),
+        ({"frames": np.float32(4)}, "is not a whole number"),
+    ],
+)
+def test_a_clip_says_what_is_wrong_with_it(values, said):
+    with pytest.raises(ConfigError, match="Clip") as caught:
+        Clip(**values)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"size": 0}, "Image.size=0 is out of range"),
+        ({"size": (224, 0)}, "Image.size=0 is out of range"),
+        ({"size": (1, 2, 3)}, "has 3 numbers"),
+        ({"size": 16_385}, "is out of range; give 1 to 16384"),
+        ({"size": "224"}, "is not a whole number"),
+        ({"crop": "middle", "size": 8}, "Image.crop='middle' is unknown"),
+        ({"crop": "center"}, "needs a size to cut out"),
+        ({"flip": 1}, "Image.flip=1 is no truth value"),
+        ({"channels": 4}, "Image.channels=4; give 3"),
+        ({"channels": True}, "Image.channels=True; give 3"),
+        ({"channels": 3.0}, "Image.channels=3.0; give 3"),
+        ({"short_side": 8}, "scales before an exact crop"),
+        ({"short_side": 7, "size": (8, 9), "crop": "center"}, "is smaller than the window (8, 9); give at least 8"),
+    ],
+)
+def test_an_image_says_what_is_wrong_with_it(values, said):
+    with pytest.raises(ConfigError) as caught:
+        Image(**values)
+    assert said in str(caught.value)
+
+
+def test_lists_are_taken_for_tuples():
+    spec = Spec(16, CLIP, Image(size=[8, 9]), fields=["frames", "label"], shard=[0, 2])  # type: ignore[arg-type]
+    assert spec == Spec(16, CLIP, Image(size=(8, 9)), fields=("frames", "label"), shard=(0, 2))
+    assert hash(spec) == hash(spec)
+
+
+@pytest.mark.parametrize(("frames", "stride", "span"), [(1, 1, 1), (1, 9, 1), (16, 1, 16), (16, 2, 31)])
+def test_span_of_a_clip_counts_both_ends(frames, stride, span):
+    assert Clip(frames, stride).span == span
