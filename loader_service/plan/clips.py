@@ -1,0 +1,172 @@
+"""Which frames of which video a sample is; knows how many frames each video has, and nothing else of any file."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from loader_service.plan.randomness import Purpose, below, draws
+from loader_service.protocol.spec import Clip
+
+
+class ClipPlan:
+    """Samples of a data set: one clip of each video, or each window of each video.
+
+    Samples are numbered in the order of the videos, windows of one video by their start. A video too short for the
+    clip is one sample, padded by repeating the last frame that the clip really has; a video without frames is none.
+
+    Pure: daemon and workers each make their own from the same column, and get the same answers. The column is kept,
+    not copied, so it may be memory-mapped; an index of 8 bytes per video is made only where sample numbers are not
+    video numbers, that is, for ``"every"`` or when some video has no frames.
+
+    Parameters
+    ----------
+    frame_counts
+        (videos,) frames in each video, none negative, any integer dtype.
+    clip
+        The clip that is wanted.
+    seed
+        Chooses the starts of random clips, together with epoch and sample.
+
+    Attributes
+    ----------
+    sample_count : int
+        Samples in an epoch.
+    padded_videos : int
+        Videos shorter than the clip's span, which yield a padded sample.
+    empty_videos : int
+        Videos without frames, which yield no sample.
+
+    Raises
+    ------
+    ValueError
+        When `frame_counts` is no one-dimensional column of whole numbers, or one is negative.
+    """
+
+    def __init__(self, frame_counts: NDArray[np.integer], clip: Clip, seed: int) -> None:
+        self._counts = _checked_counts(frame_counts)
+        self._clip = clip
+        self._seed = seed
+        self.empty_videos = int(np.count_nonzero(self._counts == 0))
+        self.padded_videos = int(np.count_nonzero(self._counts < clip.span)) - self.empty_videos
+        self._one_each = clip.sampling != "every" and not self.empty_videos
+        if self._one_each:
+            self.sample_count = len(self._counts)
+        else:
+            # Samples in the videos before each video; the last entry, in all of them.
+            self._firsts = np.concatenate([[0], np.cumsum(self._windows(), dtype=np.int64)])
+            self.sample_count = int(self._firsts[-1])
+
+    def videos(self, samples: ArrayLike) -> NDArray[np.int64]:
+        """Return the video of each sample.
+
+        Parameters
+        ----------
+        samples
+            Sample numbers, any shape.
+
+        Raises
+        ------
+        IndexError
+            When there is no such sample.
+        """
+        samples = np.asarray(samples, dtype=np.int64)
+        if samples.size and not 0 <= samples.min() <= samples.max() < self.sample_count:
+            outside = samples[(samples < 0) | (samples >= self.sample_count)]
+            raise IndexError(f"looking up sample {int(outside.flat[0])} of {self.sample_count}; numbers begin at 0")
+        if self._one_each:
+            return np.array(samples)
+        # The last video that begins at or before the sample: those without samples begin where the next one does.
+        return np.asarray(np.searchsorted(self._firsts, samples, side="right") - 1, dtype=np.int64)
+
+    def starts(self, epoch: int, samples: ArrayLike) -> NDArray[np.int64]:
+        """Return the first frame of each sample; only for ``"random"`` does it depend on the epoch.
+
+        Parameters
+        ----------
+        epoch
+            Epoch number, from 0.
+        samples
+            Sample numbers, any shape.
+
+        Raises
+        ------
+        IndexError
+            When there is no such sample.
+        """
+        samples = np.asarray(samples, dtype=np.int64)
+        videos = self.videos(samples)
+        last_starts = np.maximum(self._counts[videos].astype(np.int64) - self._clip.span, 0)
+        match self._clip.sampling:
+            case "random":
+                return below(draws(self._seed, epoch, samples, Purpose.START), last_starts + 1)
+            case "center":
+                return np.asarray(last_starts // 2)
+            case "start":
+                return np.zeros_like(last_starts)
+            case "every":
+                return np.asarray((samples - self._firsts[videos]) * self._clip.hop)
+
+    def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
+        """Return how many frames of each sample are really there: 1 to `clip.frames`, the same in every epoch.
+
+        Parameters
+        ----------
+        samples
+            Sample numbers, any shape.
+
+        Raises
+        ------
+        IndexError
+            When there is no such sample.
+        """
+        counts = self._counts[self.videos(samples)].astype(np.int64)
+        # A clip either fits where it starts or starts at 0, so the video alone decides.
+        return np.minimum(-(-counts // self._clip.stride), self._clip.frames)
+
+    def frames(self, video: int, start: int) -> NDArray[np.int64]:
+        """Return the frame numbers of one clip, the last one repeated when the video ends before the clip.
+
+        Parameters
+        ----------
+        video
+            Video number.
+        start
+            First frame, as from `starts`.
+
+        Returns
+        -------
+        NDArray[np.int64]
+            (clip.frames,) numbers; those from the sample's length on repeat the one before.
+
+        Raises
+        ------
+        IndexError
+            When the video has no frame `start`.
+        """
+        count = int(self._counts[video])
+        if not 0 <= start < count:
+            raise IndexError(f"a clip of video {video} from frame {start!r}: it has {count} frames, numbered from 0")
+        last = (count - 1 - start) // self._clip.stride
+        return start + np.minimum(np.arange(self._clip.frames), last) * self._clip.stride
+
+    def _windows(self) -> NDArray[np.int64]:
+        """Return (videos,) samples of each video."""
+        present = self._counts > 0
+        if self._clip.sampling != "every":
+            return present.astype(np.int64)
+        spare = self._counts.astype(np.int64) - self._clip.span
+        return np.where(spare >= 0, spare // self._clip.hop + 1, present)
+
+
+def _checked_counts(frame_counts: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Return the column as a plain array that shares its memory."""
+    counts = np.asarray(frame_counts)
+    if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer):
+        raise ValueError(
+            f"planning clips: expected a column of whole frame counts, got {counts.dtype!r} of shape {counts.shape!r}"
+        )
+    if counts.size and counts.min() < 0:
+        video = int(np.argmin(counts))
+        raise ValueError(f"planning clips: video {video} has {int(counts[video])!r} frames; give 0 or more")
+    return counts
