@@ -1,0 +1,157 @@
+"""Keeps scans of single files, and whole catalogs, so that only what changed is read again. Knows no HDF5."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loader_service.catalog.columns import FORMAT_VERSION, Catalog, FileStat, Header, open_catalog, write_catalog
+from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, ScanOptions, pack, unpack
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+logger = logging.getLogger(__name__)
+
+
+class ScanCache:
+    """Scans of files by path, size, time, inode and options.
+
+    Parameters
+    ----------
+    directory
+        Made when the first entry is written; several processes may use it at once.
+    options
+        Of the scans.
+    """
+
+    def __init__(self, directory: Path, options: ScanOptions) -> None:
+        self._directory = directory
+        # Labels from a CSV file are matched later and on_bad_file decides later; neither changes a file's scan,
+        # but with a CSV the labels inside of the file are not read.
+        self._options = [options.frames, options.label, options.labels_csv is not None, options.allow_external]
+        self._writable = True
+
+    def load(self, path: str, status: FileStat) -> FileScan | None:
+        """Return the scan of this very file, or None if there is none that can be read."""
+        entry = self._entry(path, status)
+        try:
+            return unpack(entry.read_bytes())
+        except FileNotFoundError:
+            return None
+        except UNPACK_ERRORS as error:
+            logger.warning("scanning %r again, its cached scan cannot be read: %s", path, str(error))
+            return None
+
+    def store(self, path: str, scan: FileScan) -> None:
+        """Keep a scan; a cache that cannot be written is no error, but is said once."""
+        if not self._writable:
+            return
+        try:
+            _write_whole(self._entry(path, scan.status), pack(scan))
+        except OSError as error:
+            self._writable = False
+            logger.warning("cannot keep scans in %r: %s; every start will scan anew", str(self._directory), str(error))
+
+    def _entry(self, path: str, status: FileStat) -> Path:
+        key = json.dumps([FORMAT_VERSION, path, asdict(status), self._options])
+        name = hashlib.blake2b(key.encode("ascii"), digest_size=16).hexdigest()
+        return self._directory / name[:2] / f"{name[2:]}.npz"
+
+
+def _write_whole(target: Path, content: bytes) -> None:
+    """Write a file so that others see all of it or nothing."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, unfinished = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        os.replace(unfinished, target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished)
+        raise
+
+
+def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
+    """Return the kept catalog with this fingerprint, or None if there is none that can be opened."""
+    directory = _catalog_directory(cache_dir, fingerprint)
+    if not directory.exists():
+        return None
+    try:
+        return open_catalog(directory)
+    except CatalogError as error:
+        logger.warning("making the catalog anew: %s", error)
+        return None
+
+
+def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
+    """Write a catalog where `find_catalog` finds it, or, if that is impossible, into a directory that `close` removes.
+
+    Others see all of it or nothing. If another process was faster, its equal catalog is used.
+
+    Raises
+    ------
+    CatalogError
+        When there is no room in the temporary directory either.
+    """
+    final = _catalog_directory(cache_dir, header.fingerprint)
+    try:
+        _write_directory(final, header, columns)
+        return open_catalog(final)
+    except OSError as error:
+        logger.warning(
+            "cannot keep the catalog in %r: %s; it goes to a temporary directory", str(cache_dir), str(error)
+        )
+    return _write_temporary(header, columns)
+
+
+def _write_temporary(header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix="loader-service-catalog-"))
+        write_catalog(temporary, header, columns)
+    except OSError as error:
+        raise CatalogError(
+            f"cannot write the catalog to {tempfile.gettempdir()!r}: {error}; make room there"
+        ) from error
+    catalog = open_catalog(temporary)
+    catalog.remove_on_close()
+    return catalog
+
+
+def _catalog_directory(cache_dir: Path, fingerprint: str) -> Path:
+    return cache_dir / "catalogs" / fingerprint
+
+
+def _write_directory(final: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-") as place:
+        unfinished = Path(place) / "catalog"
+        unfinished.mkdir()
+        write_catalog(unfinished, header, columns)
+        if final.exists() and find_catalog(final.parent.parent, final.name) is None:
+            # A damaged one goes out of the way: a rename does not replace a directory that is not empty.
+            os.rename(final, Path(place) / "damaged")
+        with contextlib.suppress(FileExistsError):
+            _rename_directory(unfinished, final)
+
+
+def _rename_directory(source: Path, target: Path) -> None:
+    """Rename a directory; FileExistsError if the target exists, whichever of its two names the system has for that."""
+    try:
+        os.rename(source, target)
+    except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            raise FileExistsError(error.errno, error.strerror, str(target)) from error
+        raise

@@ -1,0 +1,102 @@
+"""Finds vlen elements in HDF5 global heaps by reading the file's bytes; knows no h5py and no video."""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: A vlen element as it lies in its dataset: length, address of the heap collection, number of the object in it.
+#: HDF5 File Format Specification 3.0, IV.B "Disk Format: Global Heap ID", with 8-byte addresses.
+REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("number", "<u4")])
+
+# III.E "Disk Format: Level 1E - Global Heap": a collection's signature, version and size; then, for each object, its
+# number, reference count, 4 reserved bytes and size, the data following, padded to a multiple of 8.
+_COLLECTION = struct.Struct("<4sB3xQ")
+_OBJECT = struct.Struct("<HH4xQ")
+# Collections are at least this long, so this much can be read at once; a second read is only needed for the headers
+# behind objects that fill more.
+_READ_BYTES = 4096
+
+
+class HeapError(ValueError):
+    """The bytes are no global heap as it should be, so the elements must be read through HDF5."""
+
+
+def locate(descriptor: int, references: npt.NDArray[Any], file_bytes: int) -> npt.NDArray[np.int64]:
+    """Return where in the file each element's bytes begin.
+
+    Parameters
+    ----------
+    descriptor
+        The file, open for reading.
+    references
+        ``(elements,)`` of `REFERENCE`. Elements without bytes get the offset 0.
+    file_bytes
+        Size of the file.
+
+    Returns
+    -------
+    offsets : ``(elements,) int64``
+
+    Raises
+    ------
+    HeapError
+        When a collection is not as specified, or an element is not in it with its full length.
+    OSError
+        When the file cannot be read.
+    """
+    offsets = np.zeros(len(references), np.int64)
+    filled = np.flatnonzero(references["length"])
+    order = filled[np.argsort(references["heap"][filled], kind="stable")]
+    heaps = references["heap"][order].tolist()
+    numbers = references["number"][order].tolist()
+    lengths = references["length"][order].tolist()
+    current, objects = -1, {}
+    found = []
+    for heap, number, length in zip(heaps, numbers, lengths, strict=True):
+        if heap != current:
+            current, objects = heap, _read_collection(descriptor, heap, file_bytes)
+        start, size = objects.get(number, (0, -1))
+        if size != length:
+            raise HeapError(f"object {number} of the heap at {heap}: expected {length} bytes, got {size}")
+        found.append(start)
+    offsets[order] = found
+    return offsets
+
+
+def _read_collection(descriptor: int, address: int, file_bytes: int) -> dict[int, tuple[int, int]]:
+    """Return where each object of one collection begins and how long it is, by its number."""
+    if address + _COLLECTION.size > file_bytes:
+        raise HeapError(f"a heap at {address} in a file of {file_bytes} bytes")
+    window, base = _read(descriptor, address), address
+    signature, version, size = _COLLECTION.unpack_from(window)
+    end = address + size
+    if signature != b"GCOL" or version != 1 or end > file_bytes:
+        raise HeapError(f"no heap at {address}: {signature!r}, version {version}, {size} bytes")
+    objects = {}
+    position = address + _COLLECTION.size
+    while position + _OBJECT.size <= end:
+        if position + _OBJECT.size > base + len(window):
+            window, base = _read(descriptor, position), position
+        number, _, length = _OBJECT.unpack_from(window, position - base)
+        if number == 0:  # the free space, always last
+            break
+        start = position + _OBJECT.size
+        objects[number] = (start, length)
+        position = start + (length + 7) // 8 * 8
+        if position > end:
+            raise HeapError(f"object {number} of the heap at {address} crosses its end")
+    return objects
+
+
+def _read(descriptor: int, position: int) -> bytes:
+    window = os.pread(descriptor, _READ_BYTES, position)
+    if len(window) < max(_COLLECTION.size, _OBJECT.size):
+        raise HeapError(f"the file ends at {position + len(window)}, in the middle of a heap")
+    return window

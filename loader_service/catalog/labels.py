@@ -1,0 +1,156 @@
+"""Reads the label of each video of one file. Knows no frames, no other file and no columns."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.patterns import matches
+from loader_service.catalog.tree import DatasetInfo, Kind, Tree, to_bytes
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loader_service.catalog.layouts import FoundVideo
+
+Label = int | float | str
+
+_NAMES = ("label", "labels")
+
+
+def read_labels(file: h5py.File, tree: Tree, videos: Sequence[FoundVideo], pattern: str | None) -> list[Label | None]:
+    """Return the label of each video of a file, or None for those that have none.
+
+    An attribute ``label`` of the video's dataset or own group comes first; if no video has one, a dataset ``label`` or
+    ``labels`` in its own group with one entry, beside the videos, or in the root with one entry per video.
+
+    Parameters
+    ----------
+    videos
+        In natural order, those without frames included: a dataset of labels has an entry for each.
+    pattern
+        ``"@name"`` for an attribute of that name, or a pattern for paths of datasets of labels; None: as above.
+
+    Raises
+    ------
+    CatalogError
+        When a label is no finite number or text, or a dataset of labels has another length than there are videos.
+    """
+    if pattern is not None and not pattern.startswith("@"):
+        return _from_named_datasets(file, tree, videos, pattern)
+    attribute = pattern[1:] if pattern else _NAMES[0]
+    owners = _own_groups(videos)
+    labels = [
+        _from_attribute(file, [video.dataset_path, *owners[number]], attribute) for number, video in enumerate(videos)
+    ]
+    if pattern is None and all(label is None for label in labels):
+        return _from_datasets(file, tree, videos)
+    return labels
+
+
+def _own_groups(videos: Sequence[FoundVideo]) -> list[list[str]]:
+    """Return, for each video, the group that holds it alone, if there is one."""
+    parents = [_parent(video.dataset_path) for video in videos]
+    # The root, as the parent of a whole video, counts too: a file that is one video may carry its label itself.
+    crowd = Counter(parents)
+    return [
+        [parent] if crowd[parent] == 1 and video.dataset_path else []
+        for parent, video in zip(parents, videos, strict=True)
+    ]
+
+
+def _from_attribute(file: h5py.File, paths: Sequence[str], name: str) -> Label | None:
+    for path in paths:
+        node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
+        if h5py.h5a.exists(node, to_bytes(name)):
+            value = (file[to_bytes(path)] if path else file).attrs[name]
+            return _to_label(value, f"attribute {name!r} of {path or '/'!r}")
+    return None
+
+
+def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[FoundVideo]) -> list[Label | None]:
+    own = [_own_dataset(file, tree, groups) for groups in _own_groups(videos)]
+    if any(label is not None for label in own):
+        return own
+    labels: list[Label | None] = [None] * len(videos)
+    containers = Counter(_parent(video.name) for video in videos)
+    for container in containers:
+        inside = [number for number, video in enumerate(videos) if _parent(video.name) == container]
+        info = _named_in(tree, container)
+        if info is not None and not _is_per_frame(info, videos):
+            for number, label in zip(inside, _read_all(file, info, len(inside)), strict=True):
+                labels[number] = label
+    root = _named_in(tree, "")
+    if root is not None and "" not in containers and all(label is None for label in labels):
+        return list(_read_all(file, root, len(videos)))
+    return labels
+
+
+def _is_per_frame(info: DatasetInfo, videos: Sequence[FoundVideo]) -> bool:
+    """Tell whether a dataset beside a single video describes its frames, not the video."""
+    return len(videos) == 1 and info.shape == (videos[0].frame_count,) and info.shape != (1,)
+
+
+def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str]) -> Label | None:
+    for group in groups:
+        info = _named_in(tree, group) if group else None
+        if info is not None and info.shape in {(), (1,)}:
+            return _to_label(file[to_bytes(info.path)][()], repr(info.path))
+    return None
+
+
+def _named_in(tree: Tree, group: str) -> DatasetInfo | None:
+    paths = (f"{group}/{name}" if group else name for name in _NAMES)
+    return next((tree.datasets[path] for path in paths if path in tree.datasets), None)
+
+
+def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[FoundVideo], pattern: str) -> list[Label | None]:
+    found = [info for info in tree.datasets.values() if matches(pattern, info.path)]
+    if not found:
+        raise CatalogError(f"no dataset matches --label {pattern!r}; found {tree.describe()}")
+    if len(found) == 1 and found[0].shape:
+        return list(_read_all(file, found[0], len(videos)))
+    by_group = {info.parent: info for info in found}
+    if len(by_group) < len(found):
+        raise CatalogError(f"--label {pattern!r}: expected one dataset, or one in each video's group; got {len(found)}")
+    labels: list[Label | None] = []
+    for video in videos:
+        info = by_group.get(video.dataset_path) or by_group.get(_parent(video.dataset_path))
+        labels.append(None if info is None else _to_label(file[to_bytes(info.path)][()], repr(info.path)))
+    return labels
+
+
+def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]:
+    if info.shape != (count,) and not (info.shape == () and count == 1):
+        raise CatalogError(f"expected {count} labels, one per video; found {info.describe()}")
+    if info.kind is Kind.OTHER and file[to_bytes(info.path)].dtype.kind != "b":
+        raise CatalogError(f"expected labels that are numbers or texts; found {info.describe()}")
+    values = np.atleast_1d(file[to_bytes(info.path)][()])
+    return (_to_label(value, f"entry {number} of {info.path!r}") for number, value in enumerate(values))
+
+
+def _to_label(value: Any, where: str) -> Label:
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogateescape")
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise CatalogError(f"label, {where}: expected a 64-bit number, got {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CatalogError(f"label, {where}: expected a finite number, got {value!r}")
+    if not isinstance(value, (int, float, str)):
+        raise CatalogError(f"label, {where}: expected one number or text, got {value!r:.80}")
+    return value
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]

@@ -1,0 +1,60 @@
+"""Which files the user's patterns name. Opens none of them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.natural import natural_key
+from loader_service.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def expand_patterns(patterns: Sequence[str]) -> list[str]:
+    """Return the absolute paths of the files that patterns name, in natural order, each once.
+
+    A pattern that is the name of an existing file stands for it, even if it holds ``*`` or ``[``.
+
+    Raises
+    ------
+    ConfigError
+        When a pattern matches nothing, or names something that is no readable file.
+    """
+    if not patterns:
+        raise ConfigError("no files given; name them, or give a pattern such as 'data/*.h5'")
+    paths: set[str] = set()
+    for pattern in patterns:
+        paths.update(os.path.abspath(path) for path in _expand(pattern))
+    return sorted(paths, key=natural_key)
+
+
+def _expand(pattern: str) -> list[str]:
+    if "\0" in pattern:
+        raise ConfigError(f"{pattern!r} cannot be a path: it holds a zero byte")
+    if os.path.lexists(pattern):
+        if os.path.isdir(pattern):
+            raise ConfigError(f"{pattern!r} is a directory; give {os.path.join(pattern, '*.h5')!r}")
+        return [_check_file(pattern)]
+    matched = glob.glob(pattern, recursive=True)
+    if not matched:
+        raise ConfigError(f"{pattern!r} matches no file; check the path, and quote the pattern in the shell")
+    files = [_check_file(path) for path in matched if not os.path.isdir(path)]
+    if not files:
+        raise ConfigError(f"{pattern!r} matches only directories; give {os.path.join(pattern, '*.h5')!r}")
+    return files
+
+
+def _check_file(path: str) -> str:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise ConfigError(f"{path!r} cannot be reached: {error.strerror}") from error
+    if not stat.S_ISREG(mode):
+        raise ConfigError(f"{path!r} is a device, pipe or socket; give HDF5 files")
+    if not os.access(path, os.R_OK):
+        raise ConfigError(f"{path!r} cannot be read: permission denied; change its mode, or leave it out")
+    return path

@@ -1,0 +1,149 @@
+"""Makes the catalog of the files that patterns name, reading only what is new. Knows no layout of HDF5."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.assemble import Scanned, assemble
+from loader_service.catalog.cache import ScanCache, find_catalog, keep_catalog
+from loader_service.catalog.columns import FORMAT_VERSION, Catalog, FileStat
+from loader_service.catalog.findings import FileScan, ScanOptions
+from loader_service.catalog.label_csv import read_csv
+from loader_service.catalog.paths import expand_patterns
+from loader_service.catalog.scan_pool import Outcome, ScanPool
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["ScanOptions", "expand_patterns", "scan"]
+
+logger = logging.getLogger(__name__)
+
+
+def scan(
+    patterns: Sequence[str],
+    options: ScanOptions,
+    *,
+    cache_dir: Path,
+    processes: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Catalog:
+    """Return the catalog of the files that patterns name.
+
+    What was scanned before is not read again: neither files that did not change, nor a whole catalog of them.
+
+    Parameters
+    ----------
+    patterns
+        See `expand_patterns`.
+    options
+        How files are read.
+    cache_dir
+        Where scans and catalogs are kept. If it cannot be written, the catalog is made in a temporary directory, which
+        `Catalog.close` removes.
+    processes
+        How many processes may scan at once; None: one for each core. They end with the calling thread. 0: none, this
+        process scans, and a damaged file can crash it.
+    progress
+        Called in this process with the number of files done and of all files, first with 0.
+
+    Raises
+    ------
+    ConfigError
+        When a pattern names no readable file, or the CSV file of labels is wrong.
+    CatalogError
+        When a file cannot be read (unless skipped), nothing was found, or labels are incomplete.
+    """
+    paths = expand_patterns(patterns)
+    report = progress or _ignore_progress
+    report(0, len(paths))
+    rows = None if options.labels_csv is None else read_csv(options.labels_csv)
+    known = find_catalog(cache_dir, _fingerprint([_Identity(path, _stat(path)) for path in paths], options, rows))
+    if known is not None:
+        report(len(paths), len(paths))
+        return known
+    outcomes = _scan_files(paths, options, ScanCache(cache_dir / "scans", options), processes, report)
+    files = [Scanned(path, outcome) for path, outcome in outcomes if isinstance(outcome, FileScan)]
+    skipped = [(path, str(outcome)) for path, outcome in outcomes if isinstance(outcome, CatalogError)]
+    # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
+    identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
+    fingerprint = _fingerprint(identities, options, rows)
+    header, columns = assemble(files, fingerprint, skipped, rows)
+    return keep_catalog(cache_dir, header, columns)
+
+
+@dataclass(frozen=True)
+class _Identity:
+    path: str
+    status: FileStat | None = None
+
+
+def _fingerprint(files: Sequence[_Identity], options: ScanOptions, rows: Mapping[str, str] | None) -> str:
+    """Return what stands for a catalog: equal for equal files, options and labels, and for nothing else."""
+    facts = [FORMAT_VERSION, [asdict(each) for each in files], options.frames, options.label, options.allow_external]
+    labels = None if rows is None else list(rows.items())
+    return hashlib.blake2b(json.dumps([facts, labels]).encode("ascii"), digest_size=16).hexdigest()
+
+
+def _ignore_progress(done: int, total: int) -> None:
+    """Stand in for a progress bar that nobody wants."""
+
+
+def _stat(path: str) -> FileStat:
+    try:
+        return FileStat.of(os.stat(path))
+    except OSError as error:
+        raise CatalogError(f"cannot reach {path!r}: {error.strerror}; it was there a moment ago") from error
+
+
+def _scan_files(
+    paths: Sequence[str],
+    options: ScanOptions,
+    cache: ScanCache,
+    processes: int | None,
+    report: Callable[[int, int], None],
+) -> list[tuple[str, Outcome]]:
+    """Return what each file holds, or why it was skipped, in the order of the paths."""
+    outcomes: dict[str, Outcome] = {}
+    for path in paths:
+        cached = cache.load(path, _stat(path))
+        if cached is not None:
+            outcomes[path] = cached
+    report(len(outcomes), len(paths))
+    remaining = [path for path in paths if path not in outcomes]
+    for path, outcome in zip(remaining, _scan_in_order(remaining, options, processes), strict=True):
+        if isinstance(outcome, FileScan):
+            cache.store(path, outcome)
+        elif options.on_bad_file == "raise":
+            raise outcome
+        else:
+            logger.warning("skipping a file: %s", outcome)
+        outcomes[path] = outcome
+        report(len(outcomes), len(paths))
+    return [(path, outcomes[path]) for path in paths]
+
+
+def _scan_in_order(paths: Sequence[str], options: ScanOptions, processes: int | None) -> Iterator[Outcome]:
+    if processes == 0:
+        yield from _scan_here(paths, options)
+    elif paths:
+        with ScanPool(options, processes or len(os.sched_getaffinity(0))) as pool:
+            yield from pool.scan(paths)
+
+
+def _scan_here(paths: Sequence[str], options: ScanOptions) -> Iterator[Outcome]:
+    # Here, not above: a service has other processes do this, and never loads HDF5 itself.
+    from loader_service.catalog.file_scan import scan_file  # noqa: PLC0415
+
+    for path in paths:
+        try:
+            yield scan_file(path, options)
+        except CatalogError as error:
+            yield error

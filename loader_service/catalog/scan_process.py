@@ -1,0 +1,68 @@
+"""A process that scans files, one after the other, as it is told on its standard input; knows no catalog, no cache.
+
+A file is data from anywhere, and the HDF5 library can crash, hang or take all memory on a damaged one. Here it takes
+nothing along but this process, and who started it knows at which file.
+
+Requests are lines: a path as JSON. Answers are frames: one letter, the length of the body (`HEADER`), the body. The
+first answer is `READY`; then there is one for each request: `SCAN` with what `findings.pack` makes, or `ERROR` with a
+message as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import struct
+import sys
+from typing import BinaryIO
+
+from loader_service.catalog.findings import ScanOptions, pack
+from loader_service.errors import CatalogError
+from loader_service.lifeline import die_with_parent
+
+HEADER = struct.Struct("<cQ")
+READY, SCAN, ERROR = b"R", b"S", b"E"
+
+#: Address space of this process. A million datasets in one file take 1.5 GiB; a damaged size can ask for any amount.
+_MEMORY_BYTES = 4 * 2**30
+
+
+def serve(requests: BinaryIO, answers: BinaryIO, options: ScanOptions) -> None:
+    """Answer requests until there are no more."""
+    # Here, not above: who only wants to speak to this process needs no HDF5.
+    from loader_service.catalog.file_scan import scan_file  # noqa: PLC0415
+
+    _send(answers, READY, b"")
+    for line in requests:
+        try:
+            kind, body = SCAN, pack(scan_file(json.loads(line), options))
+        except CatalogError as error:
+            kind, body = ERROR, json.dumps(str(error)).encode("ascii")
+        _send(answers, kind, body)
+
+
+def _send(answers: BinaryIO, kind: bytes, body: bytes) -> None:
+    answers.write(HEADER.pack(kind, len(body)) + body)
+    answers.flush()
+
+
+def main() -> None:
+    """Run the process; started by `scan_pool` only."""
+    parser = argparse.ArgumentParser(description="Started by the service; not for people.")
+    parser.add_argument("--parent-pid", type=int, required=True)
+    parser.add_argument("--options", required=True, help="JSON of the fields of ScanOptions")
+    arguments = parser.parse_args()
+    die_with_parent(arguments.parent_pid)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = _MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(hard, _MEMORY_BYTES)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected here, and no reason to fill the disk
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    serve(sys.stdin.buffer, answers, ScanOptions(**json.loads(arguments.options)))
+
+
+if __name__ == "__main__":
+    main()

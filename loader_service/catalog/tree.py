@@ -1,0 +1,151 @@
+"""Lists what an HDF5 file holds, and refuses what would read other files; knows nothing of videos."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import h5py
+
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Kind(enum.Enum):
+    """What the elements of a dataset are, as far as finding videos needs it."""
+
+    VLEN_BYTES = "vlen uint8"
+    BYTES = "uint8"
+    OPAQUE = "opaque"
+    INTEGER = "integer"
+    FLOAT = "float"
+    TEXT = "string"
+    OTHER = "another type"
+
+
+class DatasetInfo(NamedTuple):
+    """One dataset: a tuple, because a file may hold a million of them.
+
+    `path` has no leading slash; `address` is where its bytes lie, when they lie in one piece and HDF5 adds nothing.
+    """
+
+    path: str
+    kind: Kind
+    shape: tuple[int, ...]
+    size_bytes: int
+    address: int | None
+
+    @property
+    def parent(self) -> str:
+        """Path of the group that holds it; empty for the root."""
+        return self.path.rpartition("/")[0]
+
+    @property
+    def basename(self) -> str:
+        """Last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    def describe(self) -> str:
+        """Return path, type and shape, for messages."""
+        return f"{self.path!r} {self.kind.value} {self.shape}"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All datasets of a file by path, and the paths of its groups without members."""
+
+    datasets: Mapping[str, DatasetInfo]
+    empty_groups: tuple[str, ...]
+
+    def describe(self, most: int = 6) -> str:
+        """Return the first few datasets in words, for messages."""
+        if not self.datasets:
+            return "no dataset at all"
+        shown = [info.describe() for _, info in zip(range(most), self.datasets.values(), strict=False)]
+        more = len(self.datasets) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def to_text(name: bytes) -> str:
+    """Return an HDF5 name as text; bytes that are not UTF-8 survive the way back through `to_bytes`."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(name: str) -> bytes:
+    """Return the HDF5 name that `to_text` made readable."""
+    return name.encode("utf-8", "surrogateescape")
+
+
+def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
+    """List a file's datasets.
+
+    Soft links are ignored: what they lead to is found at its own place.
+
+    Raises
+    ------
+    CatalogError
+        When the file has an external link, or a dataset that is virtual or stored in other files, and
+        `allow_external` is False.
+    """
+    links: list[tuple[bytes, int]] = []
+    # One pass in C; it enters each group once, so hard links that form a circle end.
+    file.id.links.visit(lambda name, info: links.append((name, info.type)), info=True)
+    datasets: dict[str, DatasetInfo] = {}
+    groups: set[str] = set()
+    parents: set[str] = set()
+    opened: tuple[bytes, Any] = (b"", file.id)
+    for name, link_type in links:
+        path = to_text(name)
+        if link_type == h5py.h5l.TYPE_EXTERNAL and not allow_external:
+            raise CatalogError(f"{path!r} is an external link, which could name any file; copy the data into this file")
+        if link_type != h5py.h5l.TYPE_HARD:
+            continue
+        # Opening by the last part of the name, from its group, is four times as fast as from the root.
+        above, _, last = name.rpartition(b"/")
+        if opened[0] != above:
+            opened = (above, h5py.h5g.open(file.id, above or b"/"))
+        parents.add(path.rpartition("/")[0])
+        node = h5py.h5o.open(opened[1], last)
+        if isinstance(node, h5py.h5d.DatasetID):
+            datasets[path] = _examine(path, node, allow_external=allow_external)
+        elif isinstance(node, h5py.h5g.GroupID):
+            groups.add(path)
+    return Tree(datasets, tuple(sorted(groups - parents)))
+
+
+def _examine(path: str, dataset: Any, *, allow_external: bool) -> DatasetInfo:
+    address: int | None = dataset.get_offset()
+    # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
+    if address is None and not allow_external:
+        _refuse_foreign_storage(path, dataset.get_create_plist())
+    shape = dataset.shape
+    element = dataset.get_type()
+    size_bytes = element.get_size()
+    for extent in shape or ():
+        size_bytes *= extent
+    return DatasetInfo(path, _kind_of(element), shape if shape is not None else (0,), size_bytes, address)
+
+
+def _refuse_foreign_storage(path: str, properties: Any) -> None:
+    if properties.get_layout() == h5py.h5d.VIRTUAL:
+        raise CatalogError(f"{path!r} is a virtual dataset, which reads other files; give those files, or a copy")
+    if properties.get_external_count():
+        raise CatalogError(f"{path!r} is stored outside of its file; copy the data into this file")
+
+
+def _kind_of(element: Any) -> Kind:
+    kind = element.get_class()
+    if kind == h5py.h5t.VLEN:
+        base = element.get_super()
+        is_bytes = base.get_class() == h5py.h5t.INTEGER and base.get_size() == 1
+        return Kind.VLEN_BYTES if is_bytes else Kind.OTHER
+    if kind == h5py.h5t.INTEGER:
+        return Kind.BYTES if element.get_size() == 1 else Kind.INTEGER
+    if kind == h5py.h5t.OPAQUE:
+        return Kind.OPAQUE
+    if kind == h5py.h5t.FLOAT:
+        return Kind.FLOAT
+    return Kind.TEXT if kind == h5py.h5t.STRING else Kind.OTHER

@@ -1,0 +1,213 @@
+"""Files and patterns that cannot be used are refused by name, with what to do; or skipped and counted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.catalog.paths import expand_patterns
+from loader_service.errors import CatalogError, ConfigError
+from tests.support.catalogs import catalog_of, frames_of, names_of
+from tests.support.videos import frame_jpeg, make_videos, write_videos
+
+
+def write_good(path):
+    write_videos(path, "vlen", make_videos([2, 3]))
+    return path
+
+
+def write_empty(path):
+    path.write_bytes(b"")
+
+
+def write_text(path):
+    path.write_bytes(b"no HDF5 at all" * 100)
+
+
+def write_truncated(path):
+    write_good(path)
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def write_unclosed(path):
+    """Leave a file as a writer that was killed leaves it."""
+    program = (
+        "import h5py, os, signal, sys\n"
+        "file = h5py.File(sys.argv[1], 'w', libver='latest')\n"
+        "file.create_dataset('x', data=[1]); file.flush(); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def write_external_link(path):
+    write_good(path)
+    with h5py.File(path, "a") as file:
+        file["group/other"] = h5py.ExternalLink("/etc/passwd", "/")
+
+
+def write_virtual(path):
+    write_good(path)
+    layout = h5py.VirtualLayout((4,), np.uint8)
+    layout[:] = h5py.VirtualSource("other.h5", "x", (4,))
+    with h5py.File(path, "a") as file:
+        file.create_virtual_dataset("group/other", layout)
+
+
+def write_external_storage(path):
+    write_good(path)
+    with h5py.File(path, "a") as file:
+        file.create_dataset("group/other", (4,), np.uint8, external=[("/etc/passwd", 0, 4)])
+
+
+def write_bad_checksum(path):
+    write_videos(path, "vlen", make_videos([2]))
+    frame = frame_jpeg(0)
+    with h5py.File(path, "w") as file:
+        rows = np.zeros((4, len(frame)), np.uint8) + np.frombuffer(frame, np.uint8)
+        dataset = file.create_dataset("v/images", data=rows, chunks=(1, len(frame)), fletcher32=True)
+        offset = dataset.id.get_chunk_info(0).byte_offset
+    with open(path, "r+b") as stream:
+        stream.seek(offset + 100)
+        stream.write(b"\0\1\2\3")
+
+
+BAD = {
+    write_empty: "expected an HDF5 file, got an empty one",
+    write_text: "expected an HDF5 file, got something else",
+    write_truncated: "the file is truncated",
+    write_unclosed: "h5clear",
+    write_external_link: "'group/other' is an external link",
+    write_virtual: "'group/other' is a virtual dataset",
+    write_external_storage: "'group/other' is stored outside of its file",
+    write_bad_checksum: "HDF5 cannot read it",
+}
+
+
+@pytest.mark.parametrize(("write", "message"), BAD.items(), ids=[write.__name__ for write in BAD])
+def test_bad_files_are_refused_by_name_or_skipped_and_listed(tmp_path, write, message):
+    write_good(tmp_path / "good.h5")
+    write(tmp_path / "bad.h5")
+    with pytest.raises(CatalogError, match=message) as caught:
+        catalog_of(tmp_path)
+    assert str(tmp_path / "bad.h5") in str(caught.value)
+    catalog = catalog_of(tmp_path, on_bad_file="skip")
+    assert [path for path, _ in catalog.skipped] == [str(tmp_path / "bad.h5")]
+    assert message in catalog.skipped[0][1]
+    assert names_of(catalog) == ["video0", "video1"]
+
+
+def test_a_repaired_file_is_no_longer_skipped(tmp_path):
+    write_good(tmp_path / "good.h5")
+    write_empty(tmp_path / "bad.h5")
+    assert catalog_of(tmp_path, on_bad_file="skip").file_count == 1
+    write_good(tmp_path / "bad.h5")
+    assert catalog_of(tmp_path, on_bad_file="skip").file_count == 2
+
+
+def test_a_file_held_open_by_a_writer_is_refused(tmp_path):
+    path = write_good(tmp_path / "a.h5")
+    program = "import h5py, sys\nfile = h5py.File(sys.argv[1], 'a')\nprint('open', flush=True)\nsys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout.readline() == b"open\n"
+        with pytest.raises(CatalogError, match=r"a\.h5.*another program has it open for writing"):
+            catalog_of(tmp_path)
+        writer.stdin.close()
+
+
+@pytest.mark.parametrize("write", [write_external_link, write_virtual, write_external_storage])
+def test_references_to_other_files_can_be_allowed(tmp_path, write):
+    write(tmp_path / "a.h5")
+    assert catalog_of(tmp_path, allow_external=True).video_count == 2
+
+
+def test_a_heap_that_is_not_where_it_should_be_is_an_error_and_never_zeros(tmp_path):
+    path = write_good(tmp_path / "a.h5")
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"GCOL", b"GONE"))
+    with pytest.raises(CatalogError, match=r"a\.h5.*HDF5 cannot read it"):
+        catalog_of(tmp_path)
+
+
+def test_nothing_but_empty_videos_is_refused(tmp_path):
+    write_videos(tmp_path / "a.h5", "vlen", {"v1": [], "v2": []})
+    with pytest.raises(CatalogError, match="no video with frames in 1 files"):
+        catalog_of(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["plain.h5", "日本 ☃.h5", "new\nline.h5", "glob[1]*.h5", b"latin-\xe9.h5"])
+def test_odd_file_names_work(tmp_path, name):
+    path = os.path.join(str(tmp_path), os.fsdecode(name))
+    write_good(os.path.join(str(tmp_path), "x.h5"))
+    os.rename(os.path.join(str(tmp_path), "x.h5"), path)
+    for pattern in (path, str(tmp_path / "*.h5")):
+        catalog = catalog_of(tmp_path, pattern)
+        assert catalog.file_path(0) == path
+        assert frames_of(catalog, 0) == list(make_videos([2])["video0"])
+
+
+def test_patterns_expand_in_natural_order_each_file_once(tmp_path):
+    for name in ("f10.h5", "f9.h5", "sub/f1.h5"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    names = expand_patterns([f"{tmp_path}/*.h5", f"{tmp_path}/f9.h5", f"{tmp_path}/**/*.h5"])
+    assert [os.path.relpath(name, tmp_path) for name in names] == ["f9.h5", "f10.h5", "sub/f1.h5"]
+
+
+def test_relative_patterns_give_absolute_paths(tmp_path, monkeypatch):
+    (tmp_path / "a.h5").touch()
+    monkeypatch.chdir(tmp_path)
+    assert expand_patterns(["*.h5"]) == [str(tmp_path / "a.h5")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("{}/nothing*.h5", "matches no file"),
+        ("{}/nothing.h5", "matches no file"),
+        ("{}/folder", r"is a directory; give '.*/folder/\*\.h5'"),
+        ("{}/fold*", "matches only directories"),
+        ("{}/fifo", "is a device, pipe or socket"),
+        ("/dev/null", "is a device, pipe or socket"),
+        ("{}/loop", "cannot be reached: Too many levels of symbolic links"),
+        ("{}/lo*", "cannot be reached: Too many levels of symbolic links"),
+        ("{}/dangling", "cannot be reached: No such file"),
+        ("zero\0byte", "zero byte"),
+    ],
+)
+def test_patterns_that_name_no_file_are_refused(tmp_path, pattern, message):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "fifo")
+    pattern = pattern.format(tmp_path)
+    with pytest.raises(ConfigError, match=message) as caught:
+        expand_patterns([pattern])
+    assert repr(pattern)[1:-3] in str(caught.value) or "lo" in pattern
+
+
+def test_no_patterns_are_refused():
+    with pytest.raises(ConfigError, match="no files given"):
+        expand_patterns([])
+
+
+def test_files_without_permission_are_refused(tmp_path, monkeypatch):
+    write_good(tmp_path / "a.h5")
+    # The tests may run as root, who may read everything.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ConfigError, match=r"a\.h5' cannot be read: permission denied"):
+        expand_patterns([str(tmp_path / "a.h5")])
+
+
+@pytest.mark.parametrize("options", [{"frames": ""}, {"on_bad_file": "ignore"}])
+def test_options_are_checked(tmp_path, options):
+    with pytest.raises(ConfigError, match="|".join(options)):
+        catalog_of(tmp_path, **options)

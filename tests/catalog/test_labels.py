@@ -1,0 +1,223 @@
+"""Labels: where they are found, which types they may have, and what is refused."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError, ConfigError
+from tests.support.catalogs import catalog_of, names_of
+from tests.support.videos import LAYOUTS, make_videos, write_videos
+
+VIDEOS = make_videos([1, 1, 1])
+MANY = [layout for layout in LAYOUTS if layout != "file"]
+
+
+def labels_of(catalog):
+    return None if catalog.labels is None else catalog.labels.tolist()
+
+
+@pytest.mark.parametrize("label_dataset", [None, "label", "labels"])
+@pytest.mark.parametrize("layout", MANY)
+def test_labels_are_found_in_every_layout(tmp_path, layout, label_dataset):
+    labels = {"video0": 7, "video1": -1, "video2": 2**40}
+    write_videos(tmp_path / "a.h5", layout, VIDEOS, labels, label_dataset=label_dataset)
+    catalog = catalog_of(tmp_path)
+    assert labels_of(catalog) == [7, -1, 2**40]
+    assert catalog.labels.dtype == np.int64
+    assert catalog.classes is None
+
+
+@pytest.mark.parametrize("label_dataset", [None, "label"])
+def test_a_file_that_is_one_video_has_one_label(tmp_path, label_dataset):
+    for number in range(3):
+        video = make_videos([3], seed=number)
+        write_videos(tmp_path / f"{number}.h5", "file", video, {"video0": number}, label_dataset=label_dataset)
+    assert labels_of(catalog_of(tmp_path)) == [0, 1, 2]
+
+
+def test_an_attribute_of_the_file_labels_its_only_video(tmp_path):
+    write_videos(tmp_path / "a.h5", "file", make_videos([2]))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file.attrs["label"] = 5
+    assert labels_of(catalog_of(tmp_path)) == [5]
+
+
+def test_labels_of_frames_are_no_label_of_the_video(tmp_path):
+    write_videos(tmp_path / "a.h5", "file", make_videos([4]))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["labels"] = np.arange(4)
+    assert labels_of(catalog_of(tmp_path)) is None
+
+
+def test_entries_of_a_dataset_follow_the_natural_order_of_the_videos(tmp_path):
+    videos = {f"v{number}": VIDEOS["video0"] for number in (10, 9, 1)}
+    write_videos(tmp_path / "a.h5", "vlen", videos)
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["labels"] = [1, 9, 10]
+    catalog = catalog_of(tmp_path)
+    assert dict(zip(names_of(catalog), labels_of(catalog), strict=True)) == {"v1": 1, "v9": 9, "v10": 10}
+
+
+def test_a_dataset_of_labels_counts_videos_without_frames(tmp_path):
+    write_videos(tmp_path / "a.h5", "vlen", make_videos([1, 0, 1]))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["labels"] = [5, 6, 7]
+    assert labels_of(catalog_of(tmp_path)) == [5, 7]
+
+
+def test_labels_may_lie_beside_the_videos_of_each_group(tmp_path):
+    write_videos(tmp_path / "a.h5", "vlen", {f"{split}/{name}": VIDEOS[name] for split in "xy" for name in VIDEOS})
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["x/labels"], file["y/labels"] = [1, 2, 3], [4, 5, 6]
+    assert labels_of(catalog_of(tmp_path)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_label_may_be_a_scalar_dataset_in_the_group_of_the_video(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        for number in range(3):
+            file[f"video{number}/label"] = f"class{number % 2}"
+    catalog = catalog_of(tmp_path)
+    assert (labels_of(catalog), catalog.classes) == ([0, 1, 0], ("class0", "class1"))
+
+
+@pytest.mark.parametrize("label_dataset", [None, "labels"])
+def test_texts_become_classes_in_sorted_order(tmp_path, label_dataset):
+    labels = {"video0": "Straße", "video1": "cat", "video2": "Straße"}
+    write_videos(tmp_path / "a.h5", "vlen", VIDEOS, labels, label_dataset=label_dataset)
+    catalog = catalog_of(tmp_path)
+    assert (labels_of(catalog), catalog.classes) == ([0, 1, 0], ("Straße", "cat"))
+
+
+def test_texts_are_numbered_over_all_files(tmp_path):
+    for name, label in (("a", "zebra"), ("b", "ape")):
+        write_videos(tmp_path / f"{name}.h5", "vlen", VIDEOS, dict.fromkeys(VIDEOS, label))
+    catalog = catalog_of(tmp_path)
+    assert (labels_of(catalog), catalog.classes) == ([1, 1, 1, 0, 0, 0], ("ape", "zebra"))
+
+
+def test_fractions_become_float32(tmp_path):
+    write_videos(tmp_path / "a.h5", "vlen", VIDEOS, {"video0": 0.5, "video1": 2, "video2": -1.0})
+    catalog = catalog_of(tmp_path)
+    assert (labels_of(catalog), catalog.labels.dtype) == ([0.5, 2.0, -1.0], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("labels", "label_dataset", "message"),
+    [
+        ({"video0": 1, "video2": 2}, None, r"a label for each of 3 videos, found 2.*'video1' in '.*a\.h5'"),
+        ({"video0": 1.0, "video1": float("nan"), "video2": 2.0}, None, r"'label' of 'video1'.*finite number, got nan"),
+        (
+            {"video0": 1.0, "video1": float("inf"), "video2": 2.0},
+            "labels",
+            r"entry 1 of 'labels'.*finite number, got inf",
+        ),
+        ({"video0": 1, "video1": "two", "video2": 3}, None, r"all texts or all numbers, found 'two'"),
+    ],
+)
+def test_labels_that_are_missing_or_no_values_are_refused(tmp_path, labels, label_dataset, message):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS, labels, label_dataset=label_dataset)
+    with pytest.raises(CatalogError, match=message):
+        catalog_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 2], r"expected 3 labels, one per video; found 'labels' integer \(2,\)"),
+        ([[1, 2, 3]], r"expected 3 labels, one per video; found 'labels' integer \(1, 3\)"),
+        (np.zeros(3, [("x", "i4")]), r"numbers or texts; found 'labels' another type"),
+        (np.array([2**63, 0, 0], np.uint64), r"entry 0 of 'labels': expected a 64-bit number"),
+    ],
+)
+def test_datasets_of_labels_of_the_wrong_length_or_type_are_refused(tmp_path, values, message):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["labels"] = values
+    with pytest.raises(CatalogError, match=message):
+        catalog_of(tmp_path)
+
+
+def test_patterns_name_attributes_and_datasets(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS, dict.fromkeys(VIDEOS, 9))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["meta/targets"] = [1, 2, 3]
+        for number in range(3):
+            file[f"video{number}"].attrs["class"] = number + 10
+            file[f"video{number}/target"] = [number + 20]
+    assert labels_of(catalog_of(tmp_path, label="@class")) == [10, 11, 12]
+    assert labels_of(catalog_of(tmp_path, label="/meta/targets")) == [1, 2, 3]
+    assert labels_of(catalog_of(tmp_path, label="*/target")) == [20, 21, 22]
+    with pytest.raises(
+        CatalogError, match=r"no dataset matches --label '/targets'; found 'meta/targets' integer \(3,\)"
+    ):
+        catalog_of(tmp_path, label="/targets")
+
+
+# --- CSV --------------------------------------------------------------------------------------------------------------
+
+
+def with_csv(tmp_path, text, **options):
+    (tmp_path / "labels.csv").write_text(text, encoding="utf-8")
+    return catalog_of(tmp_path, labels_csv=str(tmp_path / "labels.csv"), **options)
+
+
+@pytest.mark.parametrize("header", ["", "video,label\n", "\ufeffvideo,label\r\n"])
+def test_csv_labels_replace_those_in_the_files(tmp_path, header):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS, {"video0": 1})
+    catalog = with_csv(tmp_path, header + 'video2,"tennis, serve"\nvideo0, 10 \n\nvideo1,9\nnot there,x\n')
+    assert (labels_of(catalog), catalog.classes) == ([0, 1, 2], ("10", "9", "tennis, serve"))
+
+
+def test_videos_of_the_same_name_are_told_apart_by_their_file(tmp_path):
+    for name in "ab":
+        write_videos(tmp_path / f"{name}.h5", "vlen", make_videos([1, 1]))
+    rows = "a.h5/video0,p\na.h5/video1,q\nb.h5/video0,r\n"
+    catalog = with_csv(tmp_path, rows + f"{tmp_path}/b.h5/video1,s\n")
+    assert [catalog.classes[label] for label in catalog.labels] == ["p", "q", "r", "s"]
+    with pytest.raises(ConfigError, match=r"'video1' names several videos; tell them apart by file, as 'b\.h5/video1'"):
+        with_csv(tmp_path, "a.h5/video0,p\nb.h5/video0,p\nvideo1,q\n")
+
+
+@pytest.mark.parametrize("key", ["ep7", "ep7.h5", "clip", "ep7.h5/clip"])
+def test_one_video_files_go_by_the_files_name_or_by_the_path_inside(tmp_path, key):
+    write_videos(tmp_path / "ep7.h5", "group_vlen", make_videos([2], prefix="clip"))
+    key = key.replace("clip", "clip0")
+    assert with_csv(tmp_path, f"{key},x\n").classes == ("x",)
+
+
+def test_a_video_that_the_csv_forgets_is_named(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
+    with pytest.raises(CatalogError, match=r"each of 3 videos, found 1; .*'video1' in '.*a\.h5'; add a row"):
+        with_csv(tmp_path, "video0,x\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("video0,x\nvideo1\n", r"row 2: expected two columns, video,label; got \['video1'\]"),
+        ("video0,x,y\n", r"row 1: expected two columns"),
+        ("video0,\n", r"row 1: expected two columns"),
+        ("video0,x\nvideo0,y\n", r"row 2: 'video0' has the label 'y', but 'x' further up"),
+    ],
+)
+def test_wrong_rows_are_named(tmp_path, text, message):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
+    with pytest.raises(ConfigError, match=message):
+        with_csv(tmp_path, text)
+
+
+def test_a_csv_file_that_is_not_there_is_named(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
+    with pytest.raises(ConfigError, match=r"--labels '/no\.csv': cannot read it"):
+        catalog_of(tmp_path, labels_csv="/no.csv")
+
+
+def test_an_edited_csv_makes_another_catalog(tmp_path):
+    write_videos(tmp_path / "a.h5", "vlen", make_videos([1]))
+    first = with_csv(tmp_path, "a,x\n")
+    second = with_csv(tmp_path, "a,y\n")
+    assert first.fingerprint != second.fingerprint
+    assert (first.classes, second.classes) == (("x",), ("y",))

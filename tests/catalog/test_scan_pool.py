@@ -1,0 +1,148 @@
+"""Files are scanned in other processes: with the same result, and without harm when one of them crashes or hangs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from loader_service.catalog import scan_pool
+from loader_service.catalog.findings import ScanOptions
+from loader_service.catalog.scan_pool import ScanPool
+from loader_service.errors import CatalogError
+from tests.support import processes
+from tests.support.catalogs import catalog_of, frames_of
+from tests.support.videos import make_videos, write_videos
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def data(tmp_path):
+    for number in range(4):
+        write_videos(tmp_path / f"f{number}.h5", "group_vlen", make_videos([2, 3], seed=number))
+    return tmp_path
+
+
+@pytest.fixture
+def sabotage(monkeypatch, tmp_path):
+    """Have scanning processes run some code when they come to a file named `bad.h5`."""
+
+    def place(code: str) -> str:
+        directory = tmp_path / "sabotage"
+        directory.mkdir()
+        (directory / "sitecustomize.py").write_text(
+            "import builtins, os, signal, sys, time\n"
+            "if any('scan_process' in word for word in sys.orig_argv):\n"
+            "    real = os.open\n"
+            "    def opened(path, *flags, **more):\n"
+            "        if str(path).endswith('bad.h5'):\n"
+            f"            {code}\n"
+            "        return real(path, *flags, **more)\n"
+            "    os.open = opened\n"
+        )
+        monkeypatch.setenv("PYTHONPATH", str(directory))
+        write_videos(tmp_path / "bad.h5", "group_vlen", make_videos([2, 3], seed=9))
+        return str(tmp_path / "bad.h5")
+
+    return place
+
+
+def test_processes_find_what_this_one_finds(data):
+    here, there = ({name: np.load(place) for name, place in columns(data, count)} for count in (0, 1))
+    assert here.keys() == there.keys()
+    for name, column in here.items():
+        np.testing.assert_array_equal(there[name], column)
+
+
+def columns(data, count):
+    shutil.rmtree(data / "cache", ignore_errors=True)
+    catalog = catalog_of(data, processes=count)
+    return [(place.name, place) for place in catalog.directory.glob("*.npy")]
+
+
+def test_several_processes_take_part_when_scanning_takes_long(data, monkeypatch):
+    monkeypatch.setattr(scan_pool, "_ALONE_S", 0.0)
+    paths = [str(data / f"f{number}.h5") for number in range(4)] * 5
+    with ScanPool(ScanOptions(), 2) as pool:
+        found = [outcome.offsets.tolist() for outcome in pool.scan(paths)]
+        assert len(pool._processes) == 2
+    assert found == found[:4] * 5
+
+
+@pytest.mark.parametrize("fault", ["SIGSEGV", "SIGKILL", "SIGBUS"])
+def test_a_file_that_crashes_its_scan_is_refused_by_name_or_skipped(data, sabotage, fault):
+    bad = sabotage(f"os.kill(os.getpid(), signal.{fault})")
+    with pytest.raises(CatalogError, match=rf"bad\.h5': the process that scanned it was killed by {fault}; .*h5dump"):
+        catalog_of(data, processes=1)
+    catalog = catalog_of(data, processes=1, on_bad_file="skip")
+    assert [path for path, _ in catalog.skipped] == [bad]
+    assert fault in catalog.skipped[0][1]
+    assert catalog.file_count == 4
+    assert frames_of(catalog, 7) == make_videos([2, 3], seed=3)["video1"]
+
+
+def test_a_scan_that_hangs_is_given_up(data, sabotage):
+    sabotage("time.sleep(600)")
+    with pytest.raises(CatalogError, match=r"bad\.h5': the process that scanned it was not done within 0\.5 s"):
+        catalog_of(data, processes=1, timeout_s=0.5)
+
+
+def test_an_error_that_nobody_thought_of_is_the_files(data, sabotage):
+    sabotage("raise AssertionError('never seen')")
+    with pytest.raises(CatalogError, match=r"bad\.h5': .* exited with code 1: AssertionError: never seen"):
+        catalog_of(data, processes=1)
+
+
+def test_a_process_that_cannot_start_is_no_files_fault(data, monkeypatch):
+    (data / "numpy.py").write_text("raise ImportError('no numpy here')")
+    monkeypatch.setenv("PYTHONPATH", str(data))
+    with pytest.raises(CatalogError, match=r"a process that scans files exited with code 1: .*no numpy here; check"):
+        catalog_of(data, processes=1, on_bad_file="skip")
+
+
+def test_memory_without_bound_is_an_error_of_the_file(data, sabotage):
+    sabotage("raise OSError(12, 'no') if not bytearray(2**40) else 0")
+    with pytest.raises(CatalogError, match=r"bad\.h5'.*MemoryError"):
+        catalog_of(data, processes=1)
+
+
+def test_errors_come_back_in_the_order_of_the_files(data, monkeypatch):
+    monkeypatch.setattr(scan_pool, "_ALONE_S", 0.0)
+    for name in ("f2.h5", "f3.h5"):
+        (data / name).write_bytes(b"")
+    with pytest.raises(CatalogError, match=r"f2\.h5.*got an empty one"):
+        catalog_of(data, processes=2)
+    assert catalog_of(data, processes=2, on_bad_file="skip").file_count == 2
+
+
+@pytest.mark.parametrize("name", ["日本 ☃.h5", "new\nline.h5", b"latin-\xe9.h5"])
+def test_odd_file_names_travel(tmp_path, name):
+    write_videos(tmp_path / "x", "vlen", make_videos([2]))
+    path = os.path.join(str(tmp_path), os.fsdecode(name))
+    os.rename(tmp_path / "x", path)
+    assert catalog_of(tmp_path, path, processes=1).file_path(0) == path
+
+
+def test_a_scan_ends_with_whoever_asked_for_it(data, sabotage):
+    sabotage("time.sleep(600)")
+    program = (
+        "import sys; from pathlib import Path; from tests.support.catalogs import catalog_of\n"
+        "catalog_of(Path(sys.argv[1]), processes=1)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(data)]) as owner:
+        (scanner,) = eventually(lambda: processes.children(owner.pid), "a scanning process")
+        owner.kill()
+    eventually(lambda: not processes.is_alive(scanner), "the scanning process has ended")
+
+
+def test_this_process_never_loads_hdf5():
+    program = (
+        "import sys\nfrom pathlib import Path\n"
+        "from loader_service.catalog.scan import ScanOptions, scan\nimport loader_service.cli\n"
+        "assert 'h5py' not in sys.modules, sorted(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
