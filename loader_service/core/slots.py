@@ -1,0 +1,97 @@
+"""The states of a stream's slots; a table of legal transitions and nothing else.
+
+A slot is room for one batch. It is in exactly one state, and has a holder in all but the first:
+
+    FREE ──fill──▶ FILLING ──complete──▶ READY ──lease──▶ LEASED
+      ▲               │                                      │
+      └────abandon────┴───────────────release────────────────┘
+
+FILLING: workers may write; the holder is the step that is being filled. READY: every row is written, no worker will
+write any more. LEASED: a client may read; the holder is the lease. A slot leaves FILLING only when no task that writes
+into it is left with a living worker, which is the scheduler's to know. A slot is never taken from a client: when a
+client is lost, its stream's slots are retired with their segments, so a trainer that wakes up after it was given up
+still reads what it leased.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class SlotState(Enum):
+    """Where a slot is in its round."""
+
+    FREE = "free"
+    FILLING = "filling"
+    READY = "ready"
+    LEASED = "leased"
+
+
+_TRANSITIONS: dict[tuple[SlotState, str], SlotState] = {
+    (SlotState.FREE, "fill"): SlotState.FILLING,
+    (SlotState.FILLING, "complete"): SlotState.READY,
+    (SlotState.FILLING, "abandon"): SlotState.FREE,
+    (SlotState.READY, "lease"): SlotState.LEASED,
+    (SlotState.LEASED, "release"): SlotState.FREE,
+}
+
+
+class SlotTable:
+    """The slots of one stream.
+
+    Parameters
+    ----------
+    slots
+        Their numbers, unique in the service.
+    """
+
+    def __init__(self, slots: tuple[int, ...]) -> None:
+        self._state = dict.fromkeys(slots, SlotState.FREE)
+        # Last in, first out: the slot released last is the one whose pages are still in the caches.
+        self._free = list(reversed(slots))
+
+    def fill(self) -> int | None:
+        """Take a free slot for a step, or return None when there is none."""
+        if not self._free:
+            return None
+        slot = self._free.pop()
+        self._move(slot, "fill")
+        return slot
+
+    def complete(self, slot: int) -> None:
+        """Note that every row of the slot is written."""
+        self._move(slot, "complete")
+
+    def lease(self, slot: int) -> None:
+        """Hand the slot to the client."""
+        self._move(slot, "lease")
+
+    def release(self, slot: int) -> None:
+        """Take the slot back from the client."""
+        self._move(slot, "release")
+        self._free.append(slot)
+
+    def abandon(self, slot: int) -> None:
+        """Free a slot whose contents nobody wants, and where no worker writes any more."""
+        self._move(slot, "abandon")
+        self._free.append(slot)
+
+    def state(self, slot: int) -> SlotState:
+        """Return the state of a slot."""
+        return self._state[slot]
+
+    def count(self, state: SlotState) -> int:
+        """Return how many slots are in a state."""
+        return sum(each is state for each in self._state.values())
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """All slots."""
+        return tuple(self._state)
+
+    def _move(self, slot: int, verb: str) -> None:
+        before = self._state[slot]
+        after = _TRANSITIONS.get((before, verb))
+        if after is None:
+            raise RuntimeError(f"slot {slot} is {before.value}, so it cannot {verb}; this is a bug in the scheduler")
+        self._state[slot] = after

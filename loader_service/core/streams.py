@@ -1,0 +1,316 @@
+"""The wants of the clients, from the question to the returned lease. Pure.
+
+A want goes through four stages: *waiting* for a slot, *filling* (its rows are with the workers or in their queues),
+*leased* (announced; the client may read), gone. It leaves filling only when no task of it is left anywhere, so a slot
+is never announced or used again while a living worker could write into it.
+
+A bad sample is replaced by the next of a chain that is a pure function of (seed, epoch, step, row) when the stream
+allows it; else the step fails with the error of its lowest bad row, whichever worker found which first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from loader_service.core.actions import NoteBadSample, RetireStream, SendFailed, SendReady, SendTask
+from loader_service.core.events import Row, StepWanted, StreamOpened
+from loader_service.core.ledger import Ledger, Limits, require
+from loader_service.core.ownership import Ownership
+from loader_service.core.slots import SlotState, SlotTable
+from loader_service.core.tasks import PendingTask, TaskQueues, cut
+from loader_service.protocol.messages import BadRow
+
+
+@dataclass
+class Step:
+    """One want that is not done with."""
+
+    want: int
+    epoch: int
+    step: int
+    slot: int | None = None  # None while waiting
+    lease: int | None = None  # None until leased
+    rows: dict[int, Row] = field(default_factory=dict)  # by row number; a substitute takes the place of a bad one
+    failures: dict[int, int] = field(default_factory=dict)  # of a row, so far
+    open_tasks: set[int] = field(default_factory=set)  # queued, or with a worker that may still write
+    error: BadRow | None = None
+    forgotten: bool = False
+
+
+@dataclass
+class Stream:
+    """One open stream."""
+
+    opened: StreamOpened
+    slots: SlotTable
+    steps: dict[int, Step] = field(default_factory=dict)  # by want, in the order in which they were wanted
+    leases: dict[int, int] = field(default_factory=dict)  # lease → want
+    steps_done: int = 0
+
+
+class Streams:
+    """All open streams.
+
+    Parameters
+    ----------
+    queues
+        Gets the tasks.
+    ownership
+        Says how a step is cut into tasks.
+    limits, ledger
+        Bounds; the actions and counters.
+    """
+
+    def __init__(self, queues: TaskQueues, ownership: Ownership, limits: Limits, ledger: Ledger) -> None:
+        self._queues = queues
+        self._ownership = ownership
+        self._limits = limits
+        self._ledger = ledger
+        self._streams: dict[int, Stream] = {}
+        self._last_task = 0
+        self._last_lease = 0
+
+    def __iter__(self) -> Iterator[Stream]:
+        return iter(self._streams.values())
+
+    # ---- what clients say
+
+    def open(self, opened: StreamOpened) -> None:
+        """Let a stream take part; its segments exist."""
+        self._streams[opened.stream] = Stream(opened, SlotTable(opened.slots))
+        self._queues.open(opened.stream)
+
+    def close(self, client: str, number: int) -> None:
+        """Drop a stream that its client gave up."""
+        if self._find(client, number) is not None:
+            self._retire(number)
+
+    def lose(self, client: str) -> None:
+        """Drop the streams of a client that ended. Its slots are retired, never reused: it may yet wake up and read."""
+        for number in [number for number, each in self._streams.items() if each.opened.client == client]:
+            self._retire(number)
+
+    def want(self, event: StepWanted) -> None:
+        """Put a want in the queue for a slot, or repeat the answer when it was answered before."""
+        stream = self._find(event.client, event.stream)
+        if stream is None:
+            return
+        known = stream.steps.get(event.want)
+        if known is not None:
+            if known.lease is not None:
+                self._announce(stream, known)
+            return
+        objection = self._objection(stream, event)
+        if objection:
+            self._ledger.refuse(event.client, f"want {event.want} of stream {event.stream}: {objection}")
+            return
+        stream.steps[event.want] = Step(event.want, event.epoch, event.step)
+        self._fill_slots(stream)
+
+    def forget(self, client: str, number: int, want: int) -> None:
+        """Let go of a want; one that just failed or was released is gone already, and that is fine."""
+        stream = self._find(client, number)
+        step = stream.steps.get(want) if stream else None
+        if stream is None or step is None:
+            return
+        if step.lease is not None:
+            self._end_lease(stream, step.lease)
+            return
+        step.forgotten = True
+        for task in self._queues.drop(number, want):
+            step.open_tasks.discard(task.task)
+        self._conclude(stream, step)
+
+    def release(self, client: str, number: int, lease: int) -> None:
+        """Take a slot back from a client."""
+        stream = self._find(client, number)
+        if stream is None:
+            return
+        if lease in stream.leases:
+            self._end_lease(stream, lease)
+        else:
+            self._ledger.refuse(client, f"lease {lease} of stream {number} is not out: released before, or never given")
+
+    # ---- what becomes of tasks
+
+    def order(self, worker: int, task: PendingTask) -> SendTask:
+        """Return the action that gives a task to a worker."""
+        step = self._streams[task.stream].steps[task.want]
+        require(step.slot is not None, f"task {task.task} belongs to want {step.want}, which has no slot")
+        samples = tuple(step.rows[row].sample for row in task.rows)
+        return SendTask(worker, task.task, task.stream, step.epoch, step.slot or 0, task.rows, samples)
+
+    def split(self, task: PendingTask) -> tuple[PendingTask | None, PendingTask]:
+        """Cut the last row off a task that was taken from its queue; return what is left of it, and the row."""
+        if len(task.rows) == 1:
+            return None, task
+        stream = self._streams[task.stream]
+        self._last_task += 1
+        stream.steps[task.want].open_tasks.add(self._last_task)
+        row_bytes = stream.opened.row_bytes
+        rest = replace(task, rows=task.rows[:-1], size_bytes=task.size_bytes - row_bytes)
+        return rest, replace(task, task=self._last_task, rows=task.rows[-1:], size_bytes=row_bytes)
+
+    def ended(self, task: PendingTask, bad: tuple[BadRow, ...]) -> None:
+        """Take note that every row of a task is written, save the bad ones."""
+        stream, step = self._of(task)
+        if stream is None or step is None:
+            return
+        step.open_tasks.discard(task.task)
+        for row, error in {each.row: each for each in bad}.items():
+            if row in task.rows:
+                self._bad_row(stream, step, error, task.turn)
+        self._conclude(stream, step)
+
+    def orphaned(self, task: PendingTask, cause: str, *, guilty: bool) -> None:
+        """Queue the task of a reaped worker again.
+
+        The task that it was at is cut into single rows and counts the death, so the last strike names one sample.
+        """
+        stream, step = self._of(task)
+        if stream is None or step is None or step.forgotten:
+            self.ended(task, ())
+            return
+        strikes = task.strikes + guilty
+        if guilty and strikes >= self._limits.strikes:
+            self.ended(task, tuple(self._fatal(stream, step, row, strikes, cause) for row in task.rows))
+            return
+        self._ledger.counters.rows_reassigned += len(task.rows)
+        step.open_tasks.discard(task.task)
+        for rows in [(row,) for row in task.rows] if guilty else [task.rows]:
+            self._queue(stream, step, rows, strikes, task.turn)
+
+    # ---- inside
+
+    def _find(self, client: str, number: int) -> Stream | None:
+        found = self._streams.get(number)
+        if found is None or found.opened.client != client:
+            self._ledger.refuse(client, f"stream {number} is not open for this client; open a stream first")
+            return None
+        return found
+
+    def _of(self, task: PendingTask) -> tuple[Stream | None, Step | None]:
+        stream = self._streams.get(task.stream)
+        return stream, stream.steps.get(task.want) if stream else None
+
+    def _objection(self, stream: Stream, event: StepWanted) -> str:
+        if not (0 <= event.step < stream.opened.steps_per_epoch and event.epoch >= 0):
+            return f"epoch {event.epoch} has no step {event.step}; an epoch has {stream.opened.steps_per_epoch} steps"
+        if len(stream.steps) >= self._limits.wants_per_slot * len(stream.slots.numbers):
+            return f"{len(stream.steps)} wants are open for {len(stream.slots.numbers)} slots; release some first"
+        return ""
+
+    def _retire(self, number: int) -> None:
+        stream = self._streams.pop(number)
+        self._queues.close(number)
+        self._ledger.add(RetireStream(number, stream.slots.numbers))
+
+    def _fill_slots(self, stream: Stream) -> None:
+        """Give free slots to the steps that wait longest, and queue their tasks."""
+        for step in list(stream.steps.values()):
+            if step.slot is None:
+                step.slot = stream.slots.fill()
+                if step.slot is None:
+                    return
+                step.rows = dict(enumerate(stream.opened.source.rows(step.epoch, step.step)))
+                for piece in cut(step.rows, self._ownership, stream.opened.row_bytes):
+                    self._queue(stream, step, piece)
+
+    def _queue(
+        self, stream: Stream, step: Step, rows: tuple[int, ...], strikes: int = 0, turn: int | None = None
+    ) -> None:
+        self._last_task += 1
+        step.open_tasks.add(self._last_task)
+        task = PendingTask(
+            task=self._last_task,
+            stream=stream.opened.stream,
+            want=step.want,
+            rows=rows,
+            size_bytes=len(rows) * stream.opened.row_bytes,
+            file=step.rows[rows[0]].file,
+            strikes=strikes,
+            turn=turn,
+        )
+        self._queues.put(task)
+
+    def _fatal(self, stream: Stream, step: Step, row: int, strikes: int, cause: str) -> BadRow:
+        place = stream.opened.source.describe(step.rows[row].sample)
+        return BadRow(row, "WorkerDied", f"{place}: {strikes} workers died while they were at it; the last one {cause}")
+
+    def _bad_row(self, stream: Stream, step: Step, bad: BadRow, turn: int | None) -> None:
+        if step.forgotten:
+            return
+        self._ledger.counters.samples_bad += 1
+        self._ledger.add(NoteBadSample(stream.opened.stream, f"{bad.error}: {bad.message}"))
+        failures = step.failures[bad.row] = step.failures.get(bad.row, 0) + 1
+        if failures <= stream.opened.substitutes:
+            self._ledger.counters.samples_substituted += 1
+            step.rows[bad.row] = stream.opened.source.substitute(step.epoch, step.step, bad.row, failures)
+            self._queue(stream, step, (bad.row,), turn=turn)
+        elif step.error is None or bad.row < step.error.row:
+            step.error = bad
+
+    def _conclude(self, stream: Stream, step: Step) -> None:
+        """End the filling of a step that no task is left of: announce it, report its error, or let it go."""
+        if step.open_tasks:
+            return
+        if step.slot is not None and step.error is None and not step.forgotten:
+            stream.slots.complete(step.slot)
+            stream.slots.lease(step.slot)
+            self._last_lease += 1
+            step.lease = self._last_lease
+            stream.leases[step.lease] = step.want
+            stream.steps_done += 1
+            self._announce(stream, step)
+            return
+        del stream.steps[step.want]
+        if step.slot is not None:
+            stream.slots.abandon(step.slot)
+        if step.error is not None and not step.forgotten:
+            error, opened = step.error, stream.opened
+            self._ledger.add(SendFailed(opened.client, opened.stream, step.want, error.error, error.message))
+        self._fill_slots(stream)
+
+    def _announce(self, stream: Stream, step: Step) -> None:
+        opened = stream.opened
+        self._ledger.add(
+            SendReady(opened.client, opened.stream, step.want, step.slot or 0, step.lease or 0, len(step.rows))
+        )
+
+    def _end_lease(self, stream: Stream, lease: int) -> None:
+        step = stream.steps.pop(stream.leases.pop(lease))
+        require(step.slot is not None, f"lease {lease} has no slot")
+        stream.slots.release(step.slot or 0)
+        self._fill_slots(stream)
+
+    # ---- self-check
+
+    def validate(self, given: list[PendingTask]) -> None:
+        """Raise AssertionError where an invariant does not hold; `given` are the tasks with living workers."""
+        tasks: dict[tuple[int, int], list[PendingTask]] = {}
+        for task in itertools.chain(given, self._queues):
+            tasks.setdefault((task.stream, task.want), []).append(task)
+        for number, stream in self._streams.items():
+            held = [step.slot for step in stream.steps.values() if step.slot is not None]
+            require(len(held) == len(set(held)), f"stream {number}: two steps hold one slot: {held}")
+            for slot in set(stream.slots.numbers) - set(held):
+                require(stream.slots.state(slot) is SlotState.FREE, f"slot {slot} is busy, but no step holds it")
+            for step in stream.steps.values():
+                self._validate_step(stream, step, tasks.get((number, step.want), []))
+
+    def _validate_step(self, stream: Stream, step: Step, tasks: list[PendingTask]) -> None:
+        about = (stream.opened.stream, step, tasks)
+        rows = [row for task in tasks for row in task.rows]
+        require({task.task for task in tasks} == step.open_tasks, "tasks were lost or made up", *about)
+        require(len(rows) == len(set(rows)), "a row is in two hands", *about)
+        if step.slot is None:
+            require(not tasks and step.lease is None, "tasks without a slot", *about)
+            require(not stream.slots.count(SlotState.FREE), "waits although a slot is free", *about)
+        elif step.lease is None:
+            require(stream.slots.state(step.slot) is SlotState.FILLING, "slot is not FILLING", *about)
+            require(bool(tasks), "stuck: a slot, but no task", *about)
+        else:
+            require(stream.slots.state(step.slot) is SlotState.LEASED, "slot is not LEASED", *about)
+            require(not tasks, "leased while tasks still write into it", *about)

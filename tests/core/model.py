@@ -1,0 +1,68 @@
+"""What the model of the world keeps of a worker process, a want and a stream. Data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from loader_service.core.actions import SendTask
+from loader_service.core.events import StreamOpened
+
+
+@dataclass
+class Process:
+    """A worker that is not reaped."""
+
+    number: int
+    owed_since: float | None  # since when it owes a report; None: it owes nothing
+    started: bool = False
+    alive: bool = True
+    hung: bool = False
+    leaving: bool = False  # too heavy: it works until another has started in its place
+    draining: bool = False  # more than the workers wanted: it gets no more tasks
+    condemned: bool = False  # `KillWorker` was seen
+    dismissed: bool = False  # `StopWorker` was seen
+    tasks: list[SendTask] = field(default_factory=list)
+    reported: list[int] = field(default_factory=list)
+
+    @property
+    def answers(self) -> bool:
+        """Whether it can still say something."""
+        return self.alive and not self.hung
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether it can be asked to exit."""
+        return not (self.tasks or self.condemned or self.dismissed)
+
+
+@dataclass
+class Promise:
+    """A want, as its client sees it, and what was done for it."""
+
+    stream: int
+    want: int
+    epoch: int  # no two wants have the same, so a task's epoch tells its want
+    step: int
+    slot: int | None = None
+    lease: int | None = None
+    forgotten: bool = False
+    done: dict[int, int] = field(default_factory=dict)  # how often a row was reported as written
+    attempts: dict[int, int] = field(default_factory=dict)  # failures of a row
+    strikes: dict[int, int] = field(default_factory=dict)  # deaths at a row since it was last replaced
+    beyond_help: set[int] = field(default_factory=set)  # rows that may not be replaced once more
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether its client still waits for the answer."""
+        return self.lease is None and not self.forgotten
+
+
+@dataclass
+class Channel:
+    """An open stream."""
+
+    opened: StreamOpened
+    row_count: int
+    promises: dict[int, Promise] = field(default_factory=dict)  # by want
+    last_want: int = 0
+    returned: list[int] = field(default_factory=list)  # leases that are not out any more

@@ -1,0 +1,84 @@
+"""Who is fast, who is far slower than the others, and what a straggler may do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loader_service.core import actions as a
+from loader_service.core.pace import Pace, stragglers
+from tests.core.desk import Desk
+
+MIB = 2**20
+
+
+def _after(*durations: float, size: int = MIB) -> Pace:
+    pace, now = Pace(), 0.0
+    pace.begun(now)
+    for duration in durations:
+        now += duration
+        pace.ended(size, now)
+    return pace
+
+
+def test_a_pace_is_not_believed_before_four_tasks() -> None:
+    assert _after(1.0, 1.0, 1.0).s_per_byte is None
+    assert _after(1.0, 1.0, 1.0, 1.0).s_per_byte == pytest.approx(1.0 / MIB)
+
+
+def test_tiny_tasks_say_nothing_about_a_pace() -> None:
+    assert _after(*[1.0] * 10, size=100).s_per_byte is None
+
+
+def test_a_pace_follows_the_latest_tasks() -> None:
+    slowed, steady = _after(*[1.0] * 8, *[10.0] * 8).s_per_byte, _after(*[1.0] * 16).s_per_byte
+    assert slowed is not None
+    assert steady is not None
+    assert slowed > 9 * steady
+
+
+def test_three_times_the_usual_is_a_straggler_until_it_is_nearly_usual_again() -> None:
+    assert stragglers({1: 1.0, 2: 1.1, 3: 2.9}, frozenset()) == frozenset()
+    assert stragglers({1: 1.0, 2: 1.1, 3: 3.4}, frozenset()) == {3}
+    assert stragglers({1: 1.0, 2: 1.1, 3: 2.9}, frozenset({3})) == {3}
+    assert stragglers({1: 1.0, 2: 1.1, 3: 1.5}, frozenset({3})) == frozenset()
+
+
+@given(st.dictionaries(st.integers(1, 9), st.floats(0, 100), min_size=1), st.frozensets(st.integers(1, 9)))
+def test_the_workers_are_never_all_stragglers(paces: dict[int, float], before: frozenset[int]) -> None:
+    assert stragglers(paces, before) < set(paces)
+
+
+def test_a_straggler_owns_no_files_and_gets_single_rows_of_what_is_needed_last() -> None:
+    desk = Desk(workers=2, files=2)
+    desk.open(slots=10, files=(0, 0, 1, 1))  # rows 0 and 1 are worker 2's, rows 2 and 3 worker 1's
+    tasks = {1: [2], 2: [1]}
+    desk.want(0)
+    for want in range(1, 10):
+        for action in desk.want(want):
+            assert isinstance(action, a.SendTask)
+            tasks[action.worker].append(action.task)
+    for _ in range(4):
+        desk.now += 1.0
+        _collect(desk.end(1, tasks[1].pop(0)), tasks)
+    for _ in range(4):
+        desk.now += 10.0
+        answers = desk.end(2, tasks[2].pop(0))
+        _collect(answers, tasks)
+    assert desk.scheduler._ownership.workers == (1,)
+    while tasks[2]:
+        answers = desk.end(2, tasks[2].pop(0))
+        _collect(answers, tasks)
+        rows = [action.rows for action in answers if isinstance(action, a.SendTask) and action.worker == 2]
+        if rows:
+            assert [len(each) for each in rows] == [1]
+            break
+    else:
+        pytest.fail("the straggler got nothing to do, though much waits")
+
+
+def _collect(answers: list[a.Action], tasks: dict[int, list[int]]) -> None:
+    for action in answers:
+        if isinstance(action, a.SendTask):
+            tasks[action.worker].append(action.task)

@@ -1,0 +1,362 @@
+"""All that surrounds the scheduler, as a model: clients, workers, memory and time. Knows what must never be seen there.
+
+The model never looks at how the scheduler decides; it holds each action against what a living process could do with it.
+A worker that is dead, hung or condemned holds its tasks until it is reaped, as real memory would have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loader_service.core import actions as a
+from loader_service.core import events as e
+from loader_service.core.ledger import Limits
+from loader_service.core.scheduler import Scheduler
+from loader_service.core.tasks import PendingTask
+from loader_service.protocol.messages import BadRow
+from tests.core.model import Channel, Process, Promise
+from tests.core.passing import Passing
+from tests.core.sources import SpreadSource, meaning
+
+STEPS_PER_EPOCH = 1000
+
+
+class World:
+    """The scheduler, and all that it talks to.
+
+    Parameters
+    ----------
+    file_bytes
+        Payload of each file.
+    limits
+        Of the scheduler.
+    """
+
+    def __init__(self, file_bytes: Sequence[int], limits: Limits) -> None:
+        self.scheduler = Scheduler(file_bytes, limits)
+        self.limits = limits
+        self.file_count = len(file_bytes)
+        self.now = 100.0
+        self.events = 0
+        self.wanted_workers = 0
+        self.failed_starts = 0  # in a row
+        self.gave_up = False
+        self.answered = 0
+        self.processes: dict[int, Process] = {}
+        self.channels: dict[int, Channel] = {}
+        self.passing = Passing(self.scheduler)
+        self._last_stream = self._last_slot = self._last_epoch = 0
+        self._seen: set[tuple[str, int]] = set()  # numbers that must not come twice
+
+    # ---- what clients do
+
+    def open(self, client: str, slots: int, row_count: int, row_bytes: int, substitutes: int) -> None:
+        """Open a stream."""
+        self._last_stream += 1
+        numbers = tuple(range(self._last_slot + 1, self._last_slot + slots + 1))
+        self._last_slot += slots
+        source = SpreadSource(row_count, self.file_count)
+        opened = e.StreamOpened(client, self._last_stream, source, STEPS_PER_EPOCH, numbers, row_bytes, substitutes)
+        self.channels[opened.stream] = Channel(opened, row_count)
+        self.happen(opened)
+
+    def want(self, client: str, stream: int, want: int, step: int) -> None:
+        """Ask for a step, perhaps again."""
+        channel = self._channel_of(client, stream)
+        self._last_epoch += 1
+        event = e.StepWanted(client, stream, want, self._last_epoch, step)
+        known = channel.promises.get(want) if channel else None
+        too_many = channel and len(channel.promises) >= self.limits.wants_per_slot * len(channel.opened.slots)
+        if channel is None or (known is None and (too_many or not 0 <= step < STEPS_PER_EPOCH)):
+            self.happen(event, refused_to=client)
+            return
+        if known is None:
+            channel.promises[want] = Promise(stream, want, event.epoch, step)
+            channel.last_want = max(channel.last_want, want)
+        repeated = [self._readiness(known)] if known and known.lease else []
+        ready = [each for each in self.happen(event) if isinstance(each, a.SendReady) and each.want == want]
+        assert ready == repeated, "a want is answered at once exactly when it was answered before"
+
+    def forget(self, client: str, stream: int, want: int) -> None:
+        """Take a want back."""
+        channel = self._channel_of(client, stream)
+        promise = channel.promises.get(want) if channel else None
+        if channel and promise:
+            promise.forgotten = True
+            if promise.lease:
+                channel.returned.append(promise.lease)
+            promise.lease = None
+            self._let_go_if_over(channel, promise)
+        self.happen(e.WantForgotten(client, stream, want), refused_to=None if channel else client)
+
+    def release(self, client: str, stream: int, lease: int) -> None:
+        """Return a lease, perhaps one that is not out."""
+        channel = self._channel_of(client, stream)
+        promises = channel.promises.values() if channel else ()
+        held = next((each for each in promises if each.lease == lease), None)
+        if channel and held:
+            del channel.promises[held.want]
+            channel.returned.append(lease)
+        self.happen(e.LeaseReleased(client, stream, lease), refused_to=None if held else client)
+
+    def close(self, client: str, stream: int) -> None:
+        """Give a stream up."""
+        channel = self._channel_of(client, stream)
+        if channel is None:
+            self.happen(e.StreamClosed(client, stream), refused_to=client)
+            return
+        del self.channels[stream]
+        self._expect_retired(self.happen(e.StreamClosed(client, stream)), [channel])
+
+    def lose(self, client: str) -> None:
+        """End a client."""
+        gone = [each for each in self.channels.values() if each.opened.client == client]
+        for channel in gone:
+            del self.channels[channel.opened.stream]
+        self._expect_retired(self.happen(e.ClientLost(client)), gone)
+
+    # ---- what workers do
+
+    def start(self, process: Process) -> None:
+        """Let a worker say that it waits for tasks."""
+        if not (process.started or process.condemned or process.dismissed):
+            process.owed_since = None
+            self.failed_starts = 0
+        process.started = True
+        self._relieve()
+        self.happen(e.WorkerStarted(process.number))
+
+    def end(self, process: Process, place: int, bad_rows: Sequence[int]) -> None:
+        """Let a worker report one of its tasks."""
+        task = process.tasks.pop(place)
+        process.reported.append(task.task)
+        process.owed_since = self.now if process.tasks else None
+        bad = tuple(BadRow(row, "DecodeError", f"row {row}") for row in bad_rows)
+        channel, promise = self._promise_of(task)
+        if channel and promise:
+            for row in set(task.rows) - set(bad_rows):
+                promise.done[row] = promise.done.get(row, 0) + 1
+            for row in set(bad_rows) & set(task.rows):
+                self._fail_row(channel, promise, row)
+            self._let_go_if_over(channel, promise)
+        self.happen(e.TaskEnded(process.number, task.task, bad))
+
+    def repeat(self, process: Process, task: int) -> None:
+        """Let a worker report a task that is not its own any more, or never was."""
+        answers = self.happen(e.TaskEnded(process.number, task, ()))
+        assert not any(isinstance(each, a.SendReady | a.SendFailed) for each in answers), "a report counts once"
+
+    def reap(self, process: Process) -> None:
+        """Report the end of a process."""
+        del self.processes[process.number]
+        process.alive = False
+        if not (process.condemned or process.dismissed or process.draining):
+            self.failed_starts = 0 if process.started else self.failed_starts + 1
+        self.passing.begin_anew()
+        for place, task in enumerate(process.tasks):
+            channel, promise = self._promise_of(task)
+            if channel and promise:
+                for row in task.rows if place == 0 else ():
+                    self._strike(channel, promise, row)
+                self._let_go_if_over(channel, promise)
+        self.happen(e.WorkerExited(process.number, "was killed by SIGKILL"))
+
+    def grow(self, process: Process) -> None:
+        """Report that a worker has too much memory; it goes when another has taken its place."""
+        process.leaving = process.leaving or (process.started and process in self._standing())
+        answers = self.happen(e.WorkerOverweight(process.number))
+        assert not any(isinstance(each, a.StopWorker | a.KillWorker) for each in answers), "no gap"
+
+    # ---- what people and time do
+
+    def scale(self, count: int) -> None:
+        """Ask for a number of workers."""
+        self.wanted_workers = count
+        self.failed_starts = 0
+        surplus = [each for each in self._standing() if not each.leaving][count:]
+        for process in surplus:
+            process.draining = process.started
+        self._relieve()
+        dismissed = {each.worker for each in self.happen(e.WorkersWanted(count)) if isinstance(each, a.StopWorker)}
+        gone = {each.number for each in self.processes.values() if each.draining and not each.tasks} | dismissed
+        assert gone >= dismissed >= {each.number for each in surplus if not each.tasks}
+
+    def tick(self, seconds: float) -> None:
+        """Let time pass; the scheduler is called when it asked to be."""
+        end = self.now + seconds
+        while (deadline := self.scheduler.next_deadline()) is not None and deadline <= end:
+            self.now = max(self.now, deadline)
+            self.happen(e.ClockTicked())
+            following = self.scheduler.next_deadline()
+            assert following is None or following > self.now, "the daemon's loop would spin"
+            late = [each for each in self.processes.values() if not each.condemned and self._is_late(each)]
+            assert not late, f"not killed at their deadlines: {late}"
+        self.now = end
+
+    # ---- what the scheduler answers
+
+    def happen(self, event: e.Event, refused_to: str | None = None) -> list[a.Action]:
+        """Tell the scheduler of an event, and hold its actions against the model."""
+        self.events += 1
+        answers = self.scheduler.handle(event, self.now)
+        refusals = [each.client for each in answers if isinstance(each, a.Refuse)]
+        assert refusals == ([refused_to] if refused_to else []), f"{event} was answered by {answers}"
+        for action in answers:
+            self._carry_out(action)
+        self.scheduler.validate()
+        self._no_one_idles_while_tasks_wait()
+        return answers
+
+    def _carry_out(self, action: a.Action) -> None:
+        match action:
+            case a.StartWorker(worker):
+                self._fresh("worker", worker)
+                self.processes[worker] = Process(worker, self.now)
+                assert not self.gave_up
+                staying = [each for each in self._standing() if not each.leaving]
+                assert len(staying) <= self.wanted_workers, "more workers than were asked for"
+            case a.StopWorker(worker):
+                process = self.processes[worker]
+                assert process.may_stop, process
+                process.dismissed, process.owed_since = True, self.now
+            case a.KillWorker(worker):
+                self._condemn(self.processes[worker])
+            case a.SendTask():
+                self._send_task(action)
+            case a.SendReady():
+                self._send_ready(action)
+            case a.SendFailed():
+                self._send_failed(action)
+            case a.GiveUp():
+                assert not self.gave_up, "said twice"
+                assert self.failed_starts >= self.limits.failed_starts
+                assert not any(each.started for each in self._standing()), "while others worked"
+                self.gave_up = True
+
+    def _condemn(self, process: Process) -> None:
+        assert not process.condemned, "killed twice"
+        assert self._is_late(process), "killed before its time"
+        if not (process.dismissed or process.draining):
+            self.failed_starts = 0 if process.started else self.failed_starts + 1
+        process.condemned = True
+
+    def _send_task(self, task: a.SendTask) -> None:
+        self._fresh("task", task.task)
+        process, (channel, promise) = self.processes[task.worker], self._promise_of(task)
+        assert process.started, process
+        assert process in self._standing(), process
+        assert channel, f"no stream for {task}"
+        assert promise, f"nobody wanted {task}"
+        assert promise.unanswered, f"nobody wants {task} any more: {promise}"
+        assert task.slot in channel.opened.slots
+        if promise.slot is None:
+            self._no_one_has_slot(task.slot)
+            promise.slot = task.slot
+        assert promise.slot == task.slot, "a step is in one slot"
+        for row, sample in zip(task.rows, task.samples, strict=True):
+            told = meaning(sample)
+            assert (told.step, told.row, told.attempt) == (promise.step, row, promise.attempts.get(row, 0))
+            assert not promise.done.get(row), f"row {row} of {promise} is done already"
+            assert row not in promise.beyond_help
+        for other in self._writing_to(task.slot):
+            assert not set(other.rows) & set(task.rows), f"two living processes write the same row: {task}, {other}"
+        self.passing.note(task)
+        process.tasks.append(task)
+        process.owed_since = self.now if len(process.tasks) == 1 else process.owed_since
+
+    def _send_ready(self, ready: a.SendReady) -> None:
+        channel = self.channels[ready.stream]
+        promise = channel.promises[ready.want]
+        if promise.lease is None:
+            self._fresh("lease", ready.lease)
+            promise.lease = ready.lease
+            self.answered += 1
+        assert not promise.forgotten
+        assert ready == self._readiness(promise)
+        assert promise.done == dict.fromkeys(range(channel.row_count), 1), f"each row exactly once: {promise}"
+        assert not self._writing_to(ready.slot)
+
+    def _send_failed(self, failed: a.SendFailed) -> None:
+        channel = self.channels[failed.stream]
+        promise = channel.promises.pop(failed.want)
+        assert failed.client == channel.opened.client
+        assert promise.unanswered, promise
+        assert not self._writing_to(promise.slot)
+        row = min(promise.beyond_help)
+        if failed.error == "WorkerDied":
+            sample = channel.opened.source.substitute(0, promise.step, row, promise.attempts[row] - 1).sample
+            assert failed.message.startswith(f"sample {sample}: {self.limits.strikes} workers died"), failed.message
+        else:
+            assert (failed.error, failed.message) == ("DecodeError", f"row {row}")
+        self.answered += 1
+
+    # ---- what the model knows
+
+    def _relieve(self) -> None:
+        """Let the workers go that are too heavy, once enough others have started."""
+        working = [each for each in self._standing() if each.started]
+        leaving = [each for each in working if each.leaving]
+        if len(working) - len(leaving) >= self.wanted_workers:
+            for process in leaving:
+                process.draining = True
+
+    def _is_late(self, process: Process) -> bool:
+        limit = self.limits.task_timeout_s if process.tasks else self.limits.start_timeout_s
+        return process.owed_since is not None and process.owed_since + limit <= self.now
+
+    def _standing(self) -> list[Process]:
+        """Return the workers that are counted on, the oldest first."""
+        away = {each.number for each in self.processes.values() if each.condemned or each.dismissed or each.draining}
+        return [each for each in self.processes.values() if each.number not in away]
+
+    def _readiness(self, promise: Promise) -> a.SendReady:
+        channel = self.channels[promise.stream]
+        slot, lease = promise.slot or 0, promise.lease or 0
+        return a.SendReady(channel.opened.client, promise.stream, promise.want, slot, lease, channel.row_count)
+
+    def _channel_of(self, client: str, stream: int) -> Channel | None:
+        channel = self.channels.get(stream)
+        return channel if channel and channel.opened.client == client else None
+
+    def _promise_of(self, task: a.SendTask) -> tuple[Channel | None, Promise | None]:
+        channel = self.channels.get(task.stream)
+        promises = channel.promises.values() if channel else ()
+        return channel, next((each for each in promises if each.epoch == task.epoch), None)
+
+    def _writing_to(self, slot: int | None) -> list[a.SendTask]:
+        return [task for process in self.processes.values() for task in process.tasks if task.slot == slot]
+
+    def _no_one_has_slot(self, slot: int) -> None:
+        assert not self._writing_to(slot), f"slot {slot} can still be written by a process that was not reaped"
+        holders = [
+            each for channel in self.channels.values() for each in channel.promises.values() if each.slot == slot
+        ]
+        assert not holders, f"slot {slot} belongs to {holders}"
+
+    def _strike(self, channel: Channel, promise: Promise, row: int) -> None:
+        promise.strikes[row] = promise.strikes.get(row, 0) + 1
+        if promise.strikes[row] >= self.limits.strikes:
+            self._fail_row(channel, promise, row)
+
+    def _fail_row(self, channel: Channel, promise: Promise, row: int) -> None:
+        promise.strikes[row] = 0
+        promise.attempts[row] = promise.attempts.get(row, 0) + 1
+        if promise.attempts[row] > channel.opened.substitutes:
+            promise.beyond_help.add(row)
+
+    def _let_go_if_over(self, channel: Channel, promise: Promise) -> None:
+        if promise.forgotten and not self._writing_to(promise.slot):
+            del channel.promises[promise.want]
+
+    def _expect_retired(self, answers: list[a.Action], gone: list[Channel]) -> None:
+        retired = [each for each in answers if isinstance(each, a.RetireStream)]
+        assert retired == [a.RetireStream(each.opened.stream, each.opened.slots) for each in gone]
+
+    def _fresh(self, kind: str, number: int) -> None:
+        assert (kind, number) not in self._seen, f"{kind} {number} was there before"
+        self._seen.add((kind, number))
+
+    def _no_one_idles_while_tasks_wait(self) -> None:
+        waiting: list[PendingTask] = list(self.scheduler._queues)
+        free = [each for each in self.scheduler._staff if each.has_room and not (each.tasks or each.straggles)]
+        assert not waiting or not free, f"{free} do nothing while {waiting} wait"
