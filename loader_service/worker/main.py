@@ -1,0 +1,170 @@
+"""The worker's loop: a message in, rows written, a message out; knows the daemon's words, not what a frame is."""
+
+from __future__ import annotations
+
+import argparse
+import mmap
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import zmq
+
+from loader_service import failpoints
+from loader_service.catalog.columns import Catalog, open_catalog
+from loader_service.errors import LoaderError
+from loader_service.lifeline import die_with_parent
+from loader_service.protocol import wire
+from loader_service.protocol.messages import (
+    BadRow,
+    Drain,
+    DropStream,
+    PrepareStream,
+    Task,
+    TaskDone,
+    ToWorker,
+    WorkerReady,
+)
+from loader_service.protocol.segments import map_segment
+from loader_service.worker.reader import Reader
+from loader_service.worker.rows import RowWriter
+
+#: How long an ended worker waits for its last words to be sent, in milliseconds.
+_LINGER_MS = 1000
+
+#: Tasks that take less than this together are reported together: a message costs 0.1 ms at both ends.
+_REPORT_AFTER_S = 0.001
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """What the daemon tells a worker on its command line."""
+
+    worker: int
+    parent_pid: int
+    address: str  # of the daemon's socket for workers
+    instance: str  # names the folder of the segments
+    catalog: str  # folder of the columns
+
+
+class Worker:
+    """Executes tasks, one at a time.
+
+    Parameters
+    ----------
+    options
+        Who this worker is.
+    catalog
+        The columns.
+    """
+
+    def __init__(self, options: WorkerOptions, catalog: Catalog) -> None:
+        self._options = options
+        self._catalog = catalog
+        self._reader = Reader(catalog)
+        self._writers: dict[int, RowWriter] = {}
+        self._slots: dict[int, dict[int, mmap.mmap]] = {}
+
+    def prepare(self, message: PrepareStream) -> None:
+        """Get ready for the tasks of a stream."""
+        self._writers[message.stream] = RowWriter(self._catalog, self._reader, message.spec, message.fields)
+        self._slots[message.stream] = {}
+
+    def drop(self, message: DropStream) -> None:
+        """Let go of a stream's slots; their memory is free once every process has."""
+        self._writers.pop(message.stream, None)
+        for memory in self._slots.pop(message.stream, {}).values():
+            memory.close()
+
+    def execute(self, task: Task) -> TaskDone:
+        """Write the rows of a task."""
+        failpoints.passing("worker.task_received")
+        writer = self._writers[task.stream]
+        slots = self._slots[task.stream]
+        memory = slots.get(task.slot)
+        if memory is None:
+            try:
+                memory = slots[task.slot] = map_segment(self._options.instance, task.slot, writer.layout.size_bytes)
+            except LoaderError as error:  # the stream was closed while this task was on its way
+                return TaskDone(
+                    self._options.worker,
+                    task.task,
+                    tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows),
+                )
+        bad = writer.write(memory, task.epoch, task.rows, task.samples)
+        failpoints.passing("worker.task_written")
+        return TaskDone(self._options.worker, task.task, bad)
+
+    def obey(self, messages: Sequence[ToWorker], report: Callable[..., object]) -> bool:
+        """Act on messages that came together; return whether to go on.
+
+        Parameters
+        ----------
+        messages
+            What came, in order.
+        report
+            Called with the tasks that are done: with all at once when they were quick, one by one when each took time.
+        """
+        done: list[TaskDone] = []
+        unreported_since = time.monotonic()
+        for message in messages:
+            match message:
+                case Task():
+                    done.append(self.execute(message))
+                    now = time.monotonic()
+                    if now - unreported_since > _REPORT_AFTER_S:
+                        report(*done)
+                        done, unreported_since = [], now
+                case PrepareStream():
+                    self.prepare(message)
+                case DropStream():
+                    self.drop(message)
+                case Drain():
+                    break
+        if done:
+            report(*done)
+        return not any(isinstance(message, Drain) for message in messages)
+
+    def close(self) -> None:
+        """Close files and mappings."""
+        self._reader.close()
+        for stream in list(self._writers):
+            self.drop(DropStream(stream))
+
+
+def serve(options: WorkerOptions) -> None:
+    """Connect to the daemon and execute tasks until told to leave."""
+    catalog = open_catalog(options.catalog)
+    worker = Worker(options, catalog)
+    with zmq.Context(io_threads=1) as context, context.socket(zmq.DEALER) as socket:
+        socket.setsockopt(zmq.IDENTITY, b"worker-%d" % options.worker)
+        socket.setsockopt(zmq.LINGER, _LINGER_MS)
+        socket.connect(options.address)
+        socket.send(wire.encode(WorkerReady(options.worker)))
+        # No deadline: the kernel ends this process when the daemon ends, so there is always someone to wait for.
+        while worker.obey(wire.decode(socket.recv(), ToWorker), lambda *done: socket.send(wire.encode(*done))):
+            pass
+    worker.close()
+
+
+def main() -> int:
+    """Run one worker process; started by the daemon only."""
+    parser = argparse.ArgumentParser(prog="loader-service worker", description="Started by the daemon; not for people.")
+    for option in ("parent-pid", "worker"):
+        parser.add_argument(f"--{option}", type=int, required=True)
+    for option in ("address", "instance", "catalog"):
+        parser.add_argument(f"--{option}", required=True)
+    options = WorkerOptions(**vars(parser.parse_args()))
+    die_with_parent(options.parent_pid)
+    failpoints.passing("worker.starting")
+    try:
+        serve(options)
+    except LoaderError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
