@@ -1,0 +1,168 @@
+"""The command line: arguments to configuration, answers to text; no logic of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from tqdm import tqdm
+
+from loader_client.connection import Connection, connect
+from loader_service import __version__, reports
+from loader_service.config import ServiceConfig, parse_workers
+from loader_service.daemon.launcher import FAILED, READY
+from loader_service.daemon.service import ServiceReady, run_service, scan_files
+from loader_service.daemon.supervisor import Supervisor
+from loader_service.errors import ConfigError, LoaderError
+from loader_service.options import options_of
+
+_T = TypeVar("_T")
+
+#: How long a command waits for the service, in seconds.
+_CONNECT_S = 5.0
+
+#: Raised by click 8.2 and later for a command line without a command; earlier versions print the help themselves.
+_HELP_INSTEAD: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
+_SCAN_OPTIONS = frozenset({"frames", "label", "labels", "on_bad_file", "cache_dir", "scan_timeout"})
+
+
+class _Bar:
+    """The progress of a scan on standard error, and the line that says that the service is ready."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm[Any] | None = None
+
+    def scanned(self, done: int, total: int) -> None:
+        """Move the bar; a pipe or a log file gets none."""
+        if self._bar is None:
+            tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
+            self._bar = tqdm(total=total, unit="file", desc="indexing", leave=False, disable=None)
+        self._bar.update(done - self._bar.n)
+        if done >= total:
+            self._bar.close()
+
+    def ready(self, ready: ServiceReady) -> None:
+        """Say where the service is, what it has, and how to use it."""
+        left_out = [
+            f"{count} {what}"
+            for count, what in ((ready.skipped_files, "files skipped"), (ready.empty_videos, "empty videos left out"))
+            if count
+        ]
+        counts = [
+            f"{ready.files} files",
+            f"{ready.videos} videos",
+            f"{ready.frames} frames",
+            f"{ready.workers} workers",
+        ]
+        click.echo(f"{READY}{ready.endpoint} ({', '.join(counts + left_out)})")
+        click.echo(f'connect with: ds = loader_client.dataset("{ready.endpoint}", batch_size=16)')
+        sys.stdout.flush()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="loader-service")
+def cli() -> None:
+    """Feed tf.data with JPEG frames from HDF5 files, decoded by a pool of worker processes."""
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True)
+@options_of(ServiceConfig)
+def start(files: tuple[str, ...], **options: Any) -> None:
+    """Serve the videos in FILES (names, or patterns such as 'data/*.h5') until stopped."""
+    config = ServiceConfig(files=files, **options)
+    level = logging.WARNING if config.embedded else logging.INFO
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop takes over, stopping is an interrupt
+    if config.supervise:
+        sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
+    try:
+        run_service(config, _Bar())
+    except KeyboardInterrupt:
+        click.echo("stopped before it was ready", err=True)
+
+
+@cli.command()
+@click.argument("endpoint", required=False)
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+def status(endpoint: str | None, as_json: bool) -> None:
+    """Show workers, streams and faults of a service."""
+    report = _with_service(endpoint, Connection.status)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(report), indent=2))
+    else:
+        click.echo(reports.status_text(report))
+
+
+@cli.command()
+@click.argument("workers")
+@click.argument("endpoint", required=False)
+def scale(workers: str, endpoint: str | None) -> None:
+    """Change the number of workers of a service to WORKERS, under running trainings too."""
+    count = ServiceConfig(files=("-",), workers=parse_workers(workers)).worker_count
+    click.echo(_with_service(endpoint, lambda service: service.scale(count)))
+
+
+@cli.command()
+@click.argument("endpoint", required=False)
+def stop(endpoint: str | None) -> None:
+    """Have a service finish what it is at, and exit."""
+    click.echo(_with_service(endpoint, Connection.stop))
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+@options_of(ServiceConfig, only=_SCAN_OPTIONS)
+def inspect(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Show what FILES hold: videos, frames, labels, and how they are stored. Starts nothing."""
+    catalog = scan_files(ServiceConfig(files=files, **options), _Bar().scanned)
+    report = reports.describe_catalog(catalog)
+    click.echo(json.dumps(report, indent=2) if as_json else reports.catalog_text(report))
+
+
+@cli.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def demo(arguments: tuple[str, ...]) -> None:
+    """Write a small data set, serve it, and train a Keras model on it (needs the extra [tensorflow])."""
+    sys.exit(subprocess.run([sys.executable, "-m", "loader_client.demo", *arguments], check=False).returncode)
+
+
+def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
+    logging.getLogger("loader_client").setLevel(logging.ERROR)  # the answer says it all
+    with connect(endpoint, timeout_s=_CONNECT_S) as service:
+        return use(service)
+
+
+def main() -> None:
+    """Run the command: exit code 0, 1 when it failed while running, 2 for a wrong usage or configuration."""
+    try:
+        cli.main(prog_name="loader-service", standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except click.ClickException as error:
+        if isinstance(error, _HELP_INSTEAD):
+            error.show()
+        else:
+            _complain(ConfigError.__name__, error.format_message())
+        sys.exit(error.exit_code)
+    except LoaderError as error:
+        _complain(type(error).__name__, str(error))
+        sys.exit(2 if isinstance(error, ConfigError) else 1)
+
+
+def _complain(kind: str, message: str) -> None:
+    """Say what was wrong in one line: to people, or to the program that started this one."""
+    line = " ".join(message.split())
+    if "--embedded" in sys.argv:
+        click.echo(f"{FAILED}{kind}: {line}")
+    else:
+        click.echo(f"loader-service: {line}", err=True)

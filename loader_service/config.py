@@ -1,0 +1,121 @@
+"""What a service is told at its start, declared once: the command line and the embedded service both derive from it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from loader_service.errors import ConfigError
+
+
+def _option(default: Any, text: str, **more: Any) -> Any:
+    """Declare an option: its default, the help that `--help` shows, and how the command line spells its values."""
+    return field(default=default, metadata={"help": text, **more})
+
+
+def default_cache_directory() -> Path:
+    """Return the user's cache folder for catalogs: below ``$XDG_CACHE_HOME``, else ``~/.cache``."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "loader-service"
+
+
+@dataclass(frozen=True)
+class ServiceConfig:
+    """Options of ``loader-service start``. Sizes in bytes, times in seconds.
+
+    Raises
+    ------
+    ConfigError
+        When a value is out of range.
+    """
+
+    files: tuple[str, ...]
+    workers: int = _option(0, "Worker processes; 'auto' is one per core.", spelling="workers")
+    endpoint: str | None = _option(None, "Where to listen, as ipc:///path; default: one for each user.")
+    memory: int = _option(
+        0, "Most shared memory for batches, such as 8G; default: half of what is free.", spelling="size"
+    )
+    frames: str | None = _option(None, "Which datasets are videos, as a pattern of their paths, such as '*/rgb'.")
+    label: str | None = _option(None, "Where labels are, as a pattern of paths, or '@name' for an attribute.")
+    labels: str | None = _option(None, "A CSV file of video,label.")
+    on_bad_file: Literal["raise", "skip"] = _option("raise", "What to do with a file that cannot be used.")
+    cache_dir: str | None = _option(
+        None, "Where to keep what was found in the files; default: the user's cache folder."
+    )
+    worker_memory: int = _option(
+        2**30, "Memory of its own at which a worker is replaced by a fresh one, such as 1G.", spelling="size"
+    )
+    scan_timeout: float = _option(600.0, "Seconds after which a file that is still being scanned is given up.")
+    task_timeout: float = _option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
+    client_timeout: float = _option(60.0, "Seconds without a sign of life after which a client loses its batches.")
+    supervise: bool = _option(False, "Start the service again when it dies.")
+    lifeline_pid: int = _option(0, "End when this process ends.", hidden=True)
+    embedded: bool = _option(
+        False, "Report errors on standard output, for the program that started this one.", hidden=True
+    )
+
+    def __post_init__(self) -> None:
+        if not self.files:
+            raise ConfigError("no files given; name HDF5 files or a pattern, such as 'data/*.h5'")
+        if self.workers < 0:
+            raise ConfigError(f"workers={self.workers!r}; give 1 or more, or 'auto' for one per core")
+        for name in ("scan_timeout", "task_timeout", "client_timeout"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
+        if self.memory < 0:
+            raise ConfigError(f"memory={self.memory!r}; give a number of bytes above 0, or leave it out")
+
+    @property
+    def worker_count(self) -> int:
+        """How many workers to start."""
+        return self.workers or available_cores()
+
+    @property
+    def cache_path(self) -> Path:
+        """Where catalogs are kept."""
+        return Path(self.cache_dir) if self.cache_dir else default_cache_directory()
+
+
+def available_cores() -> int:
+    """Return how many cores this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def parse_size(text: str) -> int:
+    """Return a number of bytes, from ``"8G"``, ``"512MiB"``, ``"1048576"``.
+
+    Raises
+    ------
+    ConfigError
+        When it is no size above 0.
+    """
+    number = text.strip().upper().removesuffix("IB").removesuffix("B")
+    unit = number[-1:] if number[-1:] in ("K", "M", "G", "T") else ""
+    try:
+        size = int(float(number.removesuffix(unit)) * _UNITS[unit])
+    except (ValueError, OverflowError) as error:
+        raise ConfigError(f"{text!r} is no size; give bytes, or a number with K, M, G or T, such as 8G") from error
+    if size <= 0:
+        raise ConfigError(f"{text!r} is no size above 0")
+    return size
+
+
+def parse_workers(text: str) -> int:
+    """Return a number of workers; 0 for ``"auto"``.
+
+    Raises
+    ------
+    ConfigError
+        When it is neither.
+    """
+    if text == "auto":
+        return 0
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"workers={text!r}; give 1 or more, or 'auto' for one per core")
+    return int(text)

@@ -1,0 +1,52 @@
+"""Tells systemd how the service is, when systemd asked to be told; does nothing elsewhere.
+
+References
+----------
+sd_notify(3): datagrams of ``VARIABLE=VALUE`` lines to the socket that ``$NOTIFY_SOCKET`` names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+
+
+class Notifier:
+    """Speaks to systemd; a context manager that closes its socket. Used by the daemon's one thread."""
+
+    def __init__(self) -> None:
+        address = os.environ.get("NOTIFY_SOCKET", "")
+        self._socket: socket.socket | None = None
+        if address:
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+            self._socket.setblocking(False)
+            self._socket.connect("\0" + address[1:] if address.startswith("@") else address)
+        watchdog_us = int(os.environ.get("WATCHDOG_USEC") or 0)
+        #: How often `alive` should be called, in seconds; None when nobody waits for it.
+        self.beat_s = watchdog_us / 3e6 if watchdog_us and self._socket is not None else None
+
+    def __enter__(self) -> Notifier:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+    def ready(self, status: str) -> None:
+        """Tell that the service can be used."""
+        self._say(f"READY=1\nSTATUS={status}")
+
+    def alive(self) -> None:
+        """Tell that the loop turns."""
+        self._say("WATCHDOG=1")
+
+    def stopping(self) -> None:
+        """Tell that the service is about to end."""
+        self._say("STOPPING=1")
+
+    def _say(self, text: str) -> None:
+        if self._socket is None:
+            return
+        with contextlib.suppress(BlockingIOError):  # systemd is behind with reading: it will get the next beat
+            self._socket.send(text.encode())

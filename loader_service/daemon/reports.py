@@ -1,0 +1,119 @@
+"""Puts into words what the service is and does, for clients and people; changes nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from loader_service import __version__
+from loader_service.catalog.columns import Catalog
+from loader_service.core.scheduler import Scheduler, StreamFigures, WorkerFigures
+from loader_service.daemon.clients import Clients
+from loader_service.daemon.openings import Opening, StreamOpener
+from loader_service.daemon.pool import Pool
+from loader_service.daemon.segments import SegmentStore
+from loader_service.protocol import messages as m
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Who takes part at this moment."""
+
+    clients: Clients
+    pool: Pool
+    openings: Mapping[int, Opening]
+    events: tuple[str, ...]
+
+
+class Reporter:
+    """Answers questions about the service."""
+
+    def __init__(
+        self, endpoint: str, catalog: Catalog, segments: SegmentStore, opener: StreamOpener, heartbeat_s: float
+    ) -> None:
+        self._endpoint = endpoint
+        self._catalog = catalog
+        self._segments = segments
+        self._opener = opener
+        self._heartbeat_s = heartbeat_s
+        self._started = time.monotonic()
+
+    def welcome(self) -> m.Welcome:
+        """Return the answer to a hello."""
+        catalog = self._catalog
+        return m.Welcome(
+            instance=self._segments.instance,
+            pid=os.getpid(),
+            fingerprint=catalog.fingerprint,
+            files=catalog.file_count,
+            videos=catalog.video_count,
+            frames=catalog.frame_count,
+            heartbeat_s=self._heartbeat_s,
+        )
+
+    def summary(self, request: int) -> m.CatalogSummary:
+        """Return what the files hold."""
+        catalog = self._catalog
+        height, width = catalog.frame_shape or (0, 0)
+        return m.CatalogSummary(
+            request=request,
+            fingerprint=catalog.fingerprint,
+            files=catalog.file_count,
+            videos=catalog.video_count,
+            frames=catalog.frame_count,
+            frame_height=height,
+            frame_width=width,
+            label_dtype=self._opener.facts.label_dtype or "",
+            classes=catalog.classes or (),
+            skipped_files=len(catalog.skipped),
+            empty_videos=catalog.empty_videos,
+        )
+
+    def status(self, request: int, scheduler: Scheduler, traffic: Traffic, refused: Mapping[str, int]) -> m.Status:
+        """Return what the service is doing; `refused` counts what the scheduler never saw, by name."""
+        counters = {**dataclasses.asdict(scheduler.counters), **refused}
+        return m.Status(
+            request=request,
+            endpoint=self._endpoint,
+            pid=os.getpid(),
+            version=__version__,
+            uptime_s=time.monotonic() - self._started,
+            workers=tuple(_worker(each, traffic.pool) for each in scheduler.worker_figures()),
+            streams=tuple(_stream(each, traffic) for each in scheduler.stream_figures()),
+            counters=tuple(m.Counter(name, count) for name, count in counters.items()),
+            memory_bytes=self._segments.total_bytes,
+            memory_budget_bytes=self._opener.budget_bytes,
+            events=traffic.events,
+        )
+
+
+def _worker(figures: WorkerFigures, pool: Pool) -> m.WorkerStatus:
+    return m.WorkerStatus(
+        worker=figures.worker,
+        pid=pool.pid(figures.worker),
+        state=figures.state,
+        files=figures.files,
+        tasks_queued=figures.tasks_queued,
+        tasks_done=figures.tasks_done,
+    )
+
+
+def _stream(figures: StreamFigures, traffic: Traffic) -> m.StreamStatus:
+    client = traffic.clients.by_key(figures.client)
+    opening = traffic.openings[figures.stream]
+    return m.StreamStatus(
+        stream=figures.stream,
+        client=client.name if client else "",
+        client_pid=client.pid if client else 0,
+        steps_per_epoch=figures.steps_per_epoch,
+        steps_done=figures.steps_done,
+        slots=figures.slots,
+        slots_filling=figures.slots_filling,
+        slots_leased=figures.slots_leased,
+        wants_waiting=figures.wants_waiting,
+        slot_bytes=opening.slot_bytes,
+        padded_videos=opening.padded_videos,
+    )

@@ -1,0 +1,135 @@
+"""Builds a daemon from its parts, in the order in which they need each other, and takes it down in the other order."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import select
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import Protocol
+
+import zmq
+
+from loader_service import endpoint as endpoints
+from loader_service.catalog.columns import Catalog
+from loader_service.catalog.scan import ScanOptions, scan
+from loader_service.config import ServiceConfig
+from loader_service.daemon.clients import Clients
+from loader_service.daemon.daemon import Daemon, Parts
+from loader_service.daemon.notify import Notifier
+from loader_service.daemon.pool import Pool
+from loader_service.daemon.segments import SegmentStore
+from loader_service.daemon.signals import StopSignals
+from loader_service.daemon.sockets import EndpointLock, Router
+from loader_service.errors import ConfigError
+from loader_service.protocol import messages as m
+
+_LOG = logging.getLogger(__name__)
+
+#: Open files of a daemon that has no worker and ten clients (50 were counted), of each worker in it, and at most.
+_OWN_DESCRIPTORS, _DESCRIPTORS_PER_WORKER, _MOST_DESCRIPTORS = 80, 4, 65_536
+
+
+@dataclass(frozen=True)
+class ServiceReady:
+    """What there is to say when a service is ready."""
+
+    endpoint: str
+    files: int
+    videos: int
+    frames: int
+    workers: int
+    skipped_files: int
+    empty_videos: int
+
+
+class Onlooker(Protocol):
+    """Who wants to know how the start goes on; called from the main thread."""
+
+    def scanned(self, done: int, total: int) -> None:
+        """Note that so many of the files have been scanned."""
+
+    def ready(self, ready: ServiceReady) -> None:
+        """Note that clients can connect and all workers wait for tasks."""
+
+
+def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
+    """Scan the files, start the workers, serve until told to stop, and leave nothing behind.
+
+    Raises
+    ------
+    ConfigError, CatalogError
+        When the service cannot start as configured.
+    WorkerDied
+        When no worker can be started.
+    """
+    endpoint = endpoints.parse(config.endpoint)
+    _provide_descriptors(config.worker_count)
+    with ExitStack() as stack:
+        stack.enter_context(EndpointLock(endpoint))
+        watched = stack.enter_context(select.epoll())
+        segments = stack.enter_context(SegmentStore())
+        catalog = stack.enter_context(closing(scan_files(config, onlooker.scanned)))
+        signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
+        context = stack.enter_context(zmq.Context(io_threads=1))
+        worker_socket: Router[m.FromWorker] = Router(context, endpoint.workers, m.FromWorker)
+        stack.enter_context(worker_socket)
+        client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient)
+        stack.enter_context(client_socket)
+        parts = Parts(
+            endpoint=str(endpoint),
+            config=config,
+            catalog=catalog,
+            watched=watched,
+            clients=stack.enter_context(Clients(watched, config.client_timeout)),
+            pool=stack.enter_context(Pool(watched, endpoint.workers, segments.instance, str(catalog.directory))),
+            segments=segments,
+            client_socket=client_socket,
+            worker_socket=worker_socket,
+            signals=signals,
+            notifier=stack.enter_context(Notifier()),
+        )
+
+        def announce() -> None:
+            onlooker.ready(_describe(parts))
+            parts.notifier.ready(f"serving {catalog.video_count} videos at {endpoint}")
+
+        Daemon(parts, announce).run()
+
+
+def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> Catalog:
+    """Return the catalog of the files that a configuration names."""
+    options = ScanOptions(
+        frames=config.frames,
+        label=config.label,
+        labels_csv=config.labels,
+        on_bad_file=config.on_bad_file,
+        timeout_s=config.scan_timeout,
+    )
+    return scan(config.files, options, cache_dir=config.cache_path, progress=progress)
+
+
+def _provide_descriptors(workers: int) -> None:
+    """Let this process open as many files as it may: where one is missing for a peer, ZeroMQ aborts the process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    may = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
+    need = _OWN_DESCRIPTORS + _DESCRIPTORS_PER_WORKER * workers
+    if may < need:
+        raise ConfigError(f"{workers} workers need {need} open files, the limit is {may}; raise it with `ulimit -Hn`")
+    if soft != resource.RLIM_INFINITY and soft < may:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (may, hard))
+
+
+def _describe(parts: Parts) -> ServiceReady:
+    catalog = parts.catalog
+    return ServiceReady(
+        endpoint=parts.endpoint,
+        files=catalog.file_count,
+        videos=catalog.video_count,
+        frames=catalog.frame_count,
+        workers=parts.config.worker_count,
+        skipped_files=len(catalog.skipped),
+        empty_videos=catalog.empty_videos,
+    )

@@ -1,0 +1,238 @@
+"""The daemon's two ZeroMQ sockets: messages in and out, anything else refused and counted; knows no meaning of any."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, Generic, NoReturn, TypeVar
+
+import zmq
+
+from loader_service.endpoint import Endpoint, make_private
+from loader_service.errors import ConfigError, ProtocolError
+from loader_service.protocol import wire
+from loader_service.protocol.messages import Refused
+
+#: Payloads taken from a socket, and seconds spent on their messages, before the loop looks at anything else, so that a
+#: flood on one starves nobody. What one payload brought is finished first: ZeroMQ's turns are payloads.
+_BURST, _BURST_S = 64, 0.01
+
+#: Messages that may wait for a peer that does not read; an honest client has a few per slot.
+_SEND_LIMIT = 10_000
+
+#: Payloads of a peer that wait here; more wait at its end.
+_RECEIVE_LIMIT = 128
+
+#: Questions in one payload, each of which gets an answer of its own. An honest client opens its streams together.
+_QUESTIONS = 128
+
+#: Connections that may wait to be accepted.
+_BACKLOG = 128
+
+_M = TypeVar("_M")
+
+
+@dataclass(frozen=True)
+class Received(Generic[_M]):
+    """What came from a peer: a message, or why it is none."""
+
+    peer: bytes
+    message: _M | Exception
+
+
+class Router(Generic[_M]):
+    """A ROUTER socket that speaks the protocol.
+
+    Used by the daemon's one thread. A context manager that owns its socket.
+
+    Parameters
+    ----------
+    context
+        Where the socket lives.
+    address
+        What to bind.
+    accepted
+        The union of messages that may come.
+    """
+
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], address: str, accepted: UnionType) -> None:
+        self._context = context
+        self._address = address
+        self._accepted = accepted
+        self._outgoing: dict[bytes, list[Any]] = {}
+        self._listener = _listen(address)
+        self.socket = self._open()
+
+    def __enter__(self) -> Router[_M]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+        self._listener.close()
+
+    def reopen(self) -> None:
+        """Drop all connections, and with them what has come of unfinished messages; honest peers connect again.
+
+        Meanwhile they find the address as it was: ZeroMQ only gets a copy of the listening descriptor. What it binds
+        itself it unlinks when it closes, some time later, by name, and by then that is the name of the next one.
+        """
+        self.socket.close(linger=0)
+        self.socket = self._open()
+
+    def _open(self) -> zmq.Socket[bytes]:
+        opened = self._context.socket(zmq.ROUTER)
+        opened.setsockopt(zmq.ROUTER_MANDATORY, 1)  # else a message to a peer that is gone vanishes silently
+        opened.setsockopt(zmq.ROUTER_HANDOVER, 1)  # a peer that connects again is who it was
+        opened.setsockopt(zmq.MAXMSGSIZE, wire.MAX_PAYLOAD_BYTES)
+        opened.setsockopt(zmq.SNDHWM, _SEND_LIMIT)
+        opened.setsockopt(zmq.RCVHWM, _RECEIVE_LIMIT)
+        opened.setsockopt(zmq.LINGER, 200)
+        opened.setsockopt(zmq.USE_FD, os.dup(self._listener.fileno()))
+        opened.bind(self._address)
+        return opened
+
+    def receive(self) -> Iterator[Received[_M]]:
+        """Yield what has come, at most one burst; the time that the caller takes for each counts."""
+        deadline = time.monotonic() + _BURST_S
+        for _ in range(_BURST):
+            if time.monotonic() > deadline:
+                return
+            try:
+                peer, *frames = self.socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            for message in self._decode(frames):
+                yield Received(peer, message)
+
+    def post(self, peer: bytes, message: Any) -> None:
+        """Send a message with the next `flush`: what one turn of the loop has to say to a peer is one payload."""
+        self._outgoing.setdefault(peer, []).append(message)
+
+    def flush(self) -> list[bytes]:
+        """Send what was posted; return the peers that are gone or have stopped reading."""
+        outgoing, self._outgoing = self._outgoing, {}
+        return [peer for peer, messages in outgoing.items() if not self._send(peer, messages)]
+
+    def _send(self, peer: bytes, messages: list[Any]) -> bool:
+        for payload in _payloads(messages):
+            try:
+                self.socket.send_multipart((peer, payload), zmq.NOBLOCK)
+            except zmq.ZMQError as error:
+                if error.errno in (zmq.EHOSTUNREACH, zmq.EAGAIN):
+                    return False
+                raise
+        return True
+
+    def _decode(self, frames: list[bytes]) -> list[Any]:
+        if len(frames) != 1:
+            return [ProtocolError(f"expected a message of one frame, got {len(frames)} frames")]
+        try:
+            messages: list[Any] = wire.decode(frames[0], self._accepted)
+        except (ProtocolError, ConfigError) as error:
+            return [error]
+        questions = sum(hasattr(message, "request") for message in messages)
+        if questions > _QUESTIONS:
+            return [ProtocolError(f"a payload asks {questions} questions; at most {_QUESTIONS} are answered together")]
+        return messages
+
+
+def _listen(address: str) -> socket.socket:
+    """Return a listening socket at an ``ipc://`` address, in place of whatever socket is left there.
+
+    Raises
+    ------
+    ConfigError
+        When there can be none.
+    """
+    path = Path(address.removeprefix("ipc://"))
+    listener = socket.socket(socket.AF_UNIX)
+    listener.setblocking(False)  # two of ZeroMQ's sockets may hear of one connection, and one finds it gone
+    before = os.umask(0o177)
+    try:
+        path.unlink(missing_ok=True)
+        listener.bind(str(path))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(f"cannot listen at {address}: {error}; choose another --endpoint") from error
+    finally:
+        os.umask(before)
+    return listener
+
+
+def _payloads(messages: list[Any]) -> list[bytes]:
+    """Encode messages into as few payloads as their bounds allow, with a refusal in place of one that is too large."""
+    if len(messages) <= wire.MAX_MESSAGES:
+        try:
+            return [wire.encode(*messages)]
+        except ProtocolError as error:
+            if len(messages) == 1:
+                return [wire.encode(Refused(getattr(messages[0], "request", 0), type(error).__name__, str(error)))]
+    middle = len(messages) // 2
+    return [*_payloads(messages[:middle]), *_payloads(messages[middle:])]
+
+
+class EndpointLock:
+    """Makes this process the only service at an endpoint; a context manager that removes the endpoint's files.
+
+    A second ``bind`` would silently steal the socket, so a lock comes first. The lock file holds the pid of its owner.
+
+    Raises
+    ------
+    ConfigError
+        When another service has it: names its pid.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        make_private(endpoint.path.parent)
+        for path in self._sockets:  # binding would replace whatever bears the name
+            if os.path.lexists(path) and not path.is_socket():
+                raise ConfigError(f"{str(path)!r} exists and is no socket; choose another --endpoint")
+        try:
+            self._descriptor = self._acquire()
+        except OSError as error:
+            raise ConfigError(f"cannot lock {endpoint}: {error}; choose another --endpoint") from error
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, b"%d\n" % os.getpid(), 0)
+
+    def __enter__(self) -> EndpointLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for path in (*self._sockets, self._endpoint.lock):
+            path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+    @property
+    def _sockets(self) -> tuple[Path, Path]:
+        return self._endpoint.path, Path(self._endpoint.workers.removeprefix("ipc://"))
+
+    def _acquire(self) -> int:
+        """Return a locked descriptor of the lock file that has its name still: its last owner unlinks it on leaving."""
+        while True:
+            descriptor = os.open(self._endpoint.lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                named = os.path.samestat(os.fstat(descriptor), self._endpoint.lock.stat())
+            except BlockingIOError:
+                self._refuse(descriptor)
+            except FileNotFoundError:
+                named = False
+            if named:
+                return descriptor
+            os.close(descriptor)
+
+    def _refuse(self, descriptor: int) -> NoReturn:
+        pid = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
+        os.close(descriptor)
+        raise ConfigError(
+            f"a service with pid {pid} is already listening at {self._endpoint}; "
+            f"stop it with `loader-service stop {self._endpoint}`, or start this one with another --endpoint"
+        )

@@ -1,0 +1,98 @@
+"""Worker processes: started, watched, reaped, with the cause of their end."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from loader_service.daemon.pool import Pool
+from tests.support import processes
+from tests.support.waiting import eventually
+
+MISSING = "/nowhere/catalog"
+
+
+@pytest.fixture
+def pool(watched):
+    """A pool whose workers end at once, as their catalog is not there."""
+    with Pool(watched, "ipc:///nowhere.sock", "0" * 16, MISSING) as pool:
+        yield pool
+
+
+def ended(watched, pool):
+    """Return what `reap` reports once it does, driven by the descriptors alone."""
+    found = []
+    while not found:
+        assert watched.poll(20), "neither words nor an end"
+        pool.listen()
+        found = list(pool.reap())
+    return found
+
+
+def test_a_worker_that_fails_is_reaped_with_its_last_words(watched, pool):
+    pool.start(7)
+    assert len(pool) == 1
+    ((worker, cause),) = ended(watched, pool)
+    assert worker == 7
+    assert cause.startswith("exited with code 1: CatalogError: ")
+    assert MISSING in cause
+    assert len(pool) == 0
+    assert pool.pid(7) == 0
+
+
+def test_words_that_come_in_pieces_are_one_line_and_endless_ones_are_cut(watched, pool, monkeypatch, tmp_path, caplog):
+    program = "import os; os.write(2, b'half '); os.write(2, b'and half' + b'.' * 200_000); os._exit(3)"
+    (tmp_path / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    pool.start(1)
+    ((_, cause),) = ended(watched, pool)
+    assert caplog.messages[0].startswith("worker 1 says: half and half...")
+    assert max(map(len, caplog.messages)) < 140_000
+    assert cause.startswith("exited with code 3: ")
+    assert len(cause) < 600
+
+
+@pytest.mark.parametrize(
+    ("number", "cause"),
+    [
+        (signal.SIGKILL, "was killed by SIGKILL"),
+        (signal.SIGSEGV, "was killed by SIGSEGV"),
+        (signal.SIGRTMIN + 1, f"was killed by signal {signal.SIGRTMIN + 1}"),
+    ],
+)
+def test_a_worker_that_is_killed_is_reaped_with_the_signals_name(watched, pool, number, cause):
+    pool.start(1)
+    os.kill(pool.pid(1), number)
+    assert ended(watched, pool) == [(1, cause)]
+
+
+def test_kill_ends_a_worker_and_an_unknown_one_is_no_error(watched, pool):
+    pool.start(1)
+    pool.kill(99)
+    os.kill(pool.pid(1), signal.SIGSTOP)
+    pool.kill(1)
+    assert ended(watched, pool) == [(1, "was killed by SIGKILL")]
+
+
+def test_no_worker_outlives_the_pool(watched):
+    with Pool(watched, "ipc:///nowhere.sock", "0" * 16, MISSING) as pool:
+        for worker in (1, 2):
+            pool.start(worker)
+            os.kill(pool.pid(worker), signal.SIGSTOP)
+        pids = [pool.pid(worker) for worker in (1, 2)]
+    assert not any(processes.is_alive(pid) for pid in pids)
+    assert watched.poll(0) == []
+
+
+def test_a_worker_that_cannot_be_watched_is_not_kept(pool, monkeypatch):
+    def no_descriptor_left(_pid):
+        raise OSError(24, "Too many open files")
+
+    before = set(processes.children())
+    monkeypatch.setattr(os, "pidfd_open", no_descriptor_left)
+    with pytest.raises(OSError, match="Too many open files"):
+        pool.start(1)
+    assert len(pool) == 0
+    eventually(lambda: set(processes.children()) == before, "the worker is gone")
