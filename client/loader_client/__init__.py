@@ -1,0 +1,52 @@
+"""The client of loader-service: batches for tf.data and for NumPy. TensorFlow is loaded by `dataset` only."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from loader_client.connection import Connection, connect
+from loader_client.stream import Patience
+from loader_service.errors import (
+    CatalogChanged,
+    CatalogError,
+    ConfigError,
+    DecodeError,
+    LoaderError,
+    ProtocolError,
+    ServiceUnavailable,
+    WorkerDied,
+)
+from loader_service.protocol.spec import Clip, Image, Spec
+
+if TYPE_CHECKING:
+    from loader_client.dataset import dataset, error_of
+
+__all__ = [
+    "CatalogChanged",
+    "CatalogError",
+    "Clip",
+    "ConfigError",
+    "Connection",
+    "DecodeError",
+    "Image",
+    "LoaderError",
+    "Patience",
+    "ProtocolError",
+    "ServiceUnavailable",
+    "Spec",
+    "WorkerDied",
+    "connect",
+    "dataset",
+    "error_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load TensorFlow when `dataset` is asked for, and not before."""
+    if name in ("dataset", "error_of"):
+        module = importlib.import_module("loader_client.dataset")
+        # Importing the module has bound its own name here; the function of the same name is what users mean.
+        globals().update(dataset=module.dataset, error_of=module.error_of)
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,322 @@
+"""A connection to a service, for NumPy users and for whatever is built on it; loads no TensorFlow."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from loader_client.leases import Batch
+from loader_client.link import Link
+from loader_client.stream import Line, Patience, Stream, anew
+from loader_service import endpoint as endpoints
+from loader_service.errors import CatalogChanged, LoaderError, ProtocolError, ServiceUnavailable, from_name
+from loader_service.protocol.messages import (
+    CatalogSummary,
+    CloseStream,
+    Done,
+    Failed,
+    GetCatalog,
+    GetStatus,
+    Opened,
+    OpenStream,
+    Ready,
+    Refused,
+    Scale,
+    Status,
+    Stop,
+    Stopping,
+    Welcome,
+)
+from loader_service.protocol.spec import Clip, Image, Spec
+
+_LOG = logging.getLogger(__name__)
+
+_Reply = TypeVar("_Reply", CatalogSummary, Status, Done)
+
+#: How long an answer to a question may take, in seconds; the daemon answers within milliseconds.
+_ANSWER_S = 30.0
+
+
+def connect(endpoint: str | None = None, *, timeout_s: float = 10.0, patience: Patience | None = None) -> Connection:
+    """Connect to a running service.
+
+    Parameters
+    ----------
+    endpoint
+        ``ipc:///path``; None for ``$LOADER_SERVICE_ENDPOINT``, else the user's default endpoint.
+    timeout_s
+        How long to wait for the service.
+    patience
+        How long to wait for it, and for single steps, later.
+
+    Raises
+    ------
+    ConfigError
+        When the endpoint is malformed.
+    ServiceUnavailable
+        When no service answers.
+    """
+    return Connection(endpoint, timeout_s=timeout_s, patience=patience)
+
+
+class Connection:
+    """A connection to one service; a context manager. Any thread may use it, but not a forked child.
+
+    Parameters
+    ----------
+    endpoint, timeout_s, patience
+        See `connect`.
+    """
+
+    def __init__(self, endpoint: str | None, *, timeout_s: float, patience: Patience | None) -> None:
+        self.endpoint = str(endpoints.parse(endpoint))
+        self._patience = patience or Patience()
+        self._pid = os.getpid()
+        self._changed = threading.Condition()
+        self._welcome: Welcome | None = None
+        self._generation = 0
+        self._failure: LoaderError | None = None
+        self._requests = itertools.count(1)
+        self._replies: dict[int, Any] = {}  # by request; None until it comes
+        self._streams: list[Stream] = []
+        self._opening: dict[int, Stream] = {}
+        self._link = Link(self.endpoint, _own_name(), self)
+        self._finalizer = weakref.finalize(self, Link.close, self._link)
+        try:
+            self._await_welcome(timeout_s)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- what users ask
+
+    @property
+    def catalog(self) -> CatalogSummary:
+        """What the service's files hold."""
+        return self._ask(GetCatalog(next(self._requests)), CatalogSummary)
+
+    def status(self) -> Status:
+        """Return what the service is doing."""
+        return self._ask(GetStatus(next(self._requests)), Status)
+
+    def scale(self, workers: int) -> str:
+        """Change the number of workers; streams go on, and their order does not change."""
+        return self._ask(Scale(next(self._requests), workers), Done).detail
+
+    def stop(self) -> str:
+        """Have the service finish what it is at, and exit."""
+        return self._ask(Stop(next(self._requests)), Done).detail
+
+    def open(self, spec: Spec) -> Stream:
+        """Open a stream.
+
+        Raises
+        ------
+        ConfigError
+            When the service cannot give what the spec asks for.
+        """
+        line = Line(self.endpoint, self._link, self._why_unusable, self._changed, self._ask_for_streams)
+        line.check()
+        stream = Stream(line, self._patience, spec)
+        with self._changed:
+            self._streams.append(stream)
+            self._request_stream(stream)
+        try:
+            stream.wait_open(_ANSWER_S)
+        except BaseException:
+            self._drop(stream)
+            raise
+        return stream
+
+    def batches(
+        self,
+        batch_size: int,
+        *,
+        clip: Clip | None = None,
+        image: Image | None = None,
+        epochs: int | None = 1,
+        start: tuple[int, int] = (0, 0),
+        **options: Any,
+    ) -> Iterator[Batch]:
+        """Yield batches as dicts of arrays, for training loops without tf.data.
+
+        Parameters
+        ----------
+        batch_size, clip, image
+            As in `Spec`; without a clip, 16 neighbouring frames.
+        epochs
+            How many; None for no end.
+        start
+            Epoch and step of the first batch: where a training that is resumed goes on.
+        **options
+            More fields of `Spec`: fields, shuffle, seed, shard, drop_remainder, prefetch, on_error.
+
+        Yields
+        ------
+        dict of str to numpy.ndarray
+            ``(batch, …)`` by field. Large arrays lie in shared memory for as long as they or views of them live.
+        """
+        spec = Spec(batch_size, clip or Clip(frames=16), image or Image(), **options)
+        stream = self.open(spec)
+        try:
+            first_epoch, first_step = start
+            for epoch in itertools.count(first_epoch):
+                if epochs is not None and epoch >= first_epoch + epochs:
+                    return
+                for step in range(first_step, stream.steps_per_epoch):
+                    yield stream.fetch(epoch, step)
+                first_step = 0
+        finally:
+            self._drop(stream)
+
+    def close(self) -> None:
+        """End the connection; arrays that were fetched stay valid."""
+        if os.getpid() != self._pid:
+            return  # it is the parent's, and so is its thread
+        for stream in list(self._streams):
+            self._drop(stream)
+        self._failure = self._failure or ServiceUnavailable("the connection was closed")
+        self._finalizer()
+
+    # ---- what the link says, in its thread
+
+    def welcomed(self, welcome: Welcome, generation: int) -> None:
+        """Open the streams, again if this is not the first welcome."""
+        with self._changed:
+            before, self._welcome = self._welcome, welcome
+            self._generation = generation
+            if before is not None and before.fingerprint != welcome.fingerprint:
+                self._failure = CatalogChanged(_difference(self.endpoint, before, welcome))
+            elif before is not None:
+                self._opening.clear()
+                for stream in self._streams:
+                    self._request_stream(stream)
+            self._changed.notify_all()
+
+    def heard(self, message: Any) -> None:
+        """Pass on what came to whom it concerns."""
+        with self._changed:
+            match message:
+                case Ready() | Failed():
+                    for stream in self._streams:
+                        stream.answer(message)
+                case Opened():
+                    self._opened(message)
+                case Refused() if message.request in self._opening:
+                    self._opening.pop(message.request).fail(from_name(message.error, message.message))
+                case Refused(request=0):
+                    _LOG.warning("the service at %s refused a message: %s", self.endpoint, message.message)
+                    if self._welcome is None:  # the hello: of another version, or one client too many
+                        self._failure = from_name(message.error, message.message)
+                case Stopping():
+                    _LOG.warning("the service at %s is stopping: %s", self.endpoint, message.reason)
+                case _ if message.request in self._replies:  # else said twice, or too late
+                    self._replies[message.request] = message
+            self._changed.notify_all()
+
+    # ---- inside
+
+    def _opened(self, opened: Opened) -> None:
+        stream = self._opening.pop(opened.request, None)
+        if stream is not None and self._welcome is not None:
+            stream.opened(opened, self._welcome.instance, self._generation)
+        elif not any(each.is_open_as(opened.stream, self._generation) for each in self._streams):  # else said twice
+            self._link.send(CloseStream(opened.stream), self._generation)  # given up while it was being opened
+
+    def _request_stream(self, stream: Stream) -> None:
+        request = next(self._requests)
+        self._opening[request] = stream
+        self._link.send(OpenStream(request, stream.spec), self._generation)
+
+    def _ask_for_streams(self) -> None:
+        """Ask again, by the same numbers, for the streams that were asked for and are not open yet."""
+        for request, stream in self._opening.items():
+            self._link.send(OpenStream(request, stream.spec), self._generation)
+
+    def _drop(self, stream: Stream) -> None:
+        with self._changed:
+            stream.close()
+            if stream in self._streams:
+                self._streams.remove(stream)
+            self._opening = {number: each for number, each in self._opening.items() if each is not stream}
+
+    def _ask(self, question: Any, kind: type[_Reply]) -> _Reply:
+        failure = self._why_unusable()  # before the lock, as in `Line.check`
+        if failure is not None:
+            raise anew(failure)
+        with self._changed:
+            self._replies[question.request] = None
+            try:
+                reply = self._await_reply(question)
+            finally:
+                del self._replies[question.request]
+        if isinstance(reply, Refused):
+            raise from_name(reply.error, reply.message)
+        if not isinstance(reply, kind):
+            raise ProtocolError(f"asked for {kind.__name__}, the service answered {type(reply).__name__}")
+        return reply
+
+    def _await_reply(self, question: Any) -> Any:
+        """Ask, and ask again, until there is an answer; the condition is held."""
+        deadline = time.monotonic() + _ANSWER_S
+        while (left_s := deadline - time.monotonic()) > 0:
+            self._link.send(question, self._generation)
+            self._changed.wait_for(
+                lambda: self._replies[question.request] or self._why_unusable(),
+                min(left_s, self._patience.ask_again_s),
+            )
+            failure = self._why_unusable()
+            if failure is not None:
+                raise anew(failure)
+            if self._replies[question.request] is not None:
+                return self._replies[question.request]
+        raise ServiceUnavailable(f"the service at {self.endpoint} did not answer within {_ANSWER_S:g} s")
+
+    def _await_welcome(self, timeout_s: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._welcome or self._failure, timeout_s)
+            if self._failure is not None:
+                raise anew(self._failure)
+            if self._welcome is None:
+                raise ServiceUnavailable(
+                    f"no service answers at {self.endpoint} (waited {timeout_s:g} s); "
+                    "start one with `loader-service start FILES…`, or give the endpoint that its `ready:` line shows"
+                )
+
+    def _why_unusable(self) -> LoaderError | None:
+        if os.getpid() != self._pid:
+            return LoaderError(
+                f"this connection belongs to process {self._pid}, and this is its forked child {os.getpid()}; "
+                "connect again in the child"
+            )
+        return self._failure
+
+
+def _own_name() -> str:
+    return f"{os.path.basename(sys.argv[0]) or 'python'}@{socket.gethostname()}"[:200]
+
+
+def _difference(endpoint: str, before: Welcome, after: Welcome) -> str:
+    counts = ", ".join(
+        f"{name} {getattr(before, name)} → {getattr(after, name)}"
+        for name in ("files", "videos", "frames")
+        if getattr(before, name) != getattr(after, name)
+    )
+    return (
+        f"the service at {endpoint} came back with another catalog: {counts or 'same counts, modified files'}; "
+        "training cannot go on in the same order; start it again, or restart the service on the old files"
+    )

@@ -1,0 +1,164 @@
+"""A private service ends with its trainer, however that ends, and with its dataset; nothing of it stays."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import loader_client
+from loader_client import Clip, ConfigError
+from tests.client.reference import Reference
+from tests.client.trainers import first_line, trainer
+from tests.support import processes
+from tests.support.waiting import eventually
+
+_CLIP = Clip(frames=4)
+
+#: What a trainer does with the NumPy client, which is all that a private service is to it: TensorFlow would take 5 s.
+_WITHOUT_TENSORFLOW = """
+import os, signal, sys, time
+import loader_client
+from loader_service.daemon.launcher import PrivateService
+
+private = PrivateService([sys.argv[1]], {"workers": "2"}, 60.0)
+connection = loader_client.connect(private.endpoint)
+batches = connection.batches(4, clip=loader_client.Clip(frames=4), epochs=None)
+next(batches)
+print(private.pid, flush=True)
+sys.stdin.readline()
+"""
+
+_WITH_TENSORFLOW = """
+import os, signal, sys, time
+import loader_client
+
+dataset = loader_client.dataset(sys.argv[1], workers=2, batch_size=4, clip=loader_client.Clip(frames=4))
+iterator = iter(dataset.repeat().prefetch(2))
+batch = next(iterator)
+children = open(f"/proc/self/task/{os.getpid()}/children").read().split()
+print(*children, flush=True)
+sys.stdin.readline()
+"""
+
+_ENDS = {
+    "it returns": "pass",
+    "it raises": "raise ValueError('of the model')",
+    "sys.exit": "sys.exit(3)",
+    "os._exit": "os._exit(4)",
+    "kill -9": "time.sleep(60)",
+    "SIGTERM": "time.sleep(60)",
+    "SIGINT": "time.sleep(60)",
+    "its own abort": "os.abort()",
+    "SIGINT while iterating": "[next(iterator) for _ in iter(int, 1)]",
+}
+
+_SIGNALS = {
+    "kill -9": signal.SIGKILL,
+    "SIGTERM": signal.SIGTERM,
+    "SIGINT": signal.SIGINT,
+    "SIGINT while iterating": signal.SIGINT,
+}
+
+
+def _check_end(program: str, files: Path, end: str) -> None:
+    with trainer(program + _ENDS[end], files) as process:
+        (service,) = map(int, first_line(process).split())
+        everyone = [service, *processes.children(service)]
+        assert len(everyone) >= 3, "a daemon and two workers"
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        if end in _SIGNALS:
+            process.send_signal(_SIGNALS[end])
+        process.wait(20)
+        eventually(lambda: not any(map(processes.is_alive, everyone)), "daemon and workers end")
+    # Sockets and segments: every test is searched for them.
+
+
+@pytest.mark.parametrize("end", [end for end in _ENDS if "iterating" not in end])
+def test_nothing_of_a_private_service_outlives_its_process(small_videos: Path, end: str) -> None:
+    _check_end(_WITHOUT_TENSORFLOW, small_videos / "*.h5", end)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("end", ["it raises", "kill -9", "SIGTERM", "SIGINT while iterating"])
+def test_nothing_of_a_private_service_outlives_its_trainer(small_videos: Path, end: str) -> None:
+    _check_end(_WITH_TENSORFLOW, small_videos / "*.h5", end)
+
+
+@pytest.mark.tensorflow
+def test_a_private_service_gives_what_any_service_gives(tf: Any, small_videos: Path, reference: Reference) -> None:
+    dataset = loader_client.dataset(
+        [str(small_videos / "part0.h5"), str(small_videos / "part[12].h5")], workers=1, batch_size=4, clip=_CLIP
+    )
+    for batch in dataset.as_numpy_iterator():
+        reference.check(batch, frames=4)
+    del dataset
+    gc.collect()
+
+
+@pytest.mark.tensorflow
+def test_a_private_service_ends_when_its_dataset_is_gone(tf: Any, small_videos: Path) -> None:
+    before = set(processes.children())
+    dataset = loader_client.dataset(str(small_videos / "*.h5"), workers=1, batch_size=4, clip=_CLIP)
+    next(iter(dataset))
+    (service,) = set(processes.children()) - before
+    del dataset
+    eventually(lambda: gc.collect() is not None and not processes.is_alive(service), "the service ends")
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda files: {"source": f"{files}/none*.h5"}, r"none\*\.h5' matches no file"),
+        (lambda files: {"source": f"{files}/*.h5", "batch_size": 13}, "batch_size=13 is more"),
+        (lambda files: {"source": f"{files}/*.h5", "workers": -1}, "workers='-1'; give 1 or more"),
+        (
+            lambda files: {"source": f"{files}/*.h5", "service": {"labels": f"{files}/none.csv"}},
+            r"none\.csv': cannot read it",
+        ),
+    ],
+    ids=["no files", "spec", "workers", "labels"],
+)
+def test_a_private_service_that_cannot_be_is_an_error_at_once_and_leaves_nothing(
+    tf: Any, small_videos: Path, make: Callable[[Path], dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        loader_client.dataset(**{"batch_size": 4, "clip": _CLIP, "workers": 1, **make(small_videos)})
+
+
+_FORKING = """
+import os, sys
+import loader_client
+from loader_service.daemon.launcher import PrivateService
+
+private = PrivateService([sys.argv[1]], {"workers": "1"}, 60.0)
+connection = loader_client.connect(private.endpoint)
+stream = connection.open(loader_client.Spec(4, loader_client.Clip(frames=4)))
+child = os.fork()
+if child == 0:
+    sys.exit(0)  # with all that an interpreter does at its end
+os.waitpid(child, 0)
+stream.fetch(0, 0)
+connection.close()
+private.stop()
+"""
+
+
+def test_a_forked_child_that_ends_does_not_take_its_parents_service_with_it(small_videos: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _FORKING, str(small_videos / "*.h5")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr

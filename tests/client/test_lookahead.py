@@ -1,0 +1,144 @@
+"""Steps are wanted before they are asked for, never too many, and none for iterators that were dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loader_client.lookahead import Claim, Lookahead, Position
+
+#: Steps asked for by a living cursor until a dropped one counts as stale, with room to spare.
+_LONG = 64
+
+
+class Books:
+    """A lookahead, and what a service would know of it: which wants are open and where each leads."""
+
+    def __init__(self, steps_per_epoch: int, prefetch: int) -> None:
+        self.steps_per_epoch = steps_per_epoch
+        self.prefetch = prefetch
+        self.open: dict[int, Position] = {}
+        self._lookahead = Lookahead(steps_per_epoch, prefetch)
+        self._used: set[int] = set()
+
+    def claim(self, position: Position) -> Claim:
+        """Ask for a step, check what any claim must keep to, and take the step's want out of the books."""
+        claim = self._lookahead.claim(position)
+        for want in claim.forgotten:
+            del self.open[want]
+        for want, where in claim.new:
+            assert want not in self._used, "a want's number was used twice"
+            assert 0 <= where[1] < self.steps_per_epoch
+            self._used.add(want)
+            self.open[want] = where
+        assert self.open.pop(claim.want) == position
+        assert len(set(self.open.values())) == len(self.open), "a step is wanted ahead twice"
+        return claim
+
+    def following(self, position: Position) -> Iterator[Position]:
+        """Yield the steps after one, through all epochs."""
+        epoch, step = position
+        while True:
+            epoch, step = (epoch, step + 1) if step + 1 < self.steps_per_epoch else (epoch + 1, 0)
+            yield epoch, step
+
+
+_steps = st.integers(1, 12)
+_prefetch = st.integers(1, 9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_steps, _prefetch, st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11)), min_size=1, max_size=60))
+def test_never_more_wants_are_out_than_the_prefetch_and_the_cursors_allow(steps, prefetch, positions):
+    books = Books(steps, prefetch)
+    for epoch, step in positions:
+        books.claim((epoch, step % steps))
+        assert len(books.open) <= max(prefetch, 4)  # four cursors of one step each, when the prefetch is smaller
+
+
+@settings(max_examples=200, deadline=None)
+@given(_steps, _prefetch, st.integers(1, 40), st.integers(0, 2))
+def test_a_single_reader_has_exactly_the_prefetch_wanted_and_waits_for_its_first_step_only(
+    steps, prefetch, length, epoch
+):
+    books = Books(steps, prefetch)
+    position = (epoch, 0)
+    for number in range(length):
+        claim = books.claim(position)
+        following = books.following(position)
+        assert sorted(books.open.values()) == [next(following) for _ in range(prefetch)]
+        assert not claim.forgotten
+        assert [where for _, where in claim.new][:1] == ([position] if number == 0 else [max(books.open.values())])
+        position = next(books.following(position))
+
+
+def test_the_turn_of_an_epoch_is_no_gap():
+    books = Books(steps_per_epoch=3, prefetch=4)
+    books.claim((0, 0))
+    assert list(books.open.values()) == [(0, 1), (0, 2), (1, 0), (1, 1)]
+
+
+def test_the_step_asked_for_is_wanted_before_those_after_it():
+    claim = Books(steps_per_epoch=10, prefetch=2).claim((0, 3))
+    assert [position for _, position in claim.new] == [(0, 3), (0, 4), (0, 5)]
+    assert claim.new[0][0] == claim.want
+
+
+def test_two_cursors_share_the_prefetch_and_take_turns():
+    books = Books(steps_per_epoch=10, prefetch=4)
+    books.claim((0, 0))
+    books.claim((1, 0))
+    assert sorted(books.open.values()) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    claims = [books.claim(position) for position in [(0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)]]
+    assert all(len(claim.new) == 1 and not claim.forgotten for claim in claims)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_steps, st.integers(2, 9), st.lists(st.booleans(), min_size=1, max_size=40))
+def test_two_readers_of_any_pace_always_find_their_next_step_wanted(steps, prefetch, turns):
+    books = Books(steps, prefetch)
+    places = [(0, 0), (7, 0)]
+    for place in places:
+        books.claim(place)
+    for turn in turns:
+        others = places[1 - turn]
+        places[turn] = next(books.following(places[turn]))
+        if places[turn] in (others, next(books.following(others))):
+            return  # one has caught up with the other
+        asked = len(turns) < 8  # nobody is idle for so long as to be stale
+        assert not asked or places[turn] in books.open.values()
+        books.claim(places[turn])
+
+
+def test_the_wants_of_a_dropped_iterator_are_forgotten():
+    books = Books(steps_per_epoch=1000, prefetch=4)
+    books.claim((0, 0))
+    books.claim((0, 1))  # an iterator that ends here
+    for step in range(_LONG):
+        books.claim((5, step))
+    assert sorted(books.open.values()) == [(5, step) for step in range(_LONG, _LONG + 4)]
+
+
+def test_an_iterator_that_was_idle_for_long_goes_on_where_it_was():
+    books = Books(steps_per_epoch=1000, prefetch=4)
+    books.claim((0, 0))
+    for step in range(_LONG):
+        books.claim((5, step))
+    claim = books.claim((0, 1))
+    assert claim.new[0] == (claim.want, (0, 1))
+
+
+def test_an_iterator_begun_anew_each_epoch_does_not_pile_up_cursors():
+    books = Books(steps_per_epoch=50, prefetch=8)
+    for epoch in range(10):  # `take(3)` of each epoch
+        for step in range(3):
+            books.claim((epoch, step))
+            assert len(books.open) <= 8
+
+
+def test_the_same_step_may_be_asked_for_again():
+    books = Books(steps_per_epoch=5, prefetch=2)
+    first, second = books.claim((0, 2)).want, books.claim((0, 2)).want
+    assert first != second

@@ -1,0 +1,392 @@
+"""A stream gives the right step whatever becomes of questions and answers: lost, doubled, late, of another service."""
+
+from __future__ import annotations
+
+import gc
+import re
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from loader_client import stream as stream_module
+from loader_client.connection import Connection, connect
+from loader_client.stream import Patience, Stream
+from loader_service.errors import CatalogChanged, DecodeError, LoaderError, ProtocolError, ServiceUnavailable
+from loader_service.protocol import messages as m
+from loader_service.protocol.spec import Clip, Spec
+from tests.client.scripted_service import ScriptedService
+from tests.support.waiting import eventually
+
+_SPEC = Spec(2, Clip(frames=1))
+_SOON_S = 10.0
+
+
+class Scene:
+    """A client with one open stream on a scripted service; the client's calls run in threads of their own."""
+
+    def __init__(self, service: ScriptedService, threads: ThreadPoolExecutor, patience: Patience) -> None:
+        self.service = service
+        self.threads = threads
+        connecting = threads.submit(connect, service.endpoint, patience=patience)
+        service.welcome()
+        self.connection: Connection = connecting.result(_SOON_S)
+        opening = threads.submit(self.connection.open, _SPEC)
+        service.open_stream()
+        self.stream: Stream = opening.result(_SOON_S)
+
+    def fetch(self, step: int, epoch: int = 0) -> Future[int]:
+        """Have a step fetched; the result is its `index`."""
+
+        def fetch() -> int:
+            return int(self.stream.fetch(epoch, step)["index"][0])
+
+        return self.threads.submit(fetch)
+
+    def serve(self, step: int, *, lease: int, place: int = 0) -> int:
+        """Fetch a step that is answered at once; return its `index`."""
+        fetching = self.fetch(step)
+        want = self.expect_want(step)
+        self.service.say(self.service.fill(want, lease=lease, place=place))
+        return fetching.result(_SOON_S)
+
+    def expect_want(self, step: int) -> m.Want:
+        """Return the next want of a step."""
+        while True:
+            want = self.service.expect(m.Want)
+            if want.step == step:
+                return want
+
+
+@contextmanager
+def scene(patience: Patience | None = None, **options: Any) -> Iterator[Scene]:
+    with ThreadPoolExecutor(4) as threads, ScriptedService(**options) as service:
+        made = Scene(service, threads, patience or Patience())
+        with made.connection:
+            yield made
+
+
+def test_a_step_is_asked_for_with_those_after_it_and_returned_when_its_arrays_are_gone():
+    with scene(prefetch=2) as play:
+        fetching = play.fetch(0)
+        wants = [play.service.expect(m.Want) for _ in range(3)]
+        assert [want.step for want in wants] == [0, 1, 2]
+        play.service.say(play.service.fill(wants[0], lease=1))
+        assert fetching.result(_SOON_S) == 0
+        assert play.service.expect(m.Release) == m.Release(1, 1)
+
+
+def test_an_answer_that_was_lost_is_asked_for_again_though_later_ones_have_come():
+    with scene(Patience(ask_again_s=0.1)) as play:
+        fetching = play.fetch(0)
+        lost = play.service.fill(play.expect_want(0), lease=1)
+        play.service.say(play.service.fill(play.expect_want(1), lease=2, place=1))
+        assert play.expect_want(0).want == lost.want
+        play.service.say(lost)  # its lease has a lower number than the one that came before it
+        assert fetching.result(_SOON_S) == 0
+        assert play.fetch(1).result(_SOON_S) == 1
+
+
+def test_an_answer_said_twice_is_taken_once():
+    with scene() as play:
+        fetching = play.fetch(0)
+        answer = play.service.fill(play.expect_want(0), lease=1)
+        play.service.say(answer, answer)
+        assert fetching.result(_SOON_S) == 0
+        play.service.say(answer)  # and once more, when it has been fetched and released
+        assert play.serve(1, lease=2, place=1) == 1
+        assert [play.service.expect(m.Release).lease for _ in range(2)] == [1, 2]
+        assert play.connection is not None
+
+
+def test_a_second_lease_for_one_want_is_returned():
+    with scene() as play:
+        fetching = play.fetch(0)
+        want = play.expect_want(0)
+        play.service.say(play.service.fill(want, lease=1))
+        assert fetching.result(_SOON_S) == 0
+        play.service.say(play.service.fill(want, lease=2, place=1))  # asked again when it was released already
+        assert {play.service.expect(m.Release).lease for _ in range(2)} == {1, 2}
+
+
+def test_a_failed_step_raises_the_services_error_and_the_next_one_is_not_touched():
+    with scene() as play:
+        fetching = play.fetch(0)
+        want = play.expect_want(0)
+        play.service.say(m.Failed(1, want.want, "DecodeError", "file 'a.h5', video 'v', frame 3: damaged"))
+        with pytest.raises(DecodeError, match=r"epoch 0, step 0: file 'a.h5', video 'v', frame 3"):
+            fetching.result(_SOON_S)
+        assert play.serve(1, lease=1) == 1
+
+
+def test_a_failure_of_a_kind_that_this_client_does_not_know_is_a_loader_error():
+    with scene() as play:
+        fetching = play.fetch(0)
+        play.service.say(m.Failed(1, play.expect_want(0).want, "FutureError", "news"))
+        with pytest.raises(LoaderError, match="news"):
+            fetching.result(_SOON_S)
+
+
+def test_answers_of_unknown_streams_and_to_unknown_wants_harm_nobody():
+    with scene() as play:
+        fetching = play.fetch(0)
+        want = play.expect_want(0)
+        play.service.say(m.Failed(77, want.want, "DecodeError", "of another stream"))
+        play.service.say(m.Ready(77, want.want, 1, 50, 2))
+        play.service.say(m.Failed(1, 999, "DecodeError", "of no want"))
+        play.service.say(m.Ready(1, 999, play.service.slots[1], 1, 2))
+        assert play.service.expect(m.Release) == m.Release(1, 1)
+        play.service.say(play.service.fill(want, lease=2))
+        assert fetching.result(_SOON_S) == 0
+
+
+def test_what_is_no_message_is_passed_over():
+    with scene() as play:
+        fetching = play.fetch(0)
+        want = play.expect_want(0)
+        play.service.say_bytes(b"HTTP/1.1 200 OK\r\n\r\n")
+        play.service.say_bytes(b"")
+        play.service.say(play.service.fill(want, lease=1))
+        assert fetching.result(_SOON_S) == 0
+
+
+def test_the_answer_to_a_forgotten_want_is_neither_taken_nor_returned_twice():
+    with scene(steps_per_epoch=1000) as play:
+        early = play.serve(0, lease=1)
+        assert early == 0
+        stale = play.expect_want(1)
+        for lease, step in enumerate(range(500, 540), start=2):  # another iterator; the first one is dropped
+            assert play.serve(step, lease=lease) == step
+        forgotten = [play.service.expect(m.Forget).want]
+        assert stale.want in [*forgotten, play.service.expect(m.Forget).want]
+        released = [play.service.expect(m.Release).lease for _ in range(41)]
+        assert sorted(released) == list(range(1, 42))
+        play.service.say(play.service.fill(stale, lease=60))
+        assert play.serve(540, lease=61) == 540
+        assert play.service.expect(m.Release).lease == 61  # 60 is given up by the service, which was told to forget
+
+
+def test_a_service_that_comes_back_is_asked_again_for_everything():
+    with scene(prefetch=2) as play:
+        fetching = play.fetch(0)
+        before = {play.service.expect(m.Want) for _ in range(3)}
+        play.service.forget_client()
+        play.service.welcome()
+        play.service.open_stream(stream=5)
+        again = [play.service.expect(m.Want) for _ in range(3)]
+        assert {(want.want, want.step) for want in again} == {(want.want, want.step) for want in before}
+        assert {want.stream for want in again} == {5}
+        play.service.say(play.service.fill(again[0], lease=1))
+        assert fetching.result(_SOON_S) == 0
+
+
+def test_an_answered_step_is_delivered_though_its_service_ended_before_it_was_fetched():
+    with ThreadPoolExecutor(4) as threads:
+        with ScriptedService(prefetch=1) as service:
+            play = Scene(service, threads, Patience())
+            fetching = play.fetch(0)
+            zero, one = play.expect_want(0), play.expect_want(1)
+            service.say(service.fill(zero, lease=1), service.fill(one, lease=2, place=1))
+            assert fetching.result(_SOON_S) == 0
+            service.expect(m.Release)
+        with play.connection:
+            assert play.fetch(1).result(_SOON_S) == 1
+
+
+def test_an_answer_that_came_too_late_to_map_its_slot_is_asked_for_again(caplog):
+    with scene() as play:
+        fetching = play.fetch(0)
+        answer = play.service.fill(play.expect_want(0), lease=1)
+        play.service.unlink_slots()  # as a service does that ends just after it has announced a step
+        play.service.say(answer)
+        eventually(lambda: "it will be asked for again" in caplog.text, "the answer is refused")
+        play.service.forget_client()
+        play.service.welcome()
+        play.service.open_stream(stream=2)
+        play.service.say(play.service.fill(play.expect_want(0), lease=1))
+        assert fetching.result(_SOON_S) == 0
+
+
+def test_a_lease_of_the_service_before_is_not_released_to_the_one_after():
+    with scene() as play:
+        held: list[Any] = []
+        fetching = play.threads.submit(lambda: held.append(play.stream.fetch(0, 0)))
+        play.service.say(play.service.fill(play.expect_want(0), lease=1))
+        fetching.result(_SOON_S)
+        play.service.forget_client()
+        play.service.welcome()
+        play.service.open_stream(stream=1)
+        play.expect_want(1)
+        held.clear()
+        assert play.serve(1, lease=1) == 1
+        assert play.service.expect(m.Release) == m.Release(1, 1)  # of step 1
+        play.serve(2, lease=2)
+        assert play.service.expect(m.Release) == m.Release(1, 2)
+
+
+def test_a_service_that_comes_back_with_other_files_ends_the_stream():
+    with scene() as play:
+        fetching = play.fetch(0)
+        play.expect_want(0)
+        play.service.forget_client()
+        play.service._fingerprint = "e" * 16
+        play.service.welcome()
+        with pytest.raises(CatalogChanged, match=r"came back with another catalog: same counts, "):
+            fetching.result(_SOON_S)
+        with pytest.raises(CatalogChanged):
+            play.stream.fetch(0, 1)
+        play.stream.close()  # a stream that has failed can be closed
+
+
+def test_a_service_that_comes_back_with_another_number_of_steps_ends_the_stream():
+    with scene() as play:
+        fetching = play.fetch(0)
+        play.expect_want(0)
+        play.service.forget_client()
+        play.service.welcome()
+        play.service.steps_per_epoch = 99
+        play.service.open_stream()
+        with pytest.raises(ProtocolError, match="another number of steps"):
+            fetching.result(_SOON_S)
+
+
+def test_a_service_that_comes_back_and_refuses_the_stream_ends_it_with_its_words():
+    with scene() as play:
+        fetching = play.fetch(0)
+        play.expect_want(0)
+        play.service.forget_client()
+        play.service.welcome()
+        question = play.service.expect(m.OpenStream)
+        play.service.say(m.Refused(question.request, "ConfigError", "the memory does not suffice"))
+        with pytest.raises(LoaderError, match="the memory does not suffice"):
+            fetching.result(_SOON_S)
+
+
+def test_a_service_that_stays_away_is_given_up_with_its_endpoint():
+    with scene(Patience(reconnect_timeout_s=0.5)) as play:
+        fetching = play.fetch(0)
+        play.expect_want(0)
+        play.service.heartbeats = False
+        with pytest.raises(ServiceUnavailable, match=rf"epoch 0, step 0: no service .* at {play.service.endpoint} for"):
+            fetching.result(_SOON_S)
+
+
+def test_a_step_that_takes_too_long_is_given_up_and_taken_back():
+    with scene(Patience(step_timeout_s=0.3)) as play:
+        fetching = play.fetch(3)
+        want = play.expect_want(3)
+        with ThreadPoolExecutor(1) as other:
+            waiting = other.submit(fetching.exception, _SOON_S)
+            while not waiting.done():
+                play.service.answers_heartbeats(0.05)  # and does no more
+        with pytest.raises(ServiceUnavailable, match=r"epoch 0, step 3: not ready after 0 s, .*step_timeout_s"):
+            fetching.result()
+        assert play.service.expect(m.Forget).want == want.want
+
+
+def test_a_wait_for_a_step_is_told_and_names_it(monkeypatch, caplog):
+    monkeypatch.setattr(stream_module, "_SAY_EVERY_S", 0.05)
+    with scene() as play:
+        fetching = play.fetch(0)
+        want = play.expect_want(0)
+        eventually(lambda: play.service.answers_heartbeats(0.02) or caplog.records, "a warning")
+        play.service.say(play.service.fill(want, lease=1))
+        assert fetching.result(_SOON_S) == 0
+    assert "waiting for epoch 0, step 0 for 0 s; 0 batches are held here" in caplog.messages
+
+
+def test_a_wait_for_a_service_is_told_and_names_endpoint_and_time_left(monkeypatch, caplog):
+    monkeypatch.setattr(stream_module, "_SAY_EVERY_S", 0.2)
+    with scene(Patience(reconnect_timeout_s=1.5)) as play:
+        fetching = play.fetch(0)
+        play.expect_want(0)
+        play.service.heartbeats = False
+        assert isinstance(fetching.exception(_SOON_S), ServiceUnavailable)
+        told = rf"waiting for the service at {play.service.endpoint}, silent for \d s; giving up in \d s"
+    assert any(re.fullmatch(told, message) for message in caplog.messages), caplog.messages
+
+
+def test_a_closed_stream_says_so_to_those_who_wait_and_to_those_who_ask():
+    with scene() as play:
+        fetching = play.fetch(0)
+        play.expect_want(0)
+        play.stream.close()
+        with pytest.raises(ServiceUnavailable, match="the stream was closed"):
+            fetching.result(_SOON_S)
+        with pytest.raises(ServiceUnavailable, match="the stream was closed"):
+            play.stream.fetch(0, 0)
+        assert play.service.expect(m.CloseStream) == m.CloseStream(1)
+        play.stream.close()  # twice is once
+
+
+def test_a_closed_connection_says_so_to_those_who_wait():
+    with scene() as play:
+        fetching = play.fetch(0)
+        play.expect_want(0)
+        play.connection.close()
+        with pytest.raises(ServiceUnavailable, match="was closed"):
+            fetching.result(_SOON_S)
+        with pytest.raises(ServiceUnavailable, match="the connection was closed"):
+            _ = play.connection.catalog
+
+
+def test_a_stream_given_up_while_it_was_being_opened_is_closed_when_it_opens(monkeypatch):
+    monkeypatch.setattr("loader_client.connection._ANSWER_S", 0.1)
+    with ScriptedService() as service, ThreadPoolExecutor(1) as threads:
+        connecting = threads.submit(connect, service.endpoint)
+        service.welcome()
+        with connecting.result(_SOON_S) as connection:
+            with pytest.raises(ServiceUnavailable, match=r"did not open a stream within 0\.1 s"):
+                connection.open(_SPEC)
+            service.open_stream(stream=3)
+            assert service.expect(m.CloseStream) == m.CloseStream(3)
+
+
+def test_many_threads_may_fetch_at_once():
+    with scene(prefetch=4) as play:
+        fetchings = [play.fetch(step) for step in range(4)]
+        for lease, place in enumerate(range(4), start=1):
+            play.service.say(play.service.fill(play.expect_want(place), lease=lease, place=place))
+        assert [fetching.result(_SOON_S) for fetching in fetchings] == [0, 1, 2, 3]
+
+
+def test_a_service_of_another_version_is_named(monkeypatch):
+    with ScriptedService() as service, ThreadPoolExecutor(1) as threads:
+        connecting = threads.submit(connect, service.endpoint, timeout_s=5.0)
+        service.expect(m.Hello)
+        service.say(m.Refused(0, "ProtocolError", "protocol version 1, expected 2"))
+        with pytest.raises(ProtocolError, match="protocol version 1, expected 2"):
+            connecting.result(_SOON_S)
+
+
+def test_closing_without_a_service_does_not_wait_for_one():
+    with ThreadPoolExecutor(4) as threads:
+        with ScriptedService() as service:
+            play = Scene(service, threads, Patience())
+        begun = time.monotonic()
+        play.connection.close()
+        assert time.monotonic() - begun < 2.0
+
+
+def test_a_connection_that_nobody_has_any_more_ends_by_itself():
+    with scene() as play:
+        thread = play.connection._link._thread
+        connecting = play.threads.submit(connect, play.service.endpoint)
+        play.service.welcome()
+        other: list[Connection] = [connecting.result(_SOON_S)]
+        del connecting
+        others_thread = other[0]._link._thread
+        other.clear()
+        eventually(lambda: gc.collect() is not None and not others_thread.is_alive(), "the link's thread ends")
+        assert thread.is_alive()
+
+
+def test_closing_ends_the_connections_thread():
+    before = threading.active_count()
+    with scene() as play:
+        assert play.connection is not None
+    assert threading.active_count() <= before
