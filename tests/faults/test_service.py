@@ -1,0 +1,287 @@
+"""The service is killed, halted, ended or short of something: trainers wait, and go on where they were."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import loader_client
+from loader_client import ConfigError, Patience
+from loader_service.protocol.segments import instance_directory
+from tests.faults.conftest import Once
+from tests.faults.pauses import halted_for
+from tests.faults.training import Log, Train, train_numpy
+from tests.support import processes
+from tests.support.services import Service, new_endpoint, running_service, started_service
+from tests.support.waiting import eventually
+
+_PATIENCE = Patience(reconnect_timeout_s=60)
+
+
+class Successive:
+    """Services that follow one another at one endpoint, each started when the one before has ended."""
+
+    def __init__(self, videos: str, **options: object) -> None:
+        self._videos = videos
+        self._options = {"workers": 2, "endpoint": new_endpoint(), **options}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Successive:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    @property
+    def endpoint(self) -> str:
+        return str(self._options["endpoint"])
+
+    def start(self) -> None:
+        """Start the next one."""
+        self.current: Service = self._stack.enter_context(running_service(self._videos, **self._options))
+
+
+# ---- killed
+
+
+def test_a_service_killed_and_restarted_three_times_is_a_pause_at_the_same_step(
+    videos: str, undisturbed: Log, train: Train
+) -> None:
+    with Successive(videos) as services:
+        steps = train(services.endpoint, patience=_PATIENCE)
+        log: Log = []
+        for _ in range(3):
+            log += itertools.islice(steps, 3)
+            workers = services.current.worker_pids
+            services.current.kill()
+            eventually(lambda left=workers: not any(map(processes.is_alive, left)), "workers end", within_s=2.0)
+            services.start()
+        log += steps
+        assert log == undisturbed
+
+
+def test_a_supervised_service_killed_at_any_point_of_a_step_is_a_pause(
+    videos: str, undisturbed: Log, once: Once
+) -> None:
+    environment = once("daemon.step_wanted=kill@4", "daemon.task_reported=kill@6", "daemon.step_ready=kill@3")
+    with running_service(videos, workers=2, supervise=True, environment=environment) as supervisor:
+        assert list(train_numpy(supervisor.endpoint, patience=_PATIENCE)) == undisturbed
+        assert once.fired == 3
+        assert supervisor.log.count("the service ended with code -9") == 3
+
+
+def test_the_next_start_removes_the_batches_of_a_service_killed_with_its_workers_and_no_others(
+    videos: str, undisturbed: Log
+) -> None:
+    with running_service(videos) as bystander, Successive(videos) as services:
+        other_steps = train_numpy(bystander.endpoint)
+        other_log = [next(other_steps)]
+        kept = instance_directory(bystander.instance)
+        steps = train_numpy(services.endpoint, patience=_PATIENCE)
+        log: Log = []
+        for _ in range(3):
+            log += itertools.islice(steps, 3)
+            left = instance_directory(services.current.instance)
+            for pid in (services.current.pid, *services.current.worker_pids):
+                os.kill(pid, signal.SIGKILL)
+            services.current.wait()
+            assert list(left.iterdir())
+            services.start()
+            assert not left.exists()
+            assert list(kept.iterdir())
+        log += steps
+        other_log += other_steps
+        assert log == other_log == undisturbed
+
+
+# ---- halted
+
+
+def test_a_service_that_stands_still_is_waited_for_with_a_message_that_names_it(
+    videos: str, undisturbed: Log, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running_service(videos, workers=2) as service:
+        steps = train_numpy(service.endpoint, patience=_PATIENCE)
+        log = list(itertools.islice(steps, 3))
+        with halted_for(service.pid, 6.0):
+            log += steps
+        assert log == undisturbed
+        waiting = f"waiting for the service at {service.endpoint}, silent for 5 s; giving up in 55 s"
+        assert any(waiting in record.message for record in caplog.records), caplog.text
+        with loader_client.connect(service.endpoint) as connection:
+            assert connection.status().events == ()
+
+
+# ---- ended
+
+
+def test_a_service_that_is_told_to_end_drains_and_its_trainer_goes_on_with_the_next(
+    videos: str, undisturbed: Log
+) -> None:
+    with Successive(videos) as services:
+        steps = train_numpy(services.endpoint, patience=_PATIENCE)
+        log: Log = []
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+            log += itertools.islice(steps, 3)
+            folder = instance_directory(services.current.instance)
+            services.current.process.send_signal(number)
+            assert services.current.wait() == 0
+            assert not folder.exists()
+            services.start()
+        log += steps
+        assert log == undisturbed
+
+
+def test_a_service_that_is_told_twice_ends_at_once_and_its_trainer_goes_on_with_the_next(
+    videos: str, undisturbed: Log
+) -> None:
+    with Successive(videos) as services:
+        steps = train_numpy(services.endpoint, patience=_PATIENCE)
+        log: Log = []
+        for _ in range(3):
+            log += itertools.islice(steps, 3)
+            service = services.current
+            workers = service.worker_pids
+            for pid in workers:
+                os.kill(pid, signal.SIGSTOP)  # they cannot drain
+            service.process.send_signal(signal.SIGTERM)
+            eventually(lambda one=service: "stopping: SIGTERM" in one.log, "the first signal is taken")
+            sent = time.monotonic()
+            service.process.send_signal(signal.SIGTERM)
+            assert service.wait() == -signal.SIGTERM
+            assert time.monotonic() - sent < 1.0
+            eventually(lambda left=workers: not any(map(processes.is_alive, left)), "workers end", within_s=2.0)
+            services.start()
+        log += steps
+        assert log == undisturbed
+
+
+# ---- not alone
+
+
+def test_a_second_service_at_the_endpoint_refuses_and_the_trainer_of_the_first_does_not_notice(
+    videos: str, undisturbed: Log
+) -> None:
+    with running_service(videos, workers=2) as first:
+        steps = train_numpy(first.endpoint)
+        log: Log = []
+        for _ in range(3):
+            log += itertools.islice(steps, 3)
+            with started_service(videos, endpoint=first.endpoint) as second:
+                assert second.wait() == 2
+                assert f"a service with pid {first.pid} is already listening at {first.endpoint}" in second.log
+        log += steps
+        assert log == undisturbed
+
+
+def test_a_service_starts_over_stale_sockets_and_a_stale_lock(videos: str, undisturbed: Log) -> None:
+    endpoint = new_endpoint()
+    socket = Path(endpoint.removeprefix("ipc://"))
+    with started_service(videos, endpoint=endpoint) as killed:
+        killed.await_ready()
+        killed.kill()
+    left = sorted(path.name for path in socket.parent.glob(f"{socket.name}*"))
+    assert left == [socket.name, f"{socket.name}.lock", f"{socket.name}.workers"]
+    with running_service(videos, endpoint=endpoint):
+        assert list(train_numpy(endpoint)) == undisturbed
+    assert not list(socket.parent.glob(f"{socket.name}*"))
+
+
+# ---- short of descriptors
+
+
+def test_a_service_without_descriptors_for_a_new_worker_goes_on_with_those_it_has(
+    videos: str, undisturbed: Log
+) -> None:
+    with running_service(videos, workers=2) as service:
+        steps = train_numpy(service.endpoint)
+        log = list(itertools.islice(steps, 3))
+        victim, survivor = service.worker_pids
+        _, most = resource.prlimit(service.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (max(processes.descriptors(service.pid)) - 2, most))
+        os.kill(victim, signal.SIGKILL)
+        log += itertools.islice(steps, 9)
+        assert service.worker_pids == [survivor]
+        with loader_client.connect(service.endpoint) as connection:
+            assert any("Too many open files" in line for line in connection.status().events)
+            resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (most, most))
+            eventually(lambda: len(service.worker_pids) == 2, "the worker is replaced")
+        log += steps
+        assert log == undisturbed
+
+
+def test_a_service_without_descriptors_for_its_workers_ends_with_a_named_error(videos: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n"
+    )
+    with started_service(videos, workers=16, environment={"PYTHONPATH": str(tmp_path)}) as service:
+        assert service.wait() == 2
+        (said,) = service.log.splitlines()
+        assert re.search(r"16 workers need \d+ open files, the limit is 40; raise it with `ulimit", said)
+
+
+# ---- short of room
+
+
+def test_a_cache_folder_that_cannot_be_made_is_done_without(videos: str, undisturbed: Log, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with running_service(videos, cache_dir=tmp_path / "file" / "cache") as service:
+        assert "cannot keep the catalog" in service.log
+        assert list(train_numpy(service.endpoint)) == undisturbed
+
+
+def test_memory_that_does_not_suffice_for_a_stream_is_named_and_others_are_unaffected(
+    videos: str, undisturbed: Log
+) -> None:
+    with running_service(videos, workers=2, memory="12M") as service:
+        steps = train_numpy(service.endpoint)
+        log: Log = []
+        for _ in range(3):
+            log += itertools.islice(steps, 3)
+            with pytest.raises(ConfigError) as caught:
+                list(train_numpy(service.endpoint))
+            found = re.search(r"need (\d+) bytes of shared memory, (\d+) are left of the budget", str(caught.value))
+            assert found is not None
+            assert int(found[1]) > int(found[2])
+        log += steps
+        assert log == undisturbed
+
+
+#: Runs a command with a shared memory of its own.
+_UNSHARED = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=$0 none /dev/shm && exec "$@"')
+
+
+def can_have_a_shared_memory_of_its_own() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*_UNSHARED, "1m", "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif("not can_have_a_shared_memory_of_its_own()", reason="needs the right to mount file systems")
+def test_shared_memory_that_is_too_small_or_filled_by_others_is_named_and_trainings_go_on(
+    videos: str, undisturbed: Log, tmp_path: Path
+) -> None:
+    """The scene writes down what it saw; it is a process, since a mount is private to one."""
+    report = tmp_path / "report.pickle"
+    scene = [sys.executable, "-m", "tests.faults.scene_of_full_memory", videos, str(report)]
+    subprocess.run([*_UNSHARED, "16m", *scene], check=True, timeout=60)
+    saw = pickle.loads(report.read_bytes())
+    assert saw["log"] == undisturbed
+    assert saw["spoilt"] == "ENOSPC"
+    for refusal in saw["refusals"]:
+        need, left = map(int, re.search(r"need (\d+) bytes of .*, (\d+) are", refusal).groups())
+        assert need > left
+    assert len(saw["refusals"]) == 2

@@ -1,0 +1,38 @@
+"""One service for all attacks of a module, and a trainer that must not notice them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.peer import Peer
+from tests.hostile.honest import Honest
+from tests.support.services import Service, running_service
+from tests.support.waiting import eventually
+
+
+@pytest.fixture(scope="module")
+def service(small_videos: Path) -> Iterator[Service]:
+    with running_service(small_videos / "*.h5", workers=1) as service:
+        yield service
+        service.process.poll()
+        assert service.process.returncode is None, f"the service died; its log:\n{service.log}"
+
+
+@pytest.fixture
+def honest(service: Service) -> Iterator[Honest]:
+    """A trainer that streams during the test; afterwards it still does, and all its bytes were right."""
+    with Honest(service.endpoint) as honest:
+        yield honest
+        before = honest.check()
+        eventually(lambda: honest.check() > before + 10, "the trainer goes on", within_s=30.0)
+
+
+@pytest.fixture
+def peer(service: Service) -> Iterator[Peer]:
+    """A peer that has introduced itself."""
+    with Peer(service.endpoint) as peer:
+        peer.hello()
+        yield peer
