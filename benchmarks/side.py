@@ -1,0 +1,168 @@
+"""Runs one side in this process for some seconds and prints one JSON line; knows nothing of the other sides' results.
+
+`python -m benchmarks.side tfrecord --seconds 4`
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+
+from benchmarks.data import BATCH_SHAPE, DEFAULT_DIRECTORY, Data
+
+#: Batches run unmeasured for so long: AUTOTUNE needs most of it, and all buffers are full after it.
+WARM_UP_S = 2.0
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way to get batches.
+
+    Attributes
+    ----------
+    title
+        Its name in tables.
+    function
+        ``module:function`` in this package; takes `Data`, returns an iterable of batches. Imported only where it runs.
+    shape
+        What its batches must have.
+    """
+
+    title: str
+    function: str
+    shape: tuple[int, ...] = BATCH_SHAPE
+
+    @property
+    def frames(self) -> int:
+        """Frames in a batch."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def ends_abruptly(self) -> bool:
+        """Whether the process must not end in order: TensorFlow waits for ever for threads inside Python generators."""
+        return self.function.startswith("peers:")
+
+
+SIDES = {
+    "bare": Side("simplejpeg, bare loop, 1 process (the limit of a core)", "limit:bare_loop"),
+    "bare-pair": Side("simplejpeg, bare loops, 2 processes at once", "limit:bare_loop"),
+    "service": Side("**loader-service**, tf.data, 2 workers", "service:through_tf_data"),
+    "service-numpy": Side("**loader-service**, NumPy client, 2 workers", "service:through_numpy"),
+    "tfrecord": Side("TFRecord + `tf.io.decode_jpeg`, AUTOTUNE", "peers:tfrecord"),
+    "bytes": Side("h5py generator of bytes + `tf.io.decode_jpeg`", "peers:generators_of_bytes"),
+    "generators": Side("`from_generator` + parallel interleave", "peers:generators_interleaved"),
+    "py-function": Side("`map(py_function)` that opens the file", "peers:map_py_function"),
+    "tiny": Side("**loader-service**, one 8 x 8 frame a batch", "service:tiny_through_tf_data", (1, 1, 8, 8, 3)),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one side did in one round. CPU is user and system time.
+
+    Attributes
+    ----------
+    frames_per_s
+        Between the first and the last measured batch.
+    cpu_ms_per_batch
+        Of this process and all that it started.
+    trainer_cpu_ms_per_batch
+        Of this process alone: what the input pipeline takes from the training loop.
+    batches, seconds
+        How many batches were measured, in what time.
+    """
+
+    frames_per_s: float
+    cpu_ms_per_batch: float
+    trainer_cpu_ms_per_batch: float
+    batches: int
+    seconds: float
+
+
+def measure(batches: Iterator[Any], side: Side, seconds: float) -> Measured:
+    """Take batches for `seconds` after the warm-up; touch one byte of each."""
+    _take(batches, side, WARM_UP_S)
+    all_cpu, own_cpu = _cpu_of_all_s(), _own_cpu_s()
+    count, elapsed = _take(batches, side, seconds)
+    all_cpu, own_cpu = _cpu_of_all_s() - all_cpu, _own_cpu_s() - own_cpu
+    return Measured(count * side.frames / elapsed, all_cpu / count * 1e3, own_cpu / count * 1e3, count, elapsed)
+
+
+def _take(batches: Iterator[Any], side: Side, seconds: float) -> tuple[int, float]:
+    """Return how many batches came, and the time from the call to the last of them."""
+    began = now = time.perf_counter()
+    count = 0
+    while now - began < seconds:
+        _touch(next(batches), side)
+        now = time.perf_counter()
+        count += 1
+    return count, now - began
+
+
+def _touch(batch: Any, side: Side) -> int:
+    frames = batch[0] if isinstance(batch, (tuple, list)) else batch
+    view = memoryview(frames)  # of a NumPy array or a tensor on the CPU: no copy
+    if view.shape != side.shape:
+        raise RuntimeError(f"a batch of {side.title} has the shape {view.shape!r}; expected {side.shape!r}")
+    pixel: int = view[-1, -1, -1, -1, -1]
+    return pixel
+
+
+def _cpu_of_all_s() -> float:
+    me = psutil.Process()
+    times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
+    return float(sum(each.user + each.system for each in times))
+
+
+def _own_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def measure_pair(seconds: float, directory: Path) -> Measured:
+    """Return two bare loops' sum: two cores are seldom twice one, for they share memory, power and neighbours."""
+    command = [sys.executable, "-m", "benchmarks.side", "bare", "--seconds", str(seconds), "--data", str(directory)]
+    loops = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    one, other = [Measured(**json.loads(loop.communicate()[0])) for loop in loops]
+    return Measured(
+        one.frames_per_s + other.frames_per_s,
+        (one.cpu_ms_per_batch + other.cpu_ms_per_batch) / 2,
+        (one.trainer_cpu_ms_per_batch + other.trainer_cpu_ms_per_batch) / 2,
+        one.batches + other.batches,
+        max(one.seconds, other.seconds),
+    )
+
+
+def main() -> None:
+    """Measure the side named on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("side", choices=SIDES)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DIRECTORY, metavar="DIR")
+    arguments = parser.parse_args()
+    side = SIDES[arguments.side]
+    if arguments.side == "bare-pair":
+        measured = measure_pair(arguments.seconds, arguments.data)
+    else:
+        module, function = side.function.split(":")
+        source = getattr(importlib.import_module(f"benchmarks.{module}"), function)
+        measured = measure(iter(source(Data(arguments.data))), side, arguments.seconds)
+    print(json.dumps(asdict(measured)), flush=True)
+    if side.ends_abruptly:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
