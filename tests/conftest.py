@@ -31,7 +31,8 @@ LENGTHS = ((9, 12, 20, 3), (8, 16, 11), (30, 1, 17, 14, 5))
 
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_counts() -> None:
-    """Undo what a shell does to a background job: SIGINT would be ignored, here and in all processes of a test."""
+    """Undo what a shell or a runner does to its jobs: SIGINT would be ignored, here and in all processes of a test."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
