@@ -23,6 +23,10 @@ class DecodeError(LoaderError):
     """One frame's bytes are not the JPEG image they should be."""
 
 
+class SourceError(LoaderError):
+    """A user's own Python code, a source or a transform, raised or returned what cannot be a sample."""
+
+
 class ProtocolError(LoaderError):
     """A peer sent something that is no message of this protocol, or of another version of it."""
 
@@ -44,6 +48,7 @@ BY_NAME: dict[str, type[LoaderError]] = {
         CatalogError,
         CatalogChanged,
         DecodeError,
+        SourceError,
         ProtocolError,
         WorkerDied,
         ServiceUnavailable,

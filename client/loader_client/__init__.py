@@ -15,9 +15,10 @@ from loader_service.errors import (
     LoaderError,
     ProtocolError,
     ServiceUnavailable,
+    SourceError,
     WorkerDied,
 )
-from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.protocol.spec import Clip, Frame, Image, Spec
 
 if TYPE_CHECKING:
     from loader_client.dataset import dataset, error_of
@@ -29,11 +30,13 @@ __all__ = [
     "ConfigError",
     "Connection",
     "DecodeError",
+    "Frame",
     "Image",
     "LoaderError",
     "Patience",
     "ProtocolError",
     "ServiceUnavailable",
+    "SourceError",
     "Spec",
     "WorkerDied",
     "connect",

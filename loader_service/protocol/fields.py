@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,29 @@ _DTYPE = re.compile(r"(bool|u?int(8|16|32|64)|float(16|32|64)|S[1-9][0-9]{0,8})\
 
 
 @dataclass(frozen=True)
+class CatalogField:
+    """One named thing that the catalog has of each video.
+
+    Parameters
+    ----------
+    name
+        As in ``Spec.fields``.
+    kind
+        ``"image"``: pictures, one a frame; ``"array"``: numbers of a fixed shape, one a frame; ``"value"``: one for
+        the whole video.
+    dtype
+        As in `Field`; of images ``"uint8"``.
+    shape
+        Of one frame, or of the value. Of images ``(height, width, channels)``, where 0 says that the videos differ.
+    """
+
+    name: str
+    kind: Literal["image", "array", "value"]
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Field:
     """One named column of a batch.
 
@@ -35,12 +58,15 @@ class Field:
     dtype
         NumPy name of a number, bool or fixed-width bytes type: ``"uint8"``, ``"int64"``, ``"S24"``.
     shape
-        Shape of one sample, without the batch axis.
+        Shape of one sample, without the batch axis; when it varies, of one frame.
+    varies
+        Whether samples have a time axis of different length. The frames of all rows then lie one after the other.
     """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
+    varies: bool = False
 
     def __post_init__(self) -> None:
         if not _DTYPE.match(self.dtype):
@@ -54,7 +80,7 @@ class Field:
 
     @property
     def sample_bytes(self) -> int:
-        """Bytes that one sample takes."""
+        """Bytes that one sample takes; when it varies, one frame."""
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
@@ -68,17 +94,20 @@ class SlotLayout:
         In the order in which they lie in the slot.
     batch_size
         Rows that the slot has room for.
+    frames
+        Frames that it has room for, of all rows together, in each field that varies.
     """
 
     fields: tuple[Field, ...]
     batch_size: int
+    frames: int = 0
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Byte offset of each field; one entry more than there are fields, the last one being the slot's size."""
         offsets = [0]
         for field in self.fields:
-            end = offsets[-1] + field.sample_bytes * self.batch_size
+            end = offsets[-1] + field.sample_bytes * self._room(field)
             offsets.append(-(-end // ALIGNMENT_BYTES) * ALIGNMENT_BYTES)
         return tuple(offsets)
 
@@ -87,8 +116,8 @@ class SlotLayout:
         """Bytes of one slot; at least one alignment unit, since an empty file cannot be mapped."""
         return max(self.offsets[-1], ALIGNMENT_BYTES)
 
-    def view(self, name: str, buffer: Any, rows: int | None = None) -> npt.NDArray[Any]:
-        """Return one field's rows as an array over `buffer`, valid for as long as `buffer` is mapped.
+    def view(self, name: str, buffer: Any, length: int | None = None) -> npt.NDArray[Any]:
+        """Return one field's rows, or frames if it varies, as an array over `buffer`, valid while that is mapped.
 
         Parameters
         ----------
@@ -96,20 +125,23 @@ class SlotLayout:
             The field.
         buffer
             The slot's memory, at least `size_bytes` long.
-        rows
-            Rows that are filled; None for all.
+        length
+            Rows that are filled, or frames if the field varies; None for all.
 
         Returns
         -------
         numpy.ndarray
-            ``(rows, *field.shape)``, C-order, sharing memory with `buffer`, and its own base: views of it keep it
+            ``(length, *field.shape)``, C-order, sharing memory with `buffer`, and its own base: views of it keep it
             alive.
         """
         number = self.index(name)
         field = self.fields[number]
-        shape = (self.batch_size if rows is None else rows, *field.shape)
+        shape = (self._room(field) if length is None else length, *field.shape)
         array: npt.NDArray[Any] = np.ndarray(shape, np.dtype(field.dtype), buffer, self.offsets[number])
         return array
+
+    def _room(self, field: Field) -> int:
+        return self.frames if field.varies else self.batch_size
 
     def index(self, name: str) -> int:
         """Return the place of the field called `name`."""

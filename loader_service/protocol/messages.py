@@ -9,8 +9,9 @@ returned.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from loader_service.protocol.fields import Field
+from loader_service.protocol.fields import CatalogField, Field
 from loader_service.protocol.spec import Spec
 
 # --------------------------------------------------------------------------------------------- client → daemon
@@ -41,12 +42,18 @@ class CloseStream:
 
 @dataclass(frozen=True)
 class Want:
-    """Ask for one step; answered by `Ready` or `Failed` with the same want number. Sending it again is harmless."""
+    """Ask for one step; answered by `Ready` or `Failed` with the same want number. Sending it again is harmless.
+
+    In a stream whose spec is `indexed`, `samples` are what the step shall hold, and `positions` the entries of the index
+    that they come from, which key their random draws. In other streams both are empty, and the plan says.
+    """
 
     stream: int
     want: int
     epoch: int
     step: int
+    samples: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,8 @@ class Opened:
     steps_per_epoch: int
     slots: int
     prefetch: int
+    samples: int = 0  # that exist, in all shards
+    frames: int = 0  # that a slot has room for, in each field that varies
 
 
 @dataclass(frozen=True)
@@ -141,6 +150,8 @@ class Ready:
     slot: int
     lease: int
     rows: int
+    frames: int = 0  # of all rows together, padding included, in each field that varies
+    substituted: int = 0  # rows that hold another sample than was planned, since that one was bad
 
 
 @dataclass(frozen=True)
@@ -209,6 +220,9 @@ class StreamStatus:
     wants_waiting: int
     slot_bytes: int
     padded_videos: int
+    samples_substituted: int = 0
+    padding: float = 0.0  # share of an epoch's frames that is padding, when whole videos are padded
+    padding_unsorted: float = 0.0  # what it would be without buckets
 
 
 @dataclass(frozen=True)
@@ -251,6 +265,8 @@ class CatalogSummary:
     classes: tuple[str, ...]
     skipped_files: int
     empty_videos: int
+    kind: Literal["videos", "rows", "map", "generator"] = "videos"  # what a sample is a part of
+    fields: tuple[CatalogField, ...] = ()
 
 
 # --------------------------------------------------------------------------------------------- daemon → worker
@@ -263,6 +279,17 @@ class PrepareStream:
     stream: int
     spec: Spec
     fields: tuple[Field, ...]
+    frames: int = 0  # that a slot has room for, in each field that varies
+    inputs: tuple[Field, ...] = ()  # what the transform is given; empty without one
+
+
+@dataclass(frozen=True)
+class ProbeStream:
+    """Ask what a transform makes of a stream's samples; answered by `Probed` with the same number."""
+
+    probe: int
+    spec: Spec
+    inputs: tuple[Field, ...]
 
 
 @dataclass(frozen=True)
@@ -282,6 +309,10 @@ class Task:
     slot: int
     rows: tuple[int, ...]
     samples: tuple[int, ...]
+    positions: tuple[int, ...] = ()  # what keys the random draws, and the field `position`; empty: the samples do
+    offsets: tuple[int, ...] = ()  # where each row's frames begin in the fields that vary; empty when none does
+    lengths: tuple[int, ...] = ()  # frames to write of each row there
+    room: int = 0  # frames that each row has there; zeros fill what its length leaves
 
 
 @dataclass(frozen=True)
@@ -317,6 +348,17 @@ class TaskDone:
     bad: tuple[BadRow, ...]
 
 
+@dataclass(frozen=True)
+class Probed:
+    """What a transform makes of a sample, or the error that it raised; `error` is empty when it did not."""
+
+    worker: int
+    probe: int
+    fields: tuple[Field, ...]
+    error: str
+    message: str
+
+
 FromClient = (
     Hello
     | OpenStream
@@ -334,5 +376,5 @@ FromClient = (
 ToClient = (
     Welcome | Opened | Ready | Failed | Refused | Stranger | Stopping | Done | Status | CatalogSummary | Heartbeat
 )
-ToWorker = PrepareStream | DropStream | Task | Drain
-FromWorker = WorkerReady | TaskDone
+ToWorker = PrepareStream | ProbeStream | DropStream | Task | Drain
+FromWorker = WorkerReady | Probed | TaskDone

@@ -9,6 +9,8 @@ from loader_service.errors import ConfigError
 
 Sampling = Literal["random", "center", "start", "every"]
 Crop = Literal["none", "center", "random"]
+Batching = Literal["pad", "ragged", "bucket"]
+Order = Literal["global", "interleave"]
 OnError = Literal["raise", "substitute"]
 
 #: Largest values a spec may hold. A spec comes from a socket, so each number has a bound before it sizes anything.
@@ -18,6 +20,9 @@ MAX_IMAGE_SIDE = 16_384
 MAX_PREFETCH = 1_024
 MAX_SEED = 2**63 - 1
 MAX_FIELDS = 64
+MAX_CYCLE_LENGTH = 65_536
+MAX_BLOCK_LENGTH = 2**31
+MAX_BAD_SAMPLES = 2**62
 
 
 def _check_range(name: str, value: int, lowest: int, highest: int) -> None:
@@ -76,6 +81,14 @@ class Clip:
     def span(self) -> int:
         """Frames of the video from the clip's first to its last, both counted."""
         return (self.frames - 1) * self.stride + 1
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Each frame of each video is a sample of its own, and its fields have no time axis.
+
+    A row of a table, such as a matrix of features, is a frame in this sense too.
+    """
 
 
 @dataclass(frozen=True)
@@ -152,12 +165,23 @@ class Spec:
     ----------
     batch_size
         Samples in a batch.
-    clip, image
-        Which frames, and how they become pixels.
+    clip
+        Which frames make a sample: those of a `Clip`, a single `Frame`, or, with None, all of the video.
+    image
+        How frames become pixels.
     fields
         Names of the fields of an element, in order; None for all that the catalog offers.
+    batching
+        How whole videos of different length become a batch. ``"pad"``: zeros up to the longest of the batch;
+        ``"ragged"``: one after the other, without padding; ``"bucket"``: padded, in steps of similar lengths.
     shuffle
-        Whether an epoch is a permutation of all samples, or goes through them in catalog order.
+        Whether an epoch is a permutation of all samples, or goes through them in catalog order. With
+        ``order="interleave"``: whether the files come in another order in each epoch.
+    order
+        ``"global"``: over all files. ``"interleave"``: `block_length` samples of each of `cycle_length` files in turn,
+        as `tf.data.Dataset.interleave` has them.
+    cycle_length, block_length
+        For ``"interleave"``.
     seed
         Chooses the permutations and the draws of clip, crop and mirroring.
     shard
@@ -168,15 +192,19 @@ class Spec:
         Steps that are filled ahead of the one in use; 0 lets the service choose.
     on_error
         ``"raise"``: a bad sample is an error that names it. ``"substitute"``: another sample takes its place.
+    max_bad_samples
+        For ``"substitute"``: more of them in one epoch are an error. None: any number.
+    indexed
+        Whether each want names its samples itself, rather than leaving them to the plan; adds the field `position`.
 
     Raises
     ------
     ConfigError
-        When a value is out of range.
+        When a value is out of range, or the values contradict each other.
     """
 
     batch_size: int
-    clip: Clip
+    clip: Clip | Frame | None
     image: Image = field(default_factory=Image)
     fields: tuple[str, ...] | None = None
     shuffle: bool = True
@@ -185,18 +213,30 @@ class Spec:
     drop_remainder: bool = True
     prefetch: int = 0
     on_error: OnError = "raise"
+    batching: Batching = "pad"
+    order: Order = "global"
+    cycle_length: int = 16
+    block_length: int = 1
+    max_bad_samples: int | None = None
+    indexed: bool = False
 
     def __post_init__(self) -> None:
         _check_range("batch_size", self.batch_size, 1, MAX_BATCH_SIZE)
         _check_range("seed", self.seed, 0, MAX_SEED)
         _check_range("prefetch", self.prefetch, 0, MAX_PREFETCH)
+        _check_range("cycle_length", self.cycle_length, 1, MAX_CYCLE_LENGTH)
+        _check_range("block_length", self.block_length, 1, MAX_BLOCK_LENGTH)
         _check_choice("on_error", self.on_error, ("raise", "substitute"))
-        for name in ("shuffle", "drop_remainder"):
+        _check_choice("batching", self.batching, ("pad", "ragged", "bucket"))
+        _check_choice("order", self.order, ("global", "interleave"))
+        for name in ("shuffle", "drop_remainder", "indexed"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name}={getattr(self, name)!r} is no truth value; give True or False")
-        for name, kind in (("clip", Clip), ("image", Image)):
-            if not isinstance(getattr(self, name), kind):
-                raise ConfigError(f"{name}={getattr(self, name)!r} is no {kind.__name__}; give {kind.__name__}(…)")
+        if self.clip is not None and not isinstance(self.clip, (Clip, Frame)):
+            raise ConfigError(f"clip={self.clip!r}; give Clip(frames=…), Frame(), or None for whole videos")
+        if not isinstance(self.image, Image):
+            raise ConfigError(f"image={self.image!r} is no Image; give Image(…)")
+        self._check_combinations()
         _take_list_for_tuple(self, "shard", "fields")
         if not isinstance(self.shard, tuple) or len(self.shard) != 2:
             raise ConfigError(f"shard={self.shard!r} is not a pair; give (rank, world)")
@@ -205,6 +245,29 @@ class Spec:
         _check_range("shard rank", rank, 0, world - 1)
         if self.fields is not None:
             self._check_fields(self.fields)
+
+    def _check_combinations(self) -> None:
+        if self.batching != "pad" and self.clip is not None:
+            raise ConfigError(
+                f"batching={self.batching!r} is for whole videos, and clips all have one length; give clip=None"
+            )
+        if self.max_bad_samples is not None:
+            _check_range("max_bad_samples", self.max_bad_samples, 0, MAX_BAD_SAMPLES)
+            if self.on_error != "substitute":
+                raise ConfigError(
+                    f"max_bad_samples={self.max_bad_samples!r} with on_error='raise', where the first bad sample is an "
+                    "error; give on_error='substitute'"
+                )
+        if self.order == "interleave" and (self.indexed or self.batching == "bucket"):
+            other = "an index" if self.indexed else "batching='bucket'"
+            raise ConfigError(f"order='interleave' and {other} both say which samples make a step; leave one out")
+        if self.indexed and self.batching == "bucket":
+            raise ConfigError("batching='bucket' and an index both say which samples make a step; leave one out")
+
+    @property
+    def varies(self) -> bool:
+        """Whether samples have a time axis of different length."""
+        return self.clip is None
 
     def _check_fields(self, fields: tuple[str, ...]) -> None:
         if not isinstance(fields, tuple) or not all(isinstance(name, str) for name in fields):

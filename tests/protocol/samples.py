@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
-from loader_service.protocol.fields import Field
-from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.protocol.fields import CatalogField, Field
+from loader_service.protocol.spec import Clip, Frame, Image, Spec
 
 SPEC = Spec(
     batch_size=16,
@@ -26,13 +26,18 @@ SPEC = Spec(
     on_error="substitute",
 )
 FIELDS = (Field("frames", "uint8", (8, 48, 64, 1)), Field("video", "S24", ()))
+VARYING = (Field("qpos", "float32", (7,), varies=True), Field("length", "int64", ()))
 
 MESSAGES: tuple[Any, ...] = (
     m.Hello("train.py@host", 4711),
     m.OpenStream(1, SPEC),
     m.OpenStream(2, Spec(1, Clip(1))),
+    m.OpenStream(3, Spec(1, Frame(), indexed=True)),
+    m.OpenStream(4, Spec(1, None, batching="bucket", on_error="substitute", max_bad_samples=3)),
+    m.OpenStream(5, Spec(1, Clip(1), order="interleave", cycle_length=4, block_length=2)),
     m.CloseStream(3),
     m.Want(3, 7, 1, 42),
+    m.Want(3, 8, 1, 42, samples=(5, 5, 70_000), positions=(0, 1, 2)),
     m.Forget(3, 7),
     m.Release(3, 9),
     m.Heartbeat(),
@@ -42,8 +47,10 @@ MESSAGES: tuple[Any, ...] = (
     m.Scale(6, 12),
     m.Stop(7),
     m.Welcome("0123456789abcdef", 99, "f" * 64, 3, 12, 345, 1.0),
-    m.Opened(1, 3, FIELDS, 100, 8, 4),
+    m.Opened(1, 3, FIELDS, 100, 8, 4, samples=1600),
+    m.Opened(1, 3, VARYING, 100, 8, 4, samples=1600, frames=4096),
     m.Ready(3, 7, 2, 9, 16),
+    m.Ready(3, 7, 2, 9, 16, frames=640, substituted=1),
     m.Failed(3, 8, "DecodeError", "file 'ä.h5', video 'v', frame 3: truncated"),
     m.Refused(0, "ProtocolError", "no"),
     m.Stranger(),
@@ -52,16 +59,21 @@ MESSAGES: tuple[Any, ...] = (
     m.Status(
         4, "ipc:///x.sock", 99, "0.1.0", 2.5,
         workers=(m.WorkerStatus(1, 100, "working", 3, 2, 1000),),
-        streams=(m.StreamStatus(3, "train.py@host", 4711, 100, 55, 8, 1, 2, 3, 4096, 1),),
+        streams=(m.StreamStatus(3, "train.py@host", 4711, 100, 55, 8, 1, 2, 3, 4096, 1, 2, 0.25, 0.5),),
         counters=(m.Counter("workers_lost", 1),),
         memory_bytes=2**33, memory_budget_bytes=2**34, events=("0.1 s: worker 1 was killed by SIGKILL",),
     ),
-    m.CatalogSummary(5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2),
+    m.CatalogSummary(5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2, "videos", (CatalogField("frames", "image", "uint8", (48, 64, 3)),)),
     m.PrepareStream(3, SPEC, FIELDS),
+    m.PrepareStream(3, SPEC, VARYING, frames=4096, inputs=FIELDS),
+    m.ProbeStream(1, SPEC, FIELDS),
     m.DropStream(3),
     m.Task(11, 3, 1, 2, (0, 1, 2), (5, 900, 70_000)),
+    m.Task(12, 3, 1, 2, (0, 1), (5, 9), positions=(70, 3), offsets=(0, 40), lengths=(40, 17), room=40),
     m.Drain(),
     m.WorkerReady(1),
+    m.Probed(1, 1, VARYING, "", ""),
+    m.Probed(1, 1, (), "SourceError", "transform 'm:f': no"),
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
 )  # fmt: skip
 
@@ -86,7 +98,7 @@ def _instances(kind: Any) -> st.SearchStrategy[Any]:
         return _specs()
     if kind is Field:
         dtypes = st.sampled_from(["uint8", "bool", "int64", "float32", "S7"])
-        return st.builds(Field, st.text(), dtypes, st.lists(st.integers(0, 512), max_size=4).map(tuple))
+        return st.builds(Field, st.text(), dtypes, st.lists(st.integers(0, 512), max_size=4).map(tuple), st.booleans())
     hints = typing.get_type_hints(kind)
     return st.builds(kind, **{field.name: _values(hints[field.name]) for field in dataclasses.fields(kind)})
 
@@ -94,6 +106,8 @@ def _instances(kind: Any) -> st.SearchStrategy[Any]:
 def _values(hint: Any) -> st.SearchStrategy[Any]:
     if dataclasses.is_dataclass(hint):
         return _instances(hint)
+    if typing.get_origin(hint) is typing.Literal:
+        return st.sampled_from(typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
         return st.lists(_values(typing.get_args(hint)[0]), max_size=5).map(tuple)
     simple = {int: _INTEGERS, str: st.text(), float: st.floats(allow_nan=False, allow_infinity=False)}
@@ -103,14 +117,13 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
 @st.composite
 def _specs(draw: st.DrawFn) -> Spec:
     world = draw(st.integers(1, 1_000_000))
+    clip = draw(st.none() | st.just(Frame()) | _clips())
+    order = draw(st.sampled_from(["global", "interleave"]))
+    batching = draw(st.sampled_from(["pad", "ragged"])) if clip is None else "pad"
+    on_error = draw(st.sampled_from(["raise", "substitute"]))
     return Spec(
         batch_size=draw(st.integers(1, 65_536)),
-        clip=Clip(
-            draw(st.integers(1, 65_536)),
-            draw(st.integers(1, 65_536)),
-            draw(st.sampled_from(["random", "center", "start", "every"])),
-            draw(st.integers(1, 65_536)),
-        ),
+        clip=clip,
         image=draw(_images()),
         fields=draw(st.none() | st.lists(st.text(min_size=1, max_size=20), min_size=1, unique=True).map(tuple)),
         shuffle=draw(st.booleans()),
@@ -118,8 +131,21 @@ def _specs(draw: st.DrawFn) -> Spec:
         shard=(draw(st.integers(0, world - 1)), world),
         drop_remainder=draw(st.booleans()),
         prefetch=draw(st.integers(0, 1024)),
-        on_error=draw(st.sampled_from(["raise", "substitute"])),
+        on_error=on_error,
+        batching=batching,
+        order=order,
+        cycle_length=draw(st.integers(1, 65_536)),
+        block_length=draw(st.integers(1, 2**31)),
+        max_bad_samples=draw(st.none() | st.integers(0, 2**62)) if on_error == "substitute" else None,
+        indexed=draw(st.booleans()) if order == "global" else False,
     )
+
+
+@st.composite
+def _clips(draw: st.DrawFn) -> Clip:
+    numbers = st.integers(1, 65_536)
+    sampling = draw(st.sampled_from(["random", "center", "start", "every"]))
+    return Clip(draw(numbers), draw(numbers), sampling, draw(numbers))
 
 
 @st.composite

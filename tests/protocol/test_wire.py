@@ -196,7 +196,7 @@ def test_a_field_of_an_odd_dtype_is_refused(dtype):
 
 @pytest.mark.parametrize("shape", [(-1,), (2**62, 2**62), (1,) * 1000, (2**63 - 1,) * 16])
 def test_a_field_of_an_odd_shape_is_refused(shape):
-    plain = {"name": "x", "dtype": "uint8", "shape": list(shape)}
+    plain = {"name": "x", "dtype": "uint8", "varies": False, "shape": list(shape)}
     opened = {
         "is": "Opened",
         "request": 1,
@@ -205,6 +205,8 @@ def test_a_field_of_an_odd_shape_is_refused(shape):
         "steps_per_epoch": 1,
         "slots": 1,
         "prefetch": 1,
+        "samples": 1,
+        "frames": 0,
     }
     assert "shape" in refusal(packed(opened), m.ToClient)
 
