@@ -19,10 +19,10 @@ import numpy as np
 
 from loader_service.catalog.assemble import Scanned, assemble
 from loader_service.catalog.columns import FileStat, open_catalog, write_catalog
-from loader_service.catalog.findings import FileScan
+from loader_service.catalog.findings import FieldScan, FileScan
 
 #: Columns that have an entry for each frame, and so do not count as columns of videos.
-PER_FRAME = {"extent_offsets.npy", "extent_lengths.npy"}
+PER_FRAME = {"extent_offsets.0.npy", "extent_lengths.0.npy"}
 MEBIBYTE = 2**20
 
 
@@ -30,16 +30,27 @@ def synthetic_scan(file: int, videos: int, frames: int) -> FileScan:
     """Return the scan of a file of `videos` videos with names of 24 bytes."""
     names = [f"activity/clip_{file:05d}{video:05d}" for video in range(videos)]
     lengths = np.random.default_rng(file).integers(20_000, 26_000, videos * frames, dtype=np.uint32)
+    frames_field = FieldScan(
+        key="frames",
+        source="{video}/frames",
+        kind="image",
+        dtype="uint8",
+        shape=(),
+        paths=[f"{name}/frames" for name in names],
+        columns={
+            "heights": np.full(videos, 256, np.uint16),
+            "widths": np.full(videos, 342, np.uint16),
+            "accesses": np.zeros(videos, np.uint8),
+            "extent_offsets": np.cumsum(lengths, dtype=np.int64),
+            "extent_lengths": lengths,
+        },
+    )
     return FileScan(
         status=FileStat(size_bytes=int(lengths.sum()), mtime_ns=file, inode=file),
         names=names,
-        dataset_paths=[f"{name}/frames" for name in names],
         labels=list(range(videos)),
-        accesses=np.zeros(videos, np.uint8),
-        frame_counts=np.full(videos, frames, np.int32),
-        sizes=np.tile(np.array([256, 342], np.uint16), (videos, 1)),
-        offsets=np.cumsum(lengths, dtype=np.int64),
-        lengths=lengths,
+        frame_counts=np.full(videos, frames, np.int64),
+        fields=[frames_field],
         empty_videos=0,
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loader_service.catalog.columns import Access, Catalog
+from loader_service.catalog.columns import Access, Catalog, FieldFacts
 from loader_service.protocol.messages import Status
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -26,6 +26,7 @@ def status_text(status: Status) -> str:
     lines = [
         f"{status.endpoint}: pid {status.pid}, version {status.version}, up {status.uptime_s:.0f} s, "
         f"{size_text(status.memory_bytes)} of {size_text(status.memory_budget_bytes)} shared memory in batches",
+        f"serves {status.serves}" + (f"; transform {status.transform!r}" if status.transform else ""),
         "",
         *_table(
             ("worker", "pid", "state", "files", "tasks queued", "tasks done"),
@@ -43,29 +44,40 @@ def status_text(status: Status) -> str:
         "",
         ", ".join(f"{counter.name.replace('_', ' ')}: {counter.count}" for counter in status.counters),
         *(f"padded videos of stream {s.stream}: {s.padded_videos}" for s in status.streams if s.padded_videos),
+        *(
+            f"bad samples of stream {s.stream} that were replaced: {s.samples_substituted}"
+            for s in status.streams
+            if s.samples_substituted
+        ),
+        *(
+            f"padding of stream {s.stream}: {s.padding:.1%} of its frames ({s.padding_unsorted:.1%} without buckets)"
+            for s in status.streams
+            if s.padding_unsorted
+        ),
         *status.events,
     ]  # fmt: skip
     return "\n".join(lines)
 
 
 def describe_catalog(catalog: Catalog) -> dict[str, Any]:
-    """Return what the files hold, as plain data: counts, sizes, labels, ways of access, and what was left out."""
+    """Return what the files hold, as plain data: counts, sizes, fields, ways of access, and what was left out."""
     counts = catalog.frame_counts
-    accesses = np.asarray([catalog.access(video) for video in range(catalog.video_count)], np.uint8)
     labels = catalog.labels
     return {
         "fingerprint": catalog.fingerprint,
+        "kind": catalog.kind,
         "files": catalog.file_count,
         "videos": catalog.video_count,
         "frames": catalog.frame_count,
         "frames_per_video": [int(counts.min()), int(np.median(counts)), int(counts.max())] if len(counts) else [],
         "frame_shape": list(catalog.frame_shape) if catalog.frame_shape else None,
-        "encoded_bytes": int(catalog.file_bytes.sum()),
+        "field_bytes": int(catalog.file_bytes.sum()),
         "largest_frame_bytes": catalog.largest_frame_bytes,
+        "fields": [_field(catalog, facts) for facts in catalog.facts],
         "label_dtype": None if labels is None else labels.dtype.name,
         "classes": list(catalog.classes) if catalog.classes else None,
-        "access": {kind.name.lower(): int(np.count_nonzero(accesses == kind)) for kind in Access if kind in accesses},
         "first_videos": [_video(catalog, video) for video in range(min(5, catalog.video_count))],
+        "left_out": list(catalog.left_out),
         "skipped": [list(each) for each in catalog.skipped],
         "empty_videos": catalog.empty_videos,
     }
@@ -73,17 +85,17 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
 
 def catalog_text(report: dict[str, Any]) -> str:
     """Return a catalog's description as lines."""
-    shape = report["frame_shape"]
     low, middle, high = report["frames_per_video"] or (0, 0, 0)
+    unit = "rows" if report["kind"] == "rows" else "frames"
+    of = "file" if report["kind"] == "rows" else "video"
     lines = [
-        f"{report['files']} files, {report['videos']} videos, {report['frames']} frames, "
-        f"{size_text(report['encoded_bytes'])} of JPEG",
-        f"frames in a video: {low} to {high}, median {middle}",
-        f"frame size: {f'{shape[0]} x {shape[1]} pixels' if shape else 'differs between videos'}",
-        f"labels: {report['label_dtype'] or 'none'}"
-        + (f", {len(report['classes'])} classes: {', '.join(report['classes'][:20])}" if report["classes"] else ""),
-        "read by: " + ", ".join(f"{_ACCESS[kind]} ({count} videos)" for kind, count in report["access"].items()),
-        *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} frames" for v in report["first_videos"]),
+        f"{report['files']} files, {report['videos']} videos, {report['frames']} {unit}, "
+        f"{size_text(report['field_bytes'])}",
+        f"{unit} in a {of}: {low} to {high}, median {middle}",
+        *(_field_text(field) for field in report["fields"]),
+        *([f"{len(report['classes'])} classes: {', '.join(report['classes'][:20])}"] if report["classes"] else []),
+        *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
+        *(f"no field {reason}" for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
     if report["empty_videos"]:
@@ -97,14 +109,51 @@ _ACCESS = {
     "flat": "HDF5, slices of bytes",
     "padded": "HDF5, rows",
     "datasets": "HDF5, one dataset a frame",
+    "hdf5": "HDF5, slices",
 }
 
 
+def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:
+    return {
+        "name": facts.field.name,
+        "kind": facts.field.kind,
+        "dtype": facts.field.dtype,
+        "shape": list(facts.field.shape),
+        "encoded": facts.storage == "encoded",
+        "sources": list(facts.sources),
+        "access": _accesses(catalog, facts),
+    }
+
+
+def _accesses(catalog: Catalog, facts: FieldFacts) -> dict[str, int]:
+    """Return in how many videos a field is read in which way."""
+    videos = range(catalog.video_count)
+    if facts.storage == "encoded":
+        kinds = np.asarray([catalog.access(video, facts.field.name) for video in videos], np.uint8)
+        return {kind.name.lower(): int(np.count_nonzero(kinds == kind)) for kind in Access if kind in kinds}
+    if facts.storage != "raw":
+        return {}
+    direct = sum(catalog.address(video, facts.field.name) >= 0 for video in videos)
+    return {way: count for way, count in (("raw", direct), ("hdf5", len(videos) - direct)) if count}
+
+
+def _field_text(field: dict[str, Any]) -> str:
+    shape = tuple(field["shape"])
+    if field["encoded"]:
+        what = f"JPEG of {shape[0]} x {shape[1]} pixels" if shape[0] else "JPEG, sizes differ between videos"
+    else:
+        per = {"image": "raw pixels", "array": "for each frame", "value": "for each video"}[field["kind"]]
+        what = f"{field['dtype']} {shape} {per}" if shape else f"{field['dtype']} {per}"
+    read = ", ".join(f"{_ACCESS[kind]} ({count} videos)" for kind, count in field["access"].items())
+    return f"{field['kind']} {field['name']!r}: {what}" + (f"; read by {read}" if read else "")
+
+
 def _video(catalog: Catalog, video: int) -> dict[str, Any]:
+    name = next((facts.field.name for facts in catalog.facts if facts.storage in {"encoded", "raw"}), None)
     return {
         "file": catalog.file_path(int(catalog.video_file[video])),
         "video": catalog.name(video).decode("utf-8", "replace"),
-        "dataset": catalog.dataset_path(video),
+        "dataset": None if name is None else catalog.dataset_path(video, name),
         "frames": int(catalog.frame_counts[video]),
         "label": None if catalog.labels is None else catalog.labels[video].item(),
     }

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from loader_service.catalog.columns import Header, PathRule
+from loader_service.catalog.columns import FieldFacts, Header, PathRule
 from loader_service.catalog.label_csv import keys_of, match
+from loader_service.catalog.merge import MergedField, merge_fields
 from loader_service.errors import CatalogError
+from loader_service.protocol.fields import CatalogField
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from loader_service.catalog.findings import FileScan
+    from loader_service.catalog.findings import FieldScan, FileScan
     from loader_service.catalog.labels import Label
 
 Column = npt.NDArray[Any]
@@ -33,7 +36,11 @@ class Scanned:
 
 
 def assemble(
-    files: Sequence[Scanned], fingerprint: str, skipped: Sequence[tuple[str, str]], rows: Mapping[str, str] | None
+    files: Sequence[Scanned],
+    fingerprint: str,
+    skipped: Sequence[tuple[str, str]],
+    rows: Mapping[str, str] | None,
+    named: frozenset[str] = frozenset(),
 ) -> tuple[Header, dict[str, Column]]:
     """Return the catalog's header and columns.
 
@@ -45,52 +52,77 @@ def assemble(
         Go into the header as they are.
     rows
         What a CSV file says of labels, as `label_csv.read_csv` returns it; None: the files' own labels hold.
+    named
+        Keys of fields that a schema names; they are their names.
 
     Raises
     ------
     CatalogError
-        When there is no video with frames; when only some videos have a label, or texts and numbers are mixed.
+        When there is no video with frames; when some files are tables and others are not, or have no field in common;
+        when only some videos have a label, or texts and numbers are mixed.
     ConfigError
         When a row of the CSV file names several videos.
     """
     scans = [each.scan for each in files]
     empty_videos = sum(scan.empty_videos for scan in scans)
-    if not any(scan.names for scan in scans):
+    filled = [each for each in files if each.scan.names]
+    if not filled:
         raise CatalogError(
             f"no video with frames in {len(files)} files ({empty_videos} videos without frames, "
             f"{len(skipped)} files skipped); check the files with `loader-service inspect`"
         )
-    names = _choose_names(files)
-    rules, rule_numbers = _path_rules(names, [path for scan in scans for path in scan.dataset_paths])
+    _check_alike(filled)
+    video_names = _choose_names(files)
+    merged, left_out = merge_fields([(each.path, each.scan) for each in filled], named)
     columns: dict[str, Column] = {
-        "path_rules": rule_numbers,
         **_video_columns(scans),
-        **_file_columns(scans),
-        **_text_columns("names", "name_bounds", (to_utf8(name) for name in names)),
-        **_text_columns("paths", "path_bounds", (to_utf8(each.path) for each in files)),
+        **_file_columns(files, merged),
+        **text_columns("names", "name_bounds", (to_utf8(name) for name in video_names)),
+        **text_columns("paths", "path_bounds", (to_utf8(each.path) for each in files)),
     }
-    labels, classes = _label_column(files, names, rows)
+    facts = []
+    for number, field in enumerate(merged):
+        found, rules = _field_columns(field, video_names)
+        columns.update({f"{name}.{number}": column for name, column in found.items()})
+        facts.append(FieldFacts(_catalog_field(field, found), field.first.storage, rules, field.sources))
+    labels, classes = _label_column(files, video_names, rows)
     if labels is not None:
-        columns["labels"] = labels
+        columns[f"values.{len(facts)}"] = labels
+        sources = tuple(dict.fromkeys(each.scan.label_source for each in filled if each.scan.label_source))
+        facts.append(FieldFacts(CatalogField("label", "value", labels.dtype.name, ()), "value", sources=sources))
+    lengths = [column for name, column in columns.items() if name.startswith("extent_lengths.")]
     header = Header(
         fingerprint=fingerprint,
         counts={
             "files": len(files),
-            "videos": len(names),
-            "frames": len(columns["extent_offsets"]),
+            "videos": len(video_names),
+            "frames": int(columns["frame_counts"].sum()),
             "name_bytes": len(columns["names"]),
             "path_bytes": len(columns["paths"]),
         },
-        label_dtype=None if labels is None else labels.dtype.str,
+        kind="rows" if filled[0].scan.layout == "table" else "videos",
+        fields=tuple(facts),
         classes=classes,
-        path_rules=rules,
         skipped=tuple(skipped),
         empty_videos=empty_videos,
         name_width=int(np.diff(columns["name_bounds"]).max()),
-        largest_frame_bytes=int(columns["extent_lengths"].max()),
-        frame_shape=_common_shape(columns["heights"], columns["widths"]),
+        largest_frame_bytes=max((int(column.max()) for column in lengths), default=0),
+        layouts=tuple(dict.fromkeys(each.scan.layout for each in filled)),
+        left_out=tuple(left_out),
     )
     return header, columns
+
+
+def _check_alike(files: Sequence[Scanned]) -> None:
+    """Refuse tables among files of videos, and the other way round: no field means the same in both."""
+    first = files[0]
+    for each in files:
+        if (each.scan.layout == "table") != (first.scan.layout == "table"):
+            table, videos = (each, first) if each.scan.layout == "table" else (first, each)
+            raise CatalogError(
+                f"{table.path!r} holds a table of rows, {videos.path!r} videos; give files of one kind, or say with "
+                "--schema what a video is"
+            )
 
 
 def to_utf8(text: str) -> bytes:
@@ -184,31 +216,61 @@ def _path_rules(names: Sequence[str], paths: Sequence[str]) -> tuple[tuple[PathR
     return tuple(numbers), used
 
 
+def _field_columns(field: MergedField, names: Sequence[str]) -> tuple[dict[str, Column], tuple[PathRule, ...]]:
+    """Return a field's columns over all files, by their names without number, and its path rules."""
+    if field.first.storage == "value":
+        dtype = np.dtype(field.dtype)
+        return {"values": np.concatenate([scan.columns["values"].astype(dtype) for scan in field.scans])}, ()
+    columns = {name: np.concatenate([scan.columns[name] for scan in field.scans]) for name in field.first.columns}
+    rules, columns["path_rules"] = _path_rules(names, [path for scan in field.scans for path in scan.paths])
+    return columns, rules
+
+
+def _catalog_field(field: MergedField, columns: Mapping[str, Column]) -> CatalogField:
+    if field.first.storage != "encoded":
+        return CatalogField(field.name, field.first.kind, field.dtype, field.first.shape)
+    height, width = _common_size(columns["heights"], columns["widths"])
+    return CatalogField(field.name, "image", "uint8", (height, width, 3))
+
+
+def _common_size(heights: Column, widths: Column) -> tuple[int, int]:
+    height, width = int(heights[0]), int(widths[0])
+    shared = height and (heights == height).all() and (widths == width).all()
+    return (height, width) if shared else (0, 0)
+
+
 def _video_columns(scans: Sequence[FileScan]) -> dict[str, Column]:
     counts = np.concatenate([scan.frame_counts for scan in scans])
-    sizes = np.concatenate([scan.sizes for scan in scans])
     return {
         "video_file": np.repeat(np.arange(len(scans), dtype=np.int32), [len(scan.names) for scan in scans]),
         "frame_counts": counts,
-        "heights": sizes[:, 0],
-        "widths": sizes[:, 1],
-        "accesses": np.concatenate([scan.accesses for scan in scans]),
         "frame_bounds": _bounds(counts),
-        "extent_offsets": np.concatenate([scan.offsets for scan in scans]),
-        "extent_lengths": np.concatenate([scan.lengths for scan in scans]),
     }
 
 
-def _file_columns(scans: Sequence[FileScan]) -> dict[str, Column]:
+def _file_columns(files: Sequence[Scanned], fields: Sequence[MergedField]) -> dict[str, Column]:
+    statuses = [each.scan.status for each in files]
+    in_file = dict.fromkeys((each.path for each in files), 0)
+    filled = [each for each in files if each.scan.names]
+    for field in fields:
+        for each, scan in zip(filled, field.scans, strict=True):
+            in_file[each.path] += _field_bytes(scan, int(each.scan.frame_counts.sum()))
     return {
-        "file_sizes": np.array([scan.status.size_bytes for scan in scans], np.int64),
-        "file_mtimes": np.array([scan.status.mtime_ns for scan in scans], np.int64),
-        "file_inodes": np.array([scan.status.inode for scan in scans], np.uint64),
-        "file_bytes": np.array([scan.lengths.sum(dtype=np.int64) for scan in scans], np.int64),
+        "file_sizes": np.array([status.size_bytes for status in statuses], np.int64),
+        "file_mtimes": np.array([status.mtime_ns for status in statuses], np.int64),
+        "file_inodes": np.array([status.inode for status in statuses], np.uint64),
+        "file_bytes": np.array(list(in_file.values()), np.int64),
     }
 
 
-def _text_columns(heap: str, bounds: str, texts: Iterable[bytes]) -> dict[str, Column]:
+def _field_bytes(scan: FieldScan, frames: int) -> int:
+    if scan.storage == "encoded":
+        return int(scan.columns["extent_lengths"].sum(dtype=np.int64))
+    return frames * math.prod(scan.shape) * np.dtype(scan.dtype).itemsize if scan.storage == "raw" else 0
+
+
+def text_columns(heap: str, bounds: str, texts: Iterable[bytes]) -> dict[str, Column]:
+    """Return the two columns that texts are kept in: all bytes, and where each text begins and ends."""
     pieces = list(texts)
     return {
         heap: np.frombuffer(b"".join(pieces), np.uint8),
@@ -220,9 +282,3 @@ def _bounds(lengths: Column) -> Column:
     bounds = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=bounds[1:])
     return bounds
-
-
-def _common_shape(heights: Column, widths: Column) -> tuple[int, int] | None:
-    height, width = int(heights[0]), int(widths[0])
-    shared = height and (heights == height).all() and (widths == width).all()
-    return (height, width) if shared else None

@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from loader_service.catalog.columns import FORMAT_VERSION, Catalog, FileStat, Header, open_catalog, write_catalog
 from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, ScanOptions, pack, unpack
+from loader_service.catalog.holds import hold, remove_unless_held, temporary_directory
+from loader_service.catalog.pruning import UNFINISHED, note_use, prune
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -40,19 +43,22 @@ class ScanCache:
         self._directory = directory
         # Labels from a CSV file are matched later and on_bad_file decides later; neither changes a file's scan,
         # but with a CSV the labels inside of the file are not read.
-        self._options = [options.frames, options.label, options.labels_csv is not None, options.allow_external]
+        schema = None if options.schema is None else asdict(options.schema)
+        self._options = [options.frames, options.label, options.labels_csv is not None, options.allow_external, schema]
         self._writable = True
 
     def load(self, path: str, status: FileStat) -> FileScan | None:
         """Return the scan of this very file, or None if there is none that can be read."""
         entry = self._entry(path, status)
         try:
-            return unpack(entry.read_bytes())
+            scan = unpack(entry.read_bytes())
         except FileNotFoundError:
             return None
         except UNPACK_ERRORS as error:
             logger.warning("scanning %r again, its cached scan cannot be read: %s", path, str(error))
             return None
+        note_use(entry)
+        return scan
 
     def store(self, path: str, scan: FileScan) -> None:
         """Keep a scan; a cache that cannot be written is no error, but is said once."""
@@ -73,7 +79,7 @@ class ScanCache:
 def _write_whole(target: Path, content: bytes) -> None:
     """Write a file so that others see all of it or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, unfinished = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+    descriptor, unfinished = tempfile.mkstemp(dir=target.parent, prefix=UNFINISHED)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
@@ -85,21 +91,26 @@ def _write_whole(target: Path, content: bytes) -> None:
 
 
 def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
-    """Return the kept catalog with this fingerprint, or None if there is none that can be opened."""
+    """Return the kept catalog with this fingerprint, or None if there is none that can be opened.
+
+    Nobody removes it from the cache while it is referred to.
+    """
     directory = _catalog_directory(cache_dir, fingerprint)
-    if not directory.exists():
-        return None
     try:
-        return open_catalog(directory)
-    except CatalogError as error:
-        logger.warning("making the catalog anew: %s", error)
+        found = _open_held(directory)
+    except (CatalogError, OSError) as error:
+        logger.warning("making the catalog anew: %s", str(error))
         return None
+    if found is not None:
+        note_use(directory)
+    return found
 
 
 def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
     """Write a catalog where `find_catalog` finds it, or, if that is impossible, into a directory that `close` removes.
 
-    Others see all of it or nothing. If another process was faster, its equal catalog is used.
+    Others see all of it or nothing. If another process was faster, its equal catalog is used. What was not used for
+    longest makes room for it.
 
     Raises
     ------
@@ -109,24 +120,56 @@ def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDAr
     final = _catalog_directory(cache_dir, header.fingerprint)
     try:
         _write_directory(final, header, columns)
-        return open_catalog(final)
-    except OSError as error:
+        kept = _open_held(final)
+    except (CatalogError, OSError) as error:
         logger.warning(
             "cannot keep the catalog in %r: %s; it goes to a temporary directory", str(cache_dir), str(error)
         )
-    return _write_temporary(header, columns)
+        kept = None
+    if kept is None:
+        return write_temporary(header, columns)
+    prune(cache_dir)
+    return kept
 
 
-def _write_temporary(header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
+def write_temporary(header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
+    """Write a catalog into a directory that `Catalog.close` removes, or, after a kill, the next such call.
+
+    Raises
+    ------
+    CatalogError
+        When there is no room in the temporary directory.
+    """
     try:
-        temporary = Path(tempfile.mkdtemp(prefix="loader-service-catalog-"))
-        write_catalog(temporary, header, columns)
+        place, held = temporary_directory()
+        try:
+            write_catalog(place, header, columns)
+            catalog = open_catalog(place)
+        except BaseException:
+            held.release()
+            shutil.rmtree(place)
+            raise
     except OSError as error:
+        place_name = tempfile.tempdir or "a temporary directory"  # None when no such directory has room for a byte
         raise CatalogError(
-            f"cannot write the catalog to {tempfile.gettempdir()!r}: {error}; make room there"
+            f"cannot write the catalog to {place_name!r}: {error}; make room there, or set TMPDIR to another"
         ) from error
-    catalog = open_catalog(temporary)
+    held.release_with(catalog)
     catalog.remove_on_close()
+    return catalog
+
+
+def _open_held(directory: Path) -> Catalog | None:
+    """Return the catalog in a directory, which then nobody removes; None when there is none."""
+    held = hold(directory)
+    if held is None:
+        return None
+    try:
+        catalog = open_catalog(directory)
+    except BaseException:
+        held.release()
+        raise
+    held.release_with(catalog)
     return catalog
 
 
@@ -136,13 +179,14 @@ def _catalog_directory(cache_dir: Path, fingerprint: str) -> Path:
 
 def _write_directory(final: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
     final.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-") as place:
+    with tempfile.TemporaryDirectory(dir=final.parent, prefix=UNFINISHED) as place:
         unfinished = Path(place) / "catalog"
         unfinished.mkdir()
         write_catalog(unfinished, header, columns)
         if final.exists() and find_catalog(final.parent.parent, final.name) is None:
-            # A damaged one goes out of the way: a rename does not replace a directory that is not empty.
-            os.rename(final, Path(place) / "damaged")
+            # A damaged one goes out of the way: a rename does not replace a directory that is not empty. If it is held,
+            # it is a good one that somebody has put there in this moment.
+            remove_unless_held(final)
         with contextlib.suppress(FileExistsError):
             _rename_directory(unfinished, final)
 

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-import enum
 import json
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from loader_service.catalog.header import (
+    Access,
+    FieldFacts,
+    FileStat,
+    Header,
+    PathRule,
+    header_from_json,
+    header_to_json,
+)
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from loader_service.catalog.header import CatalogKind, Storage
+    from loader_service.protocol.fields import CatalogField
+
+__all__ = [
+    "COLUMNS",
+    "FORMAT_VERSION",
+    "Access",
+    "Catalog",
+    "FieldFacts",
+    "FileStat",
+    "Header",
+    "PathRule",
+    "column_types",
+    "open_catalog",
+    "write_catalog",
+]
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
@@ -25,22 +49,16 @@ UInt16s = npt.NDArray[np.uint16]
 Labels = npt.NDArray[np.int64] | npt.NDArray[np.float32]
 
 #: Part of every fingerprint: a catalog of another version is not read, but made anew.
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
-#: Every column's element type, and what it has one entry for; "+1" columns hold N + 1 boundaries of N pieces.
-#: 41 bytes a video and its name; 12 bytes a frame.
+#: The columns that every catalog has: element type, and what there is one entry for; "+1" columns hold N + 1 boundaries
+#: of N pieces. 28 bytes a video and its name.
 COLUMNS: dict[str, tuple[str, str]] = {
     "video_file": ("<i4", "videos"),
-    "frame_counts": ("<i4", "videos"),
-    "heights": ("<u2", "videos"),
-    "widths": ("<u2", "videos"),
-    "accesses": ("|u1", "videos"),
-    "path_rules": ("<i4", "videos"),
+    "frame_counts": ("<i8", "videos"),
     "name_bounds": ("<i8", "videos+1"),
     "frame_bounds": ("<i8", "videos+1"),
     "names": ("|u1", "name_bytes"),
-    "extent_offsets": ("<i8", "frames"),
-    "extent_lengths": ("<u4", "frames"),
     "file_sizes": ("<i8", "files"),
     "file_mtimes": ("<i8", "files"),
     "file_inodes": ("<u8", "files"),
@@ -48,60 +66,22 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "path_bounds": ("<i8", "files+1"),
     "paths": ("|u1", "path_bytes"),
 }
-_LABEL_DTYPES = ("<i8", "<f4")
 
-
-class Access(enum.IntEnum):
-    """How the frames of a video are read, and what the two numbers of an extent mean.
-
-    The length is the encoded size in bytes, always. The offset counts bytes in the file for ``RAW``; for the others,
-    which go through HDF5, it counts frames (``VLEN``), bytes (``FLAT``) or rows (``PADDED``) of the video's dataset,
-    or children of the video's group in natural order (``DATASETS``).
-    """
-
-    RAW = 0
-    VLEN = 1
-    FLAT = 2
-    PADDED = 3
-    DATASETS = 4
-
-
-@dataclass(frozen=True)
-class FileStat:
-    """What tells that a file is still the one that was scanned."""
-
-    size_bytes: int
-    mtime_ns: int
-    inode: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> FileStat:
-        """Return the part of a `stat` result that the catalog keeps."""
-        return cls(status.st_size, status.st_mtime_ns, status.st_ino)
-
-
-@dataclass(frozen=True)
-class PathRule:
-    """How a video's dataset path follows from its name: the name and a suffix, or a path that is not built on it."""
-
-    begins_with_name: bool
-    suffix: str
-
-
-@dataclass(frozen=True)
-class Header:
-    """The catalog's few facts that are no columns; stored as JSON beside them."""
-
-    fingerprint: str
-    counts: Mapping[str, int]
-    label_dtype: str | None
-    classes: tuple[str, ...] | None
-    path_rules: tuple[PathRule, ...]
-    skipped: tuple[tuple[str, str], ...]
-    empty_videos: int
-    name_width: int
-    largest_frame_bytes: int
-    frame_shape: tuple[int, int] | None
+#: The columns of a field; their names end with the field's number, as in "accesses.0". JPEGs take 9 bytes a video and
+#: 12 a frame, arrays 12 bytes a video.
+_FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
+    "encoded": {
+        "heights": ("<u2", "videos"),
+        "widths": ("<u2", "videos"),
+        "accesses": ("|u1", "videos"),
+        "path_rules": ("<i4", "videos"),
+        "extent_offsets": ("<i8", "frames"),
+        "extent_lengths": ("<u4", "frames"),
+    },
+    "raw": {"addresses": ("<i8", "videos"), "path_rules": ("<i4", "videos")},
+    "value": {},  # one column, "values", of the field's own type
+    "source": {},
+}
 
 
 class Catalog:
@@ -116,24 +96,32 @@ class Catalog:
         Where the columns lie; what another process gives to `open_catalog`.
     fingerprint
         32 hex digits that stand for the files' paths, sizes, times and inodes, and for the options of the scan.
+    kind
+        What a sample is a part of.
+    fields
+        The fields that the files have, `label` included, in the order in which they are offered.
+    facts
+        The same with where they were found, for people.
+    layouts
+        What a video is in the files, as a schema says it.
+    left_out
+        What could have been a field, and why it is none; one line each.
     file_count, video_count, frame_count
         How many there are.
     video_file, frame_counts
-        File number and number of frames of each video, ``(videos,) int32``.
-    heights, widths
-        Size of each video's first readable frame in pixels, ``(videos,) uint16``; 0 when no header could be read.
+        File number and number of frames of each video, ``(videos,) int32`` and ``int64``; the frames of all fields.
     labels
-        ``(videos,) int64 or float32``, or None when the data set has none.
+        ``(videos,) int64 or float32``, or None when the videos have none.
     classes
         What integer labels stand for, in order, when the labels were texts.
     file_bytes
-        Encoded bytes of all frames of each file, ``(files,) int64``: what balances work.
+        Bytes of all frames of all fields of each file, ``(files,) int64``: what balances work.
     name_width
         Bytes of the longest video name.
     largest_frame_bytes
-        Encoded bytes of the longest frame.
+        Encoded bytes of the longest frame; 0 when none is encoded.
     frame_shape
-        ``(height, width)`` when all videos share it, else None.
+        ``(height, width)`` of the first image field when all videos share it, else None.
     skipped
         ``(path, reason)`` of each file that was left out.
     empty_videos
@@ -143,24 +131,29 @@ class Catalog:
     def __init__(self, directory: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
         self.directory = directory
         self.fingerprint = header.fingerprint
+        self.kind: CatalogKind = header.kind
+        self.facts = header.fields
+        self.fields: tuple[CatalogField, ...] = tuple(each.field for each in header.fields)
+        self.layouts = header.layouts
+        self.left_out = header.left_out
         self.file_count = header.counts["files"]
         self.video_count = header.counts["videos"]
         self.frame_count = header.counts["frames"]
         self.classes = header.classes
         self.name_width = header.name_width
         self.largest_frame_bytes = header.largest_frame_bytes
-        self.frame_shape = header.frame_shape
         self.skipped = header.skipped
         self.empty_videos = header.empty_videos
         self.video_file: Int32s = columns["video_file"]
-        self.frame_counts: Int32s = columns["frame_counts"]
-        self.heights: UInt16s = columns["heights"]
-        self.widths: UInt16s = columns["widths"]
-        self.labels: Labels | None = columns.get("labels")
+        self.frame_counts: Int64s = columns["frame_counts"]
         self.file_bytes: Int64s = columns["file_bytes"]
         self._columns = dict(columns)
-        self._path_rules = header.path_rules
+        self._numbers = {field.name: number for number, field in enumerate(self.fields)}
         self._temporary = False
+        self.frame_shape = self._frame_shape()
+        self.labels: Labels | None = None
+        if "label" in self._numbers and self.field("label").kind == "value" and header.kind == "videos":
+            self.labels = self.values("label")
 
     def file_path(self, file: int) -> str:
         """Return the absolute path of a file; bytes that are not UTF-8 are surrogate-escaped, as in `os.fsdecode`."""
@@ -179,22 +172,46 @@ class Catalog:
         path = self.file_path(int(self.video_file[video]))
         return f"file {path!r}, video {self.name(video).decode('utf-8', 'replace')!r}"
 
-    def dataset_path(self, video: int) -> str:
-        """Return the path, inside its file, of the dataset (``DATASETS``: the group) that holds the frames."""
-        rule = self._path_rules[int(self._columns["path_rules"][video])]
+    def field(self, name: str) -> CatalogField:
+        """Return the field of that name; KeyError if there is none."""
+        return self.fields[self._numbers[name]]
+
+    def is_encoded(self, field: str) -> bool:
+        """Tell whether a field is JPEGs, which `extents` locates; if not, it is numbers, or values."""
+        return self.facts[self._numbers[field]].storage == "encoded"
+
+    def values(self, field: str) -> npt.NDArray[Any]:
+        """Return a value field's column, ``(videos, *shape)`` of its dtype."""
+        return self._column("values", field)
+
+    def sizes(self, field: str = "frames") -> tuple[UInt16s, UInt16s]:
+        """Return height and width of each video's first readable JPEG, ``(videos,) uint16``; 0 if none is readable."""
+        return self._column("heights", field), self._column("widths", field)
+
+    def dataset_path(self, video: int, field: str = "frames") -> str:
+        """Return the path, inside its file, of the dataset (``DATASETS``: the group) that holds a field's frames."""
+        rules = self.facts[self._numbers[field]].path_rules
+        rule = rules[int(self._column("path_rules", field)[video])]
         if not rule.begins_with_name:
             return rule.suffix
         return self.name(video).decode("utf-8", "surrogateescape") + rule.suffix
 
-    def access(self, video: int) -> Access:
-        """Return how the video's frames are read."""
-        return Access(int(self._columns["accesses"][video]))
+    def access(self, video: int, field: str = "frames") -> Access:
+        """Return how the encoded frames of a video are read."""
+        return Access(int(self._column("accesses", field)[video]))
 
-    def extents(self, video: int) -> tuple[Int64s, UInt32s]:
+    def extents(self, video: int, field: str = "frames") -> tuple[Int64s, UInt32s]:
         """Return offset and length of each frame, as `Access` says; views, ``(frames,) int64`` and ``uint32``."""
         bounds = self._columns["frame_bounds"]
         frames = slice(int(bounds[video]), int(bounds[video + 1]))
-        return self._columns["extent_offsets"][frames], self._columns["extent_lengths"][frames]
+        return self._column("extent_offsets", field)[frames], self._column("extent_lengths", field)[frames]
+
+    def address(self, video: int, field: str) -> int:
+        """Return where in the file a video's numbers begin, if they lie there one after the other as in memory.
+
+        A negative number says that they must be read through HDF5: -1 the dataset, -2 - n element n of a vlen dataset.
+        """
+        return int(self._column("addresses", field)[video])
 
     def remove_on_close(self) -> None:
         """Make `close` delete the columns, because they lie in a temporary directory that this catalog owns."""
@@ -207,9 +224,27 @@ class Catalog:
             self._temporary = False
             shutil.rmtree(self.directory)
 
+    def _column(self, name: str, field: str) -> npt.NDArray[Any]:
+        return self._columns[f"{name}.{self._numbers[field]}"]
+
     def _piece(self, heap: str, bounds: str, number: int) -> bytes:
         ends = self._columns[bounds]
         return self._columns[heap][int(ends[number]) : int(ends[number + 1])].tobytes()
+
+    def _frame_shape(self) -> tuple[int, int] | None:
+        shape = next((field.shape for field in self.fields if field.kind == "image"), (0,))
+        return (shape[0], shape[1]) if shape[0] else None
+
+
+def column_types(fields: tuple[FieldFacts, ...]) -> dict[str, tuple[str, str, tuple[int, ...]]]:
+    """Return element type, unit and shape of an entry of all columns of a catalog with these fields."""
+    types: dict[str, tuple[str, str, tuple[int, ...]]] = {name: (*each, ()) for name, each in COLUMNS.items()}
+    for number, facts in enumerate(fields):
+        for name, each in _FIELD_COLUMNS[facts.storage].items():
+            types[f"{name}.{number}"] = (*each, ())
+        if facts.storage == "value":
+            types[f"values.{number}"] = (np.dtype(facts.field.dtype).str, "videos", facts.field.shape)
+    return types
 
 
 def write_catalog(directory: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -222,8 +257,7 @@ def write_catalog(directory: Path, header: Header, columns: Mapping[str, npt.NDA
     """
     for name, column in columns.items():
         np.save(directory / f"{name}.npy", column, allow_pickle=False)
-    facts = {"format": FORMAT_VERSION, **vars(header)}
-    facts["path_rules"] = [[rule.begins_with_name, rule.suffix] for rule in header.path_rules]
+    facts = {"format": FORMAT_VERSION, **header_to_json(header)}
     (directory / "catalog.json").write_text(json.dumps(facts), encoding="ascii")
 
 
@@ -243,7 +277,7 @@ def open_catalog(directory: str | os.PathLike[str]) -> Catalog:
                 f"opening the catalog {str(place)!r}: expected format {FORMAT_VERSION}, got {facts['format']!r}; "
                 "scan the files again with this version"
             )
-        header = _read_header(facts)
+        header = header_from_json(facts)
         return Catalog(place, header, _map_columns(place, header))
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise CatalogError(
@@ -251,33 +285,13 @@ def open_catalog(directory: str | os.PathLike[str]) -> Catalog:
         ) from error
 
 
-def _read_header(facts: dict[str, Any]) -> Header:
-    return Header(
-        fingerprint=facts["fingerprint"],
-        counts=facts["counts"],
-        label_dtype=facts["label_dtype"],
-        classes=None if facts["classes"] is None else tuple(facts["classes"]),
-        path_rules=tuple(PathRule(named, suffix) for named, suffix in facts["path_rules"]),
-        skipped=tuple((path, reason) for path, reason in facts["skipped"]),
-        empty_videos=facts["empty_videos"],
-        name_width=facts["name_width"],
-        largest_frame_bytes=facts["largest_frame_bytes"],
-        frame_shape=None if facts["frame_shape"] is None else tuple(facts["frame_shape"]),
-    )
-
-
 def _map_columns(directory: Path, header: Header) -> dict[str, npt.NDArray[Any]]:
-    wanted = dict(COLUMNS)
-    if header.label_dtype is not None:
-        if header.label_dtype not in _LABEL_DTYPES:
-            raise ValueError(f"labels of type {header.label_dtype!r}")
-        wanted["labels"] = (header.label_dtype, "videos")
     columns = {}
-    for name, (dtype, unit) in wanted.items():
+    for name, (dtype, unit, entry) in column_types(header.fields).items():
         length = header.counts[unit.removesuffix("+1")] + unit.endswith("+1")
         # asarray drops the memmap subclass, whose every slice costs microseconds; the mapping stays its base.
         column = np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-        if column.dtype != np.dtype(dtype) or column.shape != (length,):
+        if column.dtype != np.dtype(dtype) or column.shape != (length, *entry):
             raise ValueError(f"column {name}: expected {length} of {dtype}, got {column.shape} of {column.dtype.str}")
         columns[name] = column
     return columns

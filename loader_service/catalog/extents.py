@@ -77,6 +77,10 @@ class Source:
         direct = created.get_userblock() == 0 and created.get_sizes() == (8, 8)
         return cls(file, PlainReader(file), descriptor, os.fstat(descriptor).st_size, direct)
 
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return bytes of the file."""
+        return os.pread(self.descriptor, length, offset)
+
 
 def locate(source: Source, video: FoundVideo) -> Located:
     """Return where a video's frames lie.

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 import h5py
 import numpy as np
 
-from loader_service.catalog.columns import FileStat, Int64s
-from loader_service.catalog.extents import Located, Source, locate, read_frame
-from loader_service.catalog.findings import FileScan, ScanOptions
-from loader_service.catalog.jpeg import frame_size
-from loader_service.catalog.labels import read_labels
-from loader_service.catalog.layouts import FoundVideo, find_videos
+from loader_service.catalog.columns import FileStat
+from loader_service.catalog.declared import declares_label, find_declared
+from loader_service.catalog.episodes import Found, group_frames
+from loader_service.catalog.extents import Source
+from loader_service.catalog.field_scan import scan_fields
+from loader_service.catalog.findings import FieldScan, FileScan, ScanOptions
+from loader_service.catalog.labels import read_labels, to_label
+from loader_service.catalog.layouts import EXPECTED, find_frames
+from loader_service.catalog.members import add_members
 from loader_service.catalog.plain import HDF5_ERRORS
-from loader_service.catalog.tree import read_tree
+from loader_service.catalog.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
+from loader_service.catalog.tables import find_without_frames
+from loader_service.catalog.tree import Tree, read_tree
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -72,36 +77,43 @@ def _explain(message: str) -> str:
 
 def _scan(source: Source, status: FileStat, options: ScanOptions) -> FileScan:
     tree = read_tree(source.file, allow_external=options.allow_external)
-    found = find_videos(source.file, tree, options.frames)
-    labels: list[Label | None] = [None] * len(found)
-    if options.labels_csv is None:
-        labels = read_labels(source.file, tree, found, options.label)
-    filled = [number for number, video in enumerate(found) if video.frame_count]
-    videos = [found[number] for number in filled]
-    located = [locate(source, video) for video in videos]
-    sizes = [_picture_size(source, video, places) for video, places in zip(videos, located, strict=True)]
+    found = _find(source, tree, options)
+    filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
+    fields, left_out = scan_fields(source, found, options.schema)
+    declared = next((field for field in fields if declares_label(options.schema) and _is_label(field)), None)
+    labels: list[Label | None] = [None] * len(found.episodes)
+    if options.labels_csv is None and declared is not None:
+        for number, value in zip(filled, declared.columns["values"], strict=True):
+            labels[number] = to_label(value, f"{declared.source!r} of {found.episodes[number].name!r}")
+    elif options.labels_csv is None and found.layout != "table" and not declares_label(options.schema):
+        labels = read_labels(source.file, tree, found.episodes, options.label)
     return FileScan(
         status=status,
-        names=[video.name for video in videos],
-        dataset_paths=[video.dataset_path for video in videos],
+        names=[found.episodes[number].name for number in filled],
         labels=[labels[number] for number in filled],
-        accesses=np.array([places.access for places in located], np.uint8),
-        frame_counts=np.array([video.frame_count for video in videos], np.int32),
-        sizes=np.array(sizes, np.uint16).reshape(-1, 2),
-        offsets=_join([places.offsets for places in located]),
-        lengths=_join([places.lengths for places in located]).astype(np.uint32),
-        empty_videos=len(found) - len(videos),
+        frame_counts=np.array([found.episodes[number].frame_count for number in filled], np.int64),
+        fields=[field for field in fields if field is not declared],
+        empty_videos=len(found.episodes) - len(filled),
+        layout=found.layout,
+        label_source="" if declared is None else declared.source,
+        left_out=left_out,
     )
 
 
-def _join(pieces: list[Int64s]) -> Int64s:
-    return np.concatenate([np.zeros(0, np.int64), *pieces])
+def _is_label(field: FieldScan) -> bool:
+    return field.key == "label" and field.kind == "value"
 
 
-def _picture_size(source: Source, video: FoundVideo, located: Located) -> tuple[int, int]:
-    """Return height and width from the first frame; from another where that one is damaged; (0, 0) if all three are."""
-    for frame in dict.fromkeys((0, video.frame_count // 2, video.frame_count - 1)):
-        size = frame_size(read_frame(source, video, located, frame))
-        if size is not None:
-            return size
-    return 0, 0
+def _find(source: Source, tree: Tree, options: ScanOptions) -> Found:
+    """Return the videos of a file: what a schema declares, else JPEGs, else what numbers there are."""
+    if options.schema is not None:
+        return find_declared(source, tree, options.schema)
+    frames = find_frames(source.file, tree, options.frames)
+    found = group_frames(tree, frames) if frames else find_without_frames(source, tree)
+    if found is None:
+        raise CatalogError(
+            f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
+            f"{tree.describe()}; name them with --frames PATTERN or --schema FILE"
+        )
+    add_members(source.file, tree, found)
+    return found

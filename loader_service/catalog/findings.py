@@ -6,21 +6,24 @@ import io
 import json
 import math
 import zipfile
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from loader_service.catalog.columns import FileStat, Int64s
+from loader_service.catalog.schema import FieldKind, Schema, VideoLayout, schema_from_json
 from loader_service.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from loader_service.catalog.header import Storage
     from loader_service.catalog.labels import Label
 
-_ARRAYS = ("accesses", "frame_counts", "sizes", "offsets", "lengths")
-_TEXTS = ("names", "dataset_paths", "labels", "empty_videos")
+_FIELD_FACTS = ("key", "source", "kind", "dtype", "shape", "paths")
+_FILE_FACTS = ("names", "labels", "empty_videos", "layout", "label_source", "left_out")
+
 
 #: What `unpack` raises for bytes that are cut off or not `pack`'s.
 UNPACK_ERRORS = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
@@ -46,6 +49,8 @@ class ScanOptions:
         Whether files may refer to other files: external storage, external links (not followed), virtual datasets.
     timeout_s
         How long the scan of one file may take, in seconds.
+    schema
+        Which fields there are; None: found without being told. As JSON says it, when another process was told.
 
     Raises
     ------
@@ -59,15 +64,55 @@ class ScanOptions:
     on_bad_file: Literal["raise", "skip"] = "raise"
     allow_external: bool = False
     timeout_s: float = 600.0
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
         for name in ("frames", "label", "labels_csv"):
             if getattr(self, name) == "":
                 raise ConfigError(f"{name}='' names nothing; leave it out to let the scan find out")
+        if isinstance(self.schema, dict):
+            object.__setattr__(self, "schema", schema_from_json(self.schema))
+        if self.schema is not None and self.frames is not None:
+            raise ConfigError(f"frames={self.frames!r} and a schema both say where frames are; leave one out")
         if self.on_bad_file not in {"raise", "skip"}:
             raise ConfigError(f"on_bad_file={self.on_bad_file!r} is unknown; choose 'raise' or 'skip'")
         if not 0 < self.timeout_s < math.inf:
             raise ConfigError(f"timeout_s={self.timeout_s!r}; give a number of seconds above 0")
+
+
+@dataclass(frozen=True)
+class FieldScan:
+    """One field of one file, with an entry for each video with frames.
+
+    Attributes
+    ----------
+    key
+        Path of the dataset within the video; empty when the dataset is the video; ``@name`` for an attribute.
+    source
+        The pattern of a schema that stands for it.
+    kind, dtype, shape
+        As in `CatalogField`; of JPEGs the shape is found out later, from `columns`.
+    paths
+        Of each video's dataset, or group; empty for values.
+    columns
+        By the names that they have in the catalog: JPEGs ``heights``, ``widths``, ``accesses``, and, with an entry for
+        each frame, ``extent_offsets`` and ``extent_lengths``; arrays ``addresses``; values ``values``.
+    """
+
+    key: str
+    source: str
+    kind: FieldKind
+    dtype: str
+    shape: tuple[int, ...]
+    paths: list[str]
+    columns: dict[str, npt.NDArray[Any]]
+
+    @property
+    def storage(self) -> Storage:
+        """Which columns it has."""
+        if "accesses" in self.columns:
+            return "encoded"
+        return "raw" if "addresses" in self.columns else "value"
 
 
 @dataclass(frozen=True)
@@ -80,40 +125,45 @@ class FileScan:
         Size, time and inode of the file that was scanned.
     names
         The videos' paths inside the file.
-    dataset_paths
-        Of the dataset, or group, that holds the frames.
     labels
         None for a video without.
-    accesses
-        ``(videos,) uint8``, see `columns.Access`.
     frame_counts
-        ``(videos,) int32``.
-    sizes
-        ``(videos, 2) uint16``: height and width of each video's first readable frame, or 0.
-    offsets, lengths
-        Extents of all frames of all videos, one after the other: ``(frames,) int64`` and ``uint32``.
+        ``(videos,) int64``.
+    fields
+        Those of all the videos, the label not among them.
     empty_videos
         How many more videos there are, without frames.
+    layout
+        What a video is.
+    label_source
+        The pattern of the schema that named the labels, if one did.
+    left_out
+        What could have been a field, by its key, and why it is none.
     """
 
     status: FileStat
     names: list[str]
-    dataset_paths: list[str]
     labels: list[Label | None]
-    accesses: npt.NDArray[np.uint8]
-    frame_counts: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.uint16]
-    offsets: Int64s
-    lengths: npt.NDArray[np.uint32]
+    frame_counts: Int64s
+    fields: list[FieldScan]
     empty_videos: int
+    layout: VideoLayout = "groups"
+    label_source: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def pack(scan: FileScan) -> bytes:
     """Return a scan as bytes: for the cache, and for the way from one process to another."""
-    texts = {"status": asdict(scan.status), **{name: getattr(scan, name) for name in _TEXTS}}
+    arrays = {"frame_counts": scan.frame_counts}
+    fields = []
+    for number, each in enumerate(scan.fields):
+        arrays.update({f"{name}.{number}": column for name, column in each.columns.items()})
+        facts = {name: getattr(each, name) for name in _FIELD_FACTS}
+        fields.append({**facts, "columns": list(each.columns)})
+    texts = {name: getattr(scan, name) for name in _FILE_FACTS}
+    encoded = json.dumps({"status": asdict(scan.status), "fields": fields, **texts}).encode("ascii")
     content = io.BytesIO()
-    encoded = np.frombuffer(json.dumps(texts).encode("ascii"), np.uint8)
-    np.savez(content, allow_pickle=False, texts=encoded, **{name: getattr(scan, name) for name in _ARRAYS})
+    np.savez(content, allow_pickle=False, texts=np.frombuffer(encoded, np.uint8), **arrays)
     return content.getvalue()
 
 
@@ -122,5 +172,9 @@ def unpack(data: bytes) -> FileScan:
     # From memory: np.load leaves a damaged archive's file open.
     stored = np.load(io.BytesIO(data), allow_pickle=False)
     texts = json.loads(stored["texts"].tobytes())
+    fields = []
+    for number, facts in enumerate(texts.pop("fields")):
+        columns = {name: stored[f"{name}.{number}"] for name in facts.pop("columns")}
+        fields.append(FieldScan(**{**facts, "shape": tuple(facts["shape"]), "columns": columns}))
     status = FileStat(**texts.pop("status"))
-    return FileScan(status=status, **texts, **{name: stored[name] for name in _ARRAYS})
+    return FileScan(status=status, fields=fields, frame_counts=stored["frame_counts"], **texts)

@@ -16,14 +16,14 @@ from loader_service.errors import CatalogError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from loader_service.catalog.layouts import FoundVideo
+    from loader_service.catalog.episodes import Episode
 
 Label = int | float | str
 
 _NAMES = ("label", "labels")
 
 
-def read_labels(file: h5py.File, tree: Tree, videos: Sequence[FoundVideo], pattern: str | None) -> list[Label | None]:
+def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str | None) -> list[Label | None]:
     """Return the label of each video of a file, or None for those that have none.
 
     An attribute ``label`` of the video's dataset or own group comes first; if no video has one, a dataset ``label`` or
@@ -53,14 +53,18 @@ def read_labels(file: h5py.File, tree: Tree, videos: Sequence[FoundVideo], patte
     return labels
 
 
-def _own_groups(videos: Sequence[FoundVideo]) -> list[list[str]]:
+def _own_groups(videos: Sequence[Episode]) -> list[list[str]]:
     """Return, for each video, the group that holds it alone, if there is one."""
     parents = [_parent(video.dataset_path) for video in videos]
     # The root, as the parent of a whole video, counts too: a file that is one video may carry its label itself.
     crowd = Counter(parents)
-    return [
+    own = [
         [parent] if crowd[parent] == 1 and video.dataset_path else []
         for parent, video in zip(parents, videos, strict=True)
+    ]
+    return [
+        [*groups, video.root] if video.root is not None and video.root not in groups else groups
+        for groups, video in zip(own, videos, strict=True)
     ]
 
 
@@ -69,11 +73,11 @@ def _from_attribute(file: h5py.File, paths: Sequence[str], name: str) -> Label |
         node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
         if h5py.h5a.exists(node, to_bytes(name)):
             value = (file[to_bytes(path)] if path else file).attrs[name]
-            return _to_label(value, f"attribute {name!r} of {path or '/'!r}")
+            return to_label(value, f"attribute {name!r} of {path or '/'!r}")
     return None
 
 
-def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[FoundVideo]) -> list[Label | None]:
+def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> list[Label | None]:
     own = [_own_dataset(file, tree, groups) for groups in _own_groups(videos)]
     if any(label is not None for label in own):
         return own
@@ -91,7 +95,7 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[FoundVideo]) ->
     return labels
 
 
-def _is_per_frame(info: DatasetInfo, videos: Sequence[FoundVideo]) -> bool:
+def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
     """Tell whether a dataset beside a single video describes its frames, not the video."""
     return len(videos) == 1 and info.shape == (videos[0].frame_count,) and info.shape != (1,)
 
@@ -100,7 +104,7 @@ def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str]) -> Label | 
     for group in groups:
         info = _named_in(tree, group) if group else None
         if info is not None and info.shape in {(), (1,)}:
-            return _to_label(file[to_bytes(info.path)][()], repr(info.path))
+            return to_label(file[to_bytes(info.path)][()], repr(info.path))
     return None
 
 
@@ -109,7 +113,7 @@ def _named_in(tree: Tree, group: str) -> DatasetInfo | None:
     return next((tree.datasets[path] for path in paths if path in tree.datasets), None)
 
 
-def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[FoundVideo], pattern: str) -> list[Label | None]:
+def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str) -> list[Label | None]:
     found = [info for info in tree.datasets.values() if matches(pattern, info.path)]
     if not found:
         raise CatalogError(f"no dataset matches --label {pattern!r}; found {tree.describe()}")
@@ -120,8 +124,9 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[FoundVide
         raise CatalogError(f"--label {pattern!r}: expected one dataset, or one in each video's group; got {len(found)}")
     labels: list[Label | None] = []
     for video in videos:
-        info = by_group.get(video.dataset_path) or by_group.get(_parent(video.dataset_path))
-        labels.append(None if info is None else _to_label(file[to_bytes(info.path)][()], repr(info.path)))
+        places = (video.dataset_path, _parent(video.dataset_path), video.root or "")
+        info = next((by_group[place] for place in places if place in by_group), None)
+        labels.append(None if info is None else to_label(file[to_bytes(info.path)][()], repr(info.path)))
     return labels
 
 
@@ -131,10 +136,11 @@ def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]
     if info.kind is Kind.OTHER and file[to_bytes(info.path)].dtype.kind != "b":
         raise CatalogError(f"expected labels that are numbers or texts; found {info.describe()}")
     values = np.atleast_1d(file[to_bytes(info.path)][()])
-    return (_to_label(value, f"entry {number} of {info.path!r}") for number, value in enumerate(values))
+    return (to_label(value, f"entry {number} of {info.path!r}") for number, value in enumerate(values))
 
 
-def _to_label(value: Any, where: str) -> Label:
+def to_label(value: Any, where: str) -> Label:
+    """Return a label that h5py has read as a number or text; CatalogError if it is neither, or not finite."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     if isinstance(value, np.generic):

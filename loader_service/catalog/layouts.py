@@ -61,6 +61,7 @@ class FoundVideo:
     starts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
     lengths: npt.NDArray[np.int64] | None = None
     members: tuple[DatasetInfo, ...] = ()
+    index_path: str = ""  # of the dataset of offsets or lengths
 
 
 @dataclass(frozen=True)
@@ -112,30 +113,34 @@ class Contents:
 Detector = Callable[[Contents], list[FoundVideo]]
 
 
-def find_videos(file: h5py.File, tree: Tree, pattern: str | None) -> list[FoundVideo]:
-    """Return the videos of one file in natural order of their names.
+def find_frames(file: h5py.File, tree: Tree, pattern: str | None) -> list[FoundVideo]:
+    """Return the sequences of JPEG frames in one file, in natural order of their paths; none, if there are none.
 
     Without a pattern the first layout that fits decides for the whole file. With one, each dataset that it matches is,
-    or belongs to, a video.
+    or belongs to, a sequence.
 
     Raises
     ------
     CatalogError
-        When there are none; when a dataset that the pattern matches has the wrong rank or type; when offsets or
-        lengths do not fit their frames.
+        When a pattern matches nothing, or a dataset of the wrong rank or type; when offsets or lengths do not fit their
+        frames.
     """
-    found = _find_named(file, tree, pattern) if pattern is not None else _find_any(file, tree)
-    return sorted(found, key=lambda video: natural_key(video.name))
-
-
-def _find_any(file: h5py.File, tree: Tree) -> list[FoundVideo]:
+    if pattern is not None:
+        return _find_named(file, tree, pattern)
     candidates = sorted(tree.datasets.values(), key=lambda info: natural_key(info.path))
     contents = Contents(file, tree, candidates, trusted=False)
+    return next((found for found in (detect(contents) for detect in DETECTORS) if found), [])
+
+
+def find_declared(file: h5py.File, tree: Tree, paths: set[str]) -> list[FoundVideo]:
+    """Return the sequences of JPEG frames that are these datasets, or groups; fewer, if some cannot be."""
+    candidates = [info for info in tree.datasets.values() if info.path in paths or info.parent in paths]
+    found: list[FoundVideo] = []
     for detect in DETECTORS:
-        found = detect(contents)
-        if found:
-            return found + _empty_groups(tree, found)
-    raise CatalogError(f"found no video: expected {EXPECTED}; found {tree.describe()}; name them with --frames PATTERN")
+        left = [info for info in candidates if info.path not in {video.dataset_path for video in found}]
+        videos = detect(Contents(file, tree, sorted(left, key=lambda info: natural_key(info.path)), trusted=True))
+        found += [video for video in videos if video.dataset_path in paths]
+    return found
 
 
 def _find_named(file: h5py.File, tree: Tree, pattern: str) -> list[FoundVideo]:
@@ -177,11 +182,11 @@ def _find_flat(contents: Contents) -> list[FoundVideo]:
             starts = _check_starts(info, index, contents.read_numbers(index))
             places = [slice(int(start), int(start) + 2) for start in starts[:-1][[0, -1]]] if len(starts) > 1 else []
             if not info.shape[0] or contents.any_jpeg(info, *places):
-                pairs.append((info, starts))
-    names = _names([info for info, _ in pairs])
+                pairs.append((info, starts, index.path))
+    names = _names([info for info, _, _ in pairs])
     return [
-        FoundVideo(name, Access.FLAT, info.path, len(starts) - 1, starts=starts)
-        for (info, starts), name in zip(pairs, names, strict=True)
+        FoundVideo(name, Access.FLAT, info.path, len(starts) - 1, starts=starts, index_path=index_path)
+        for (info, starts, index_path), name in zip(pairs, names, strict=True)
     ]
 
 
@@ -203,16 +208,16 @@ def _find_padded(contents: Contents) -> list[FoundVideo]:
         for info in contents.of_kind(Kind.BYTES, 2)
         if not info.shape[0] or contents.any_jpeg(info, (0, slice(0, 2)), (info.shape[0] - 1, slice(0, 2)))
     ]
-    return [
-        FoundVideo(name, Access.PADDED, info.path, info.shape[0], lengths=_row_lengths(contents, info))
-        for info, name in zip(datasets, _names(datasets), strict=True)
-    ]
+    found = []
+    for info, name in zip(datasets, _names(datasets), strict=True):
+        index = contents.beside(info, _LENGTH_NAMES)
+        lengths = None if index is None else _row_lengths(contents, info, index)
+        path = "" if index is None else index.path
+        found.append(FoundVideo(name, Access.PADDED, info.path, info.shape[0], lengths=lengths, index_path=path))
+    return found
 
 
-def _row_lengths(contents: Contents, info: DatasetInfo) -> npt.NDArray[np.int64] | None:
-    beside = contents.beside(info, _LENGTH_NAMES)
-    if beside is None:
-        return None
+def _row_lengths(contents: Contents, info: DatasetInfo, beside: DatasetInfo) -> npt.NDArray[np.int64]:
     lengths = contents.read_numbers(beside)
     rows, width = info.shape
     if len(lengths) != rows or (rows and (lengths.min() < 0 or lengths.max() > width)):
@@ -257,7 +262,7 @@ def _beginning(info: DatasetInfo) -> Any:
     return slice(0, 2) if info.kind is Kind.BYTES else ...
 
 
-def _empty_groups(tree: Tree, found: Sequence[FoundVideo]) -> list[FoundVideo]:
+def empty_groups(tree: Tree, found: Sequence[FoundVideo]) -> list[FoundVideo]:
     """Return a video without frames for each group that holds nothing, where its neighbours are a video each."""
     parents = {_parent(video.name) for video in found if video.name and video.name != video.dataset_path}
     parents |= {_parent(video.name) for video in found if video.name and video.access is Access.DATASETS}

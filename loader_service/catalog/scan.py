@@ -75,7 +75,8 @@ def scan(
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
     fingerprint = _fingerprint(identities, options, rows)
-    header, columns = assemble(files, fingerprint, skipped, rows)
+    named = frozenset() if options.schema is None else options.schema.names
+    header, columns = assemble(files, fingerprint, skipped, rows, named)
     return keep_catalog(cache_dir, header, columns)
 
 
@@ -87,7 +88,9 @@ class _Identity:
 
 def _fingerprint(files: Sequence[_Identity], options: ScanOptions, rows: Mapping[str, str] | None) -> str:
     """Return what stands for a catalog: equal for equal files, options and labels, and for nothing else."""
-    facts = [FORMAT_VERSION, [asdict(each) for each in files], options.frames, options.label, options.allow_external]
+    schema = None if options.schema is None else asdict(options.schema)
+    told = [options.frames, options.label, options.allow_external, schema]
+    facts = [FORMAT_VERSION, [asdict(each) for each in files], *told]
     labels = None if rows is None else list(rows.items())
     return hashlib.blake2b(json.dumps([facts, labels]).encode("ascii"), digest_size=16).hexdigest()
 

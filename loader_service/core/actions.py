@@ -38,6 +38,10 @@ class SendTask:
     slot: int
     rows: tuple[int, ...]
     samples: tuple[int, ...]
+    positions: tuple[int, ...] = ()  # in a stream with an index, of each row
+    offsets: tuple[int, ...] = ()  # where lengths differ, of each row: where its frames begin
+    lengths: tuple[int, ...] = ()  # and how many they are
+    room: int = 0  # frames that each row has there; 0 when it has just its own
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class SendReady:
     slot: int
     lease: int
     rows: int
+    frames: int = 0  # of all rows together in the fields that vary, padding included
+    substituted: int = 0  # rows that hold another sample than was planned
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ class StreamFigures:
     slots_filling: int
     slots_leased: int
     wants_waiting: int
+    samples_substituted: int = 0  # rows that were delivered with another sample than was planned
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,7 @@ class Scheduler:
                 slots_filling=each.slots.count(SlotState.FILLING),
                 slots_leased=each.slots.count(SlotState.LEASED),
                 wants_waiting=sum(step.slot is None for step in each.steps.values()),
+                samples_substituted=each.samples_substituted,
             )
             for each in self._streams
         ]

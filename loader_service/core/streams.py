@@ -4,7 +4,7 @@ A want goes through four stages: *waiting* for a slot, *filling* (its rows are w
 *leased* (announced; the client may read), gone. It leaves filling only when no task of it is left anywhere, so a slot
 is never announced or used again while a living worker could write into it.
 
-A bad sample is replaced by the next of a chain that is a pure function of (seed, epoch, step, row) when the stream
+A bad sample is replaced by the next of a chain that is a pure function of (seed, epoch, row) when the stream
 allows it; else the step fails with the error of its lowest bad row, whichever worker found which first.
 """
 
@@ -14,29 +14,14 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from loader_service.core.actions import NoteBadSample, RetireStream, SendFailed, SendReady, SendTask
-from loader_service.core.events import Row, StepWanted, StreamOpened
+from loader_service.core.actions import NoteBadSample, RetireStream, SendFailed, SendTask
+from loader_service.core.events import StepWanted, StreamOpened
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
 from loader_service.core.slots import SlotState, SlotTable
+from loader_service.core.steps import Step
 from loader_service.core.tasks import PendingTask, TaskQueues, cut
 from loader_service.protocol.messages import BadRow
-
-
-@dataclass
-class Step:
-    """One want that is not done with."""
-
-    want: int
-    epoch: int
-    step: int
-    slot: int | None = None  # None while waiting
-    lease: int | None = None  # None until leased
-    rows: dict[int, Row] = field(default_factory=dict)  # by row number; a substitute takes the place of a bad one
-    failures: dict[int, int] = field(default_factory=dict)  # of a row, so far
-    open_tasks: set[int] = field(default_factory=set)  # queued, or with a worker that may still write
-    error: BadRow | None = None
-    forgotten: bool = False
 
 
 @dataclass
@@ -48,6 +33,7 @@ class Stream:
     steps: dict[int, Step] = field(default_factory=dict)  # by want, in the order in which they were wanted
     leases: dict[int, int] = field(default_factory=dict)  # lease → want
     steps_done: int = 0
+    samples_substituted: int = 0  # in the steps that are done
 
 
 class Streams:
@@ -100,13 +86,13 @@ class Streams:
         known = stream.steps.get(event.want)
         if known is not None:
             if known.lease is not None:
-                self._announce(stream, known)
+                self._ledger.add(known.readiness())
             return
         objection = self._objection(stream, event)
         if objection:
             self._ledger.refuse(event.client, f"want {event.want} of stream {event.stream}: {objection}")
             return
-        stream.steps[event.want] = Step(event.want, event.epoch, event.step)
+        stream.steps[event.want] = Step(stream.opened, event)
         self._fill_slots(stream)
 
     def forget(self, client: str, number: int, want: int) -> None:
@@ -137,21 +123,18 @@ class Streams:
 
     def order(self, worker: int, task: PendingTask) -> SendTask:
         """Return the action that gives a task to a worker."""
-        step = self._streams[task.stream].steps[task.want]
-        require(step.slot is not None, f"task {task.task} belongs to want {step.want}, which has no slot")
-        samples = tuple(step.rows[row].sample for row in task.rows)
-        return SendTask(worker, task.task, task.stream, step.epoch, step.slot or 0, task.rows, samples)
+        return self._streams[task.stream].steps[task.want].order(worker, task)
 
     def split(self, task: PendingTask) -> tuple[PendingTask | None, PendingTask]:
         """Cut the last row off a task that was taken from its queue; return what is left of it, and the row."""
         if len(task.rows) == 1:
             return None, task
-        stream = self._streams[task.stream]
+        step = self._streams[task.stream].steps[task.want]
         self._last_task += 1
-        stream.steps[task.want].open_tasks.add(self._last_task)
-        row_bytes = stream.opened.row_bytes
-        rest = replace(task, rows=task.rows[:-1], size_bytes=task.size_bytes - row_bytes)
-        return rest, replace(task, task=self._last_task, rows=task.rows[-1:], size_bytes=row_bytes)
+        step.open_tasks.add(self._last_task)
+        last_bytes = step.size_bytes(task.rows[-1:])
+        rest = replace(task, rows=task.rows[:-1], size_bytes=task.size_bytes - last_bytes)
+        return rest, replace(task, task=self._last_task, rows=task.rows[-1:], size_bytes=last_bytes)
 
     def ended(self, task: PendingTask, bad: tuple[BadRow, ...]) -> None:
         """Take note that every row of a task is written, save the bad ones."""
@@ -196,8 +179,12 @@ class Streams:
         return stream, stream.steps.get(task.want) if stream else None
 
     def _objection(self, stream: Stream, event: StepWanted) -> str:
-        if not (0 <= event.step < stream.opened.steps_per_epoch and event.epoch >= 0):
-            return f"epoch {event.epoch} has no step {event.step}; an epoch has {stream.opened.steps_per_epoch} steps"
+        opened = stream.opened
+        if bool(event.samples) != opened.indexed or len(event.samples) != len(event.positions):
+            what = "names its samples, and the entry of the index for each" if opened.indexed else "names no samples"
+            return f"{len(event.samples)} samples and {len(event.positions)} positions; a want of this stream {what}"
+        if event.epoch < 0 or event.step < 0 or (event.step >= opened.steps_per_epoch and not opened.indexed):
+            return f"epoch {event.epoch} has no step {event.step}; an epoch has {opened.steps_per_epoch} steps"
         if len(stream.steps) >= self._limits.wants_per_slot * len(stream.slots.numbers):
             return f"{len(stream.steps)} wants are open for {len(stream.slots.numbers)} slots; release some first"
         return ""
@@ -211,11 +198,11 @@ class Streams:
         """Give free slots to the steps that wait longest, and queue their tasks."""
         for step in list(stream.steps.values()):
             if step.slot is None:
-                step.slot = stream.slots.fill()
-                if step.slot is None:
+                slot = stream.slots.fill()
+                if slot is None:
                     return
-                step.rows = dict(enumerate(stream.opened.source.rows(step.epoch, step.step)))
-                for piece in cut(step.rows, self._ownership, stream.opened.row_bytes):
+                step.begin(slot)
+                for piece in cut(step.rows, self._ownership, stream.opened.row_bytes, stream.opened.frame_bytes):
                     self._queue(stream, step, piece)
 
     def _queue(
@@ -228,7 +215,7 @@ class Streams:
             stream=stream.opened.stream,
             want=step.want,
             rows=rows,
-            size_bytes=len(rows) * stream.opened.row_bytes,
+            size_bytes=step.size_bytes(rows),
             file=step.rows[rows[0]].file,
             strikes=strikes,
             turn=turn,
@@ -244,13 +231,11 @@ class Streams:
             return
         self._ledger.counters.samples_bad += 1
         self._ledger.add(NoteBadSample(stream.opened.stream, f"{bad.error}: {bad.message}"))
-        failures = step.failures[bad.row] = step.failures.get(bad.row, 0) + 1
-        if failures <= stream.opened.substitutes:
+        if step.substitute(bad.row):
             self._ledger.counters.samples_substituted += 1
-            step.rows[bad.row] = stream.opened.source.substitute(step.epoch, step.step, bad.row, failures)
             self._queue(stream, step, (bad.row,), turn=turn)
-        elif step.error is None or bad.row < step.error.row:
-            step.error = bad
+        else:
+            step.blame(bad)
 
     def _conclude(self, stream: Stream, step: Step) -> None:
         """End the filling of a step that no task is left of: announce it, report its error, or let it go."""
@@ -263,7 +248,8 @@ class Streams:
             step.lease = self._last_lease
             stream.leases[step.lease] = step.want
             stream.steps_done += 1
-            self._announce(stream, step)
+            stream.samples_substituted += len(step.planned)
+            self._ledger.add(step.readiness())
             return
         del stream.steps[step.want]
         if step.slot is not None:
@@ -272,12 +258,6 @@ class Streams:
             error, opened = step.error, stream.opened
             self._ledger.add(SendFailed(opened.client, opened.stream, step.want, error.error, error.message))
         self._fill_slots(stream)
-
-    def _announce(self, stream: Stream, step: Step) -> None:
-        opened = stream.opened
-        self._ledger.add(
-            SendReady(opened.client, opened.stream, step.want, step.slot or 0, step.lease or 0, len(step.rows))
-        )
 
     def _end_lease(self, stream: Stream, lease: int) -> None:
         step = stream.steps.pop(stream.leases.pop(lease))

@@ -7,7 +7,7 @@ take some over. A step of little work stays whole, since a message costs more th
 from __future__ import annotations
 
 import itertools
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class PendingTask:
     turn: int | None = None  # its place in the fair order; given once, and kept by what is made of it later
 
 
-def cut(rows: Mapping[int, Row], ownership: Ownership, row_bytes: int) -> list[tuple[int, ...]]:
+def cut(rows: Mapping[int, Row], ownership: Ownership, row_bytes: int, frame_bytes: int = 0) -> list[tuple[int, ...]]:
     """Cut a step into pieces of rows, one or more for each owner.
 
     Parameters
@@ -42,25 +42,33 @@ def cut(rows: Mapping[int, Row], ownership: Ownership, row_bytes: int) -> list[t
         Rows to be done, by row number.
     ownership
         Who owns which file.
-    row_bytes
-        Output of one row: the measure of work.
+    row_bytes, frame_bytes
+        Output of one row without what varies, and of each frame that varies: the measure of work.
 
     Returns
     -------
     list of tuple of int
         Row numbers; each row in exactly one piece.
     """
-    if len(rows) * row_bytes <= SMALL_TASK_BYTES:
+    total = len(rows) * row_bytes + (sum(row.frames for row in rows.values()) * frame_bytes if frame_bytes else 0)
+    if total <= SMALL_TASK_BYTES:
         return [tuple(rows)]
+    sizes = {number: row_bytes + row.frames * frame_bytes for number, row in rows.items()}
     by_owner: dict[int | None, list[int]] = {}
     for number, row in rows.items():
         by_owner.setdefault(ownership.owner(row.file), []).append(number)
-    share = max(len(rows) / max(1, len(ownership.workers)), SMALL_TASK_BYTES / row_bytes, 1)
-    return [piece for group in by_owner.values() for piece in _split(group, max(1, round(len(group) / share)))]
+    share = max(total / max(1, len(ownership.workers)), SMALL_TASK_BYTES)
+    return [piece for group in by_owner.values() for piece in _split(group, [sizes[each] for each in group], share)]
 
 
-def _split(rows: Sequence[int], pieces: int) -> Iterable[tuple[int, ...]]:
-    bounds = [len(rows) * number // pieces for number in range(pieces + 1)]
+def _split(rows: Sequence[int], sizes: Sequence[int], share: float) -> Iterable[tuple[int, ...]]:
+    """Cut an owner's rows into pieces of about the same bytes, each near to `share`."""
+    ends = list(itertools.accumulate(sizes))
+    pieces = max(1, min(len(rows), round(ends[-1] / share)))
+    # A row belongs to the piece that its middle lies in; doubled, so that all numbers are whole.
+    middles = [2 * end - size for end, size in zip(ends, sizes, strict=True)]
+    inner = [bisect_right(middles, 2 * ends[-1] * number // pieces) for number in range(1, pieces)]
+    bounds = [0, *inner, len(rows)]
     return (tuple(rows[low:high]) for low, high in itertools.pairwise(bounds) if high > low)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from loader_service.plan.numbering import Numbering, checked_counts
 from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.protocol.spec import Clip
 
@@ -44,18 +45,14 @@ class ClipPlan:
     """
 
     def __init__(self, frame_counts: NDArray[np.integer], clip: Clip, seed: int) -> None:
-        self._counts = _checked_counts(frame_counts)
+        self._counts = checked_counts(frame_counts)
         self._clip = clip
         self._seed = seed
         self.empty_videos = int(np.count_nonzero(self._counts == 0))
         self.padded_videos = int(np.count_nonzero(self._counts < clip.span)) - self.empty_videos
-        self._one_each = clip.sampling != "every" and not self.empty_videos
-        if self._one_each:
-            self.sample_count = len(self._counts)
-        else:
-            # Samples in the videos before each video; the last entry, in all of them.
-            self._firsts = np.concatenate([[0], np.cumsum(self._windows(), dtype=np.int64)])
-            self.sample_count = int(self._firsts[-1])
+        one_each = clip.sampling != "every" and not self.empty_videos
+        self._numbering = Numbering(None if one_each else self._windows(), len(self._counts))
+        self.sample_count = self._numbering.sample_count
 
     def videos(self, samples: ArrayLike) -> NDArray[np.int64]:
         """Return the video of each sample.
@@ -70,17 +67,14 @@ class ClipPlan:
         IndexError
             When there is no such sample.
         """
-        samples = np.asarray(samples, dtype=np.int64)
-        if samples.size and not 0 <= samples.min() <= samples.max() < self.sample_count:
-            outside = samples[(samples < 0) | (samples >= self.sample_count)]
-            raise IndexError(f"looking up sample {int(outside.flat[0])} of {self.sample_count}; numbers begin at 0")
-        if self._one_each:
-            return np.array(samples)
-        # The last video that begins at or before the sample: those without samples begin where the next one does.
-        return np.asarray(np.searchsorted(self._firsts, samples, side="right") - 1, dtype=np.int64)
+        return self._numbering.videos(samples)
 
-    def starts(self, epoch: int, samples: ArrayLike) -> NDArray[np.int64]:
-        """Return the first frame of each sample; only for ``"random"`` does it depend on the epoch.
+    def before(self, videos: ArrayLike) -> NDArray[np.int64]:
+        """Return how many samples the videos before each of `videos` have: the number of its first sample."""
+        return self._numbering.before(videos)
+
+    def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the first frame of each sample; only for ``"random"`` does it depend on epoch and key.
 
         Parameters
         ----------
@@ -88,6 +82,8 @@ class ClipPlan:
             Epoch number, from 0.
         samples
             Sample numbers, any shape.
+        keys
+            What the draws hang on, in the shape of `samples`; None for the samples themselves.
 
         Raises
         ------
@@ -99,13 +95,14 @@ class ClipPlan:
         last_starts = np.maximum(self._counts[videos].astype(np.int64) - self._clip.span, 0)
         match self._clip.sampling:
             case "random":
-                return below(draws(self._seed, epoch, samples, Purpose.START), last_starts + 1)
+                counters = samples if keys is None else np.asarray(keys, dtype=np.int64)
+                return below(draws(self._seed, epoch, counters, Purpose.START), last_starts + 1)
             case "center":
                 return np.asarray(last_starts // 2)
             case "start":
                 return np.zeros_like(last_starts)
             case "every":
-                return np.asarray((samples - self._firsts[videos]) * self._clip.hop)
+                return np.asarray((samples - self._numbering.before(videos)) * self._clip.hop)
 
     def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
         """Return how many frames of each sample are really there: 1 to `clip.frames`, the same in every epoch.
@@ -157,16 +154,3 @@ class ClipPlan:
             return present.astype(np.int64)
         spare = self._counts.astype(np.int64) - self._clip.span
         return np.where(spare >= 0, spare // self._clip.hop + 1, present)
-
-
-def _checked_counts(frame_counts: NDArray[np.integer]) -> NDArray[np.integer]:
-    """Return the column as a plain array that shares its memory."""
-    counts = np.asarray(frame_counts)
-    if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer):
-        raise ValueError(
-            f"planning clips: expected a column of whole frame counts, got {counts.dtype!r} of shape {counts.shape!r}"
-        )
-    if counts.size and counts.min() < 0:
-        video = int(np.argmin(counts))
-        raise ValueError(f"planning clips: video {video} has {int(counts[video])!r} frames; give 0 or more")
-    return counts

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loader_service.errors import ConfigError
 from loader_service.plan.image_shape import output_shape
-from loader_service.protocol.fields import Field
-from loader_service.protocol.spec import Spec
+from loader_service.protocol.fields import CatalogField, Field
+from loader_service.protocol.spec import Clip, Image, Spec
+
+#: Fields that every stream offers beside the catalog's: the sample's number, its video's name in UTF-8, its first
+#: frame, and how many frames are really there.
+BOOKKEEPING = ("index", "video", "start", "length")
+
+#: Offered beside them by a stream with an index: which entry of it the sample comes from.
+POSITION = "position"
 
 
 @dataclass(frozen=True)
@@ -17,73 +25,118 @@ class CatalogFacts:
 
     Parameters
     ----------
-    frame_shape
-        ``(height, width)`` in pixels when all videos share it, else None.
-    label_dtype
-        NumPy name of the labels' type; None without labels.
+    fields
+        All that it has of each video.
     name_bytes
         Bytes of the longest video name.
     """
 
-    frame_shape: tuple[int, int] | None
-    label_dtype: str | None
+    fields: tuple[CatalogField, ...]
     name_bytes: int
+
+    @property
+    def label_dtype(self) -> str | None:
+        """NumPy name of the labels' type; None without labels."""
+        return next((each.dtype for each in self.fields if each.name == "label"), None)
 
 
 def stream_fields(facts: CatalogFacts, spec: Spec) -> tuple[Field, ...]:
-    """Return the fields of a stream, in the order that its elements have.
+    """Return the fields of a stream's slots: those that the spec names, or all there are.
 
-    Fields that every stream can have: ``frames`` ``(frames, height, width, channels) uint8``; ``index`` int64, the
-    sample's number; ``video``, its name in UTF-8; ``start`` int64, its first frame; ``length`` int64, how many frames
-    are really there; and ``label``, where the catalog has labels.
+    The catalog's own fields, as they are in a `Clip`: images ``(frames, height, width, channels) uint8`` as `Image`
+    says, arrays ``(frames, …)``, values as they are. Then ``index``, ``start`` and ``length`` int64, ``video`` bytes,
+    and ``position`` int64 in a stream with an index. A single `Frame` has no axis of frames; in whole videos that axis
+    varies, and ``length`` is in the slot even when the spec leaves it out, as its last field.
 
     Raises
     ------
     ConfigError
-        When the spec names a field that the catalog does not have, or the image options do not fit its frames.
+        When the spec names a field that the catalog does not have, or the image options do not fit its images.
     """
-    if spec.fields is None:
-        names = tuple(name for name in _BUILDERS if name != "label" or facts.label_dtype is not None)
-    else:
-        names = spec.fields
-    return tuple(_build(name, facts, spec) for name in names)
+    data = {each.name: each for each in facts.fields}
+    _check_image_is_of_use(data.values(), spec)
+    bookkeeping = {each.name: each for each in _bookkeeping(facts, spec)}
+    names = _with_length((*data, *bookkeeping) if spec.fields is None else spec.fields, spec)
+    return tuple(_data(data[name], spec) if name in data else _find(name, bookkeeping, data) for name in names)
 
 
-def _build(name: str, facts: CatalogFacts, spec: Spec) -> Field:
-    if name == "label" and facts.label_dtype is None:
+def transform_inputs(facts: CatalogFacts, spec: Spec) -> tuple[Field, ...]:
+    """Return what a transform is given of each sample: all that the catalog has, and the bookkeeping fields.
+
+    Raises
+    ------
+    ConfigError
+        When the image options do not fit the catalog's images.
+    """
+    data = tuple(_data(each, spec) for each in facts.fields)
+    return (*data, *_bookkeeping(facts, spec))
+
+
+def select_fields(facts: CatalogFacts, outputs: Iterable[Field], spec: Spec) -> tuple[Field, ...]:
+    """Return the fields of a slot that a transform's output goes into: those that the spec names, or all there are.
+
+    The bookkeeping fields are the service's own: they are there whether the transform returns them or not, and what it
+    returns under their names is not looked at.
+
+    Raises
+    ------
+    ConfigError
+        When the spec names a field that the transform does not return.
+    """
+    bookkeeping = {each.name: each for each in _bookkeeping(facts, spec)}
+    returned = {each.name: each for each in outputs if each.name not in bookkeeping}
+    names = _with_length((*returned, *bookkeeping) if spec.fields is None else spec.fields, spec)
+    return tuple(returned[name] if name in returned else _find(name, bookkeeping, returned) for name in names)
+
+
+def _bookkeeping(facts: CatalogFacts, spec: Spec) -> tuple[Field, ...]:
+    names = (*BOOKKEEPING, POSITION) if spec.indexed else BOOKKEEPING
+    video = f"S{max(1, facts.name_bytes)}"
+    return tuple(Field(name, video if name == "video" else "int64", ()) for name in names)
+
+
+def _with_length(names: tuple[str, ...], spec: Spec) -> tuple[str, ...]:
+    """Whole videos have their lengths beside them, for the client cannot tell one from the next without."""
+    return names if "length" in names or not spec.varies else (*names, "length")
+
+
+def _data(field: CatalogField, spec: Spec) -> Field:
+    """Return one of the catalog's fields as it is in a batch."""
+    if field.kind == "value":
+        return Field(field.name, field.dtype, field.shape)
+    shape = _image_shape(field, spec.image) if field.kind == "image" else field.shape
+    if isinstance(spec.clip, Clip):
+        shape = (spec.clip.frames, *shape)
+    return Field(field.name, field.dtype, shape, varies=spec.varies)
+
+
+def _image_shape(field: CatalogField, image: Image) -> tuple[int, ...]:
+    height, width = field.shape[:2]
+    try:
+        return output_shape(image, (height, width) if height and width else None)
+    except ConfigError as error:
+        raise ConfigError(f"field {field.name!r}: {error}") from error
+
+
+def _check_image_is_of_use(data: Iterable[CatalogField], spec: Spec) -> None:
+    if spec.image != Image() and not any(each.kind == "image" for each in data):
+        raise ConfigError(f"image={spec.image!r} was given, but there are no images here; leave it out")
+
+
+def _find(name: str, offered: dict[str, Field], others: Iterable[str]) -> Field:
+    """Return an offered field, or say which ones there are."""
+    if name in offered:
+        return offered[name]
+    if name == POSITION:
+        raise ConfigError(
+            "the field 'position' is the entry of an index, and there is none; give index=… or leave it out"
+        )
+    if name == "label":
         raise ConfigError(
             "the field 'label' was asked for, but the videos have no labels; "
             "start the service with --labels FILE.csv or --label PATTERN, or leave the field out"
         )
-    builder = _BUILDERS.get(name)
-    if builder is None:
-        raise ConfigError(f"there is no field {name!r}; choose among {', '.join(map(repr, _BUILDERS))}")
-    return builder(facts, spec)
-
-
-def _frames(facts: CatalogFacts, spec: Spec) -> Field:
-    return Field("frames", "uint8", (spec.clip.frames, *output_shape(spec.image, facts.frame_shape)))
-
-
-def _label(facts: CatalogFacts, _spec: Spec) -> Field:
-    return Field("label", facts.label_dtype or "int64", ())
-
-
-def _video(facts: CatalogFacts, _spec: Spec) -> Field:
-    return Field("video", f"S{max(1, facts.name_bytes)}", ())
-
-
-def _whole_number(name: str) -> _Builder:
-    return lambda _facts, _spec: Field(name, "int64", ())
-
-
-_Builder = Callable[[CatalogFacts, Spec], Field]
-
-_BUILDERS: Mapping[str, _Builder] = {
-    "frames": _frames,
-    "label": _label,
-    "index": _whole_number("index"),
-    "video": _video,
-    "start": _whole_number("start"),
-    "length": _whole_number("length"),
-}
+    names = (*others, *offered)
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}? There are" if close else "choose among"
+    raise ConfigError(f"there is no field {name!r}; {hint} {', '.join(map(repr, names))}")

@@ -39,6 +39,8 @@ class Purpose(enum.IntEnum):
     CROP_LEFT = 3
     FLIP = 4
     SUBSTITUTE = 5
+    BUCKET = 6
+    TRANSFORM = 7
 
 
 def draws(seed: int, epoch: int, samples: NDArray[np.int64], purpose: Purpose) -> NDArray[np.uint64]:

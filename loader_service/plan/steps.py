@@ -41,6 +41,8 @@ class Plan:
         Samples that this shard delivers in an epoch.
     steps_per_epoch : int
         Steps of this shard in an epoch; 0 when there are too few samples for one.
+    block_steps : int
+        Steps that are worked out at once.
 
     Raises
     ------
@@ -61,7 +63,7 @@ class Plan:
             self.samples_per_epoch = max(0, -(-(sample_count - rank) // world))
             self.steps_per_epoch = -(-self.samples_per_epoch // spec.batch_size)
         # A whole number of steps, so that no step lies in two blocks.
-        self._block_steps = max(1, BLOCK_POSITIONS // spec.batch_size)
+        self.block_steps = max(1, BLOCK_POSITIONS // spec.batch_size)
         self._kept: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def samples(self, epoch: int, step: int) -> NDArray[np.int64]:
@@ -89,24 +91,30 @@ class Plan:
                 f"planning step {step!r} of epoch {epoch!r}: an epoch of {self.sample_count} samples has "
                 f"{self.steps_per_epoch} steps in shard {self._spec.shard!r}, and both are numbered from 0"
             )
-        block, step_in_block = divmod(step, self._block_steps)
+        block, step_in_block = divmod(step, self.block_steps)
         first = step_in_block * self._spec.batch_size
-        return np.array(self._block(epoch, block)[first : first + self._spec.batch_size])
+        return np.array(self.block(epoch, block)[first : first + self._spec.batch_size])
 
-    def _block(self, epoch: int, block: int) -> NDArray[np.int64]:
-        """Return the samples of a block of steps, from what is kept if it is there."""
+    def block(self, epoch: int, block: int) -> NDArray[np.int64]:
+        """Return the samples of a block of steps, one step after the other, from what is kept if it is there.
+
+        Not to be written to, since it is kept.
+        """
         samples = self._kept.pop((epoch, block), None)
         if samples is None:
-            samples = self._order(epoch, self._positions(block))
+            samples = self._make_block(epoch, block)
             if len(self._kept) >= KEPT_BLOCKS:
                 del self._kept[next(iter(self._kept))]  # the least lately used: a dict keeps the order of insertion
         self._kept[epoch, block] = samples
         return samples
 
+    def _make_block(self, epoch: int, block: int) -> NDArray[np.int64]:
+        return self._order(epoch, self._positions(block))
+
     def _positions(self, block: int) -> NDArray[np.int64]:
         """Return the positions of the epoch that this shard has in a block of steps."""
         rank, world = self._spec.shard
-        size = self._block_steps * self._spec.batch_size
+        size = self.block_steps * self._spec.batch_size
         first, end = block * size, min((block + 1) * size, self.samples_per_epoch)
         return np.arange(first, end, dtype=np.int64) * world + rank
 

@@ -1,7 +1,8 @@
 """One frame's way into its place: decode, scale, crop, mirror; knows no file, no randomness and no slot.
 
 Where the decoded frame is the sample, the codec writes straight into it. Otherwise it writes into scratch memory that
-is kept from frame to frame, and only the last operation writes into the sample.
+is kept from frame to frame, and only the last operation writes into the sample. A frame that is stored as pixels goes
+the same way, without the decoder.
 
 A frame that is to become half as large or smaller is decoded at a reduced scale, which skips most of the work. Its
 pixels differ slightly from those of a full decode that is scaled down, but they depend on the JPEG and the `Image`
@@ -59,8 +60,9 @@ class ImageWriter:
         self._window = out_shape[:2]
         self._limits = limits or DecodeLimits()
         self._decode_room = np.empty(0, np.uint8)
+        self._colour_room = np.empty(0, np.uint8)
         self._resize_room = np.empty(0, np.uint8)
-        self._route = _Route(frame=(0, 0), decoded=(0, 0), scaled=(0, 0), straight=False)  # no frame has this size
+        self._route = self._pixel_route = _Route((0, 0), (0, 0), (0, 0), straight=False)  # no frame has this size
 
     def write(self, jpeg: bytes, out: Pixels, crop_draws: tuple[int, int], flip: bool) -> None:
         """Write one frame.
@@ -85,21 +87,62 @@ class ImageWriter:
         ValueError
             When `out` has another shape or is not contiguous.
         """
-        if out.shape != self._out_shape:
-            raise ValueError(f"out has shape {out.shape!r}, expected {self._out_shape!r}")
+        self._check_out(out)
         frame = check_header(jpeg, self._limits)
         route = self._route
         if frame != route.frame:
-            route = self._route = self._find_route(frame)
+            route = self._route = self._find_route(frame, encoded=True)
         if route.straight and not flip:
             decode_into(jpeg, out, at_least=route.scaled)
-        else:
-            self._write_by_scratch(jpeg, out, crop_draws, flip)
-
-    def _write_by_scratch(self, jpeg: bytes, out: Pixels, crop_draws: tuple[int, int], flip: bool) -> None:
-        route = self._route
+            return
         pixels, self._decode_room = self._room(self._decode_room, route.decoded)
         decode_into(jpeg, pixels, at_least=route.scaled)
+        self._finish(pixels, out, route, crop_draws, flip)
+
+    def write_pixels(self, pixels: Pixels, out: Pixels, crop_draws: tuple[int, int], flip: bool) -> None:
+        """Write one frame that is stored as pixels; in one copy when nothing is to be done to it.
+
+        Grey becomes three equal channels when three are asked for, and colours become the luma of a JPEG when one is.
+
+        Parameters
+        ----------
+        pixels
+            ``(height, width, 1 or 3) uint8, C-order``; left as it is.
+        out, crop_draws, flip
+            As for `write`.
+
+        Raises
+        ------
+        DecodeError
+            When the frame has not a size that fits; without the frame's place.
+        ValueError
+            When `out` has another shape or is not contiguous.
+        """
+        self._check_out(out)
+        frame = (pixels.shape[0], pixels.shape[1])
+        route = self._pixel_route
+        if frame != route.frame:
+            route = self._pixel_route = self._find_route(frame, encoded=False)
+        if route.straight and not flip:
+            _copy(pixels, out)
+            return
+        if pixels.shape[2] != self._out_shape[2]:
+            coloured, self._colour_room = self._room(self._colour_room, frame)
+            _copy(pixels, coloured)
+            pixels = coloured
+        self._finish(pixels, out, route, crop_draws, flip)
+
+    def takes_as_it_is(self, shape: tuple[int, ...]) -> bool:
+        """Return whether stored pixels of a shape are the sample already, when it is not to be mirrored."""
+        frame = (shape[0], shape[1])
+        unscaled = 0 not in frame and scaled_shape(self._image, frame) == frame
+        return tuple(shape) == self._out_shape and unscaled
+
+    def _check_out(self, out: Pixels) -> None:
+        if out.shape != self._out_shape:
+            raise ValueError(f"out has shape {out.shape!r}, expected {self._out_shape!r}")
+
+    def _finish(self, pixels: Pixels, out: Pixels, route: _Route, crop_draws: tuple[int, int], flip: bool) -> None:
         if route.resizes and route.scaled == self._window and not flip:
             _resize(pixels, out)
             return
@@ -114,7 +157,7 @@ class ImageWriter:
         else:
             np.copyto(out, window)
 
-    def _find_route(self, frame: Size) -> _Route:
+    def _find_route(self, frame: Size, *, encoded: bool) -> _Route:
         scaled = scaled_shape(self._image, frame)
         if self._image.crop == "none" and scaled != self._window:
             raise DecodeError(
@@ -126,7 +169,7 @@ class ImageWriter:
                 f"the frame has {frame!r} pixels (height, width) and would be scaled to {scaled!r} before the crop, "
                 f"expected at most {self._limits.max_pixels!r} pixels in all; store frames of a less extreme shape"
             )
-        decoded = reduced_shape(frame, scaled)
+        decoded = reduced_shape(frame, scaled) if encoded else frame
         return _Route(frame, decoded, scaled, straight=decoded == scaled == self._window)
 
     def _room(self, room: Pixels, size: Size) -> tuple[Pixels, Pixels]:
@@ -136,6 +179,17 @@ class ImageWriter:
         if room.size < length:
             room = np.empty(length, np.uint8)
         return room[:length].reshape(shape), room
+
+
+def _copy(source: Pixels, out: Pixels) -> None:
+    """Copy pixels of the same height and width, from grey to colours or back where the channels differ."""
+    if source.shape[2] == out.shape[2]:
+        np.copyto(out, source)
+        return
+    cv2 = _opencv()
+    target = _planes(out)
+    way = cv2.COLOR_RGB2GRAY if out.shape[2] == 1 else cv2.COLOR_GRAY2RGB
+    _check_in_place(cv2.cvtColor(_planes(source), way, dst=target), target)
 
 
 def _resize(source: Pixels, out: Pixels) -> None:

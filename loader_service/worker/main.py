@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 import argparse
+import io
+import json
 import mmap
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import zmq
 
 from loader_service import failpoints
 from loader_service.catalog.columns import Catalog, open_catalog
-from loader_service.errors import LoaderError
+from loader_service.errors import ConfigError, LoaderError
 from loader_service.lifeline import die_with_parent
 from loader_service.protocol import wire
+from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import (
     BadRow,
     Drain,
     DropStream,
     PrepareStream,
+    Probed,
+    ProbeStream,
     Task,
     TaskDone,
     ToWorker,
     WorkerReady,
 )
 from loader_service.protocol.segments import map_segment
+from loader_service.worker.parts import Origin
+from loader_service.worker.probing import probe_transform
 from loader_service.worker.reader import Reader
 from loader_service.worker.rows import RowWriter
+from loader_service.worker.transforms import TransformWriter
+
+if TYPE_CHECKING:
+    from loader_service.worker.python_source import GeneratorSource, MapSource
+    from loader_service.worker.transform import Transform
 
 #: How long an ended worker waits for its last words to be sent, in milliseconds.
 _LINGER_MS = 1000
@@ -46,6 +60,10 @@ class WorkerOptions:
     address: str  # of the daemon's socket for workers
     instance: str  # names the folder of the segments
     catalog: str  # folder of the columns
+    source: str = ""  # the user's own, instead of files: package.module:Name
+    source_args: str = "{}"  # JSON
+    transform: str = ""  # the user's own: module:function
+    seed: int = 0  # of a generator source
 
 
 class Worker:
@@ -57,19 +75,42 @@ class Worker:
         Who this worker is.
     catalog
         The columns.
+
+    Raises
+    ------
+    SourceError
+        When the user's own source or transform cannot be loaded.
     """
 
     def __init__(self, options: WorkerOptions, catalog: Catalog) -> None:
         self._options = options
-        self._catalog = catalog
         self._reader = Reader(catalog)
-        self._writers: dict[int, RowWriter] = {}
+        self._origin = Origin(catalog, self._reader, _open_source(options))
+        self._transform = _load_transform(options)
+        self._writers: dict[int, RowWriter | TransformWriter] = {}
         self._slots: dict[int, dict[int, mmap.mmap]] = {}
 
     def prepare(self, message: PrepareStream) -> None:
         """Get ready for the tasks of a stream."""
-        self._writers[message.stream] = RowWriter(self._catalog, self._reader, message.spec, message.fields)
+        layout = SlotLayout(message.fields, message.spec.batch_size, message.frames)
+        if self._transform is None:
+            self._writers[message.stream] = RowWriter(self._origin, message.spec, layout)
+        else:
+            self._writers[message.stream] = TransformWriter(
+                self._origin, message.spec, layout, message.inputs, self._transform
+            )
         self._slots[message.stream] = {}
+
+    def probe(self, message: ProbeStream) -> Probed:
+        """Try the transform on a stream that somebody wants to open."""
+        worker, probe = self._options.worker, message.probe
+        try:
+            if self._transform is None:
+                raise ConfigError("this service has no transform; start it with --transform MODULE:FUNCTION")
+            fields = probe_transform(self._origin, message.spec, message.inputs, self._transform)
+        except LoaderError as error:
+            return Probed(worker, probe, (), type(error).__name__, str(error))
+        return Probed(worker, probe, fields, "", "")
 
     def drop(self, message: DropStream) -> None:
         """Let go of a stream's slots; their memory is free once every process has."""
@@ -92,7 +133,7 @@ class Worker:
                     task.task,
                     tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows),
                 )
-        bad = writer.write(memory, task.epoch, task.rows, task.samples)
+        bad = writer.write(memory, task)
         failpoints.passing("worker.task_written")
         return TaskDone(self._options.worker, task.task, bad)
 
@@ -118,6 +159,8 @@ class Worker:
                         done, unreported_since = [], now
                 case PrepareStream():
                     self.prepare(message)
+                case ProbeStream():
+                    report(self.probe(message))
                 case DropStream():
                     self.drop(message)
                 case Drain():
@@ -131,6 +174,31 @@ class Worker:
         self._reader.close()
         for stream in list(self._writers):
             self.drop(DropStream(stream))
+
+
+def _open_source(options: WorkerOptions) -> MapSource | GeneratorSource | None:
+    if not options.source:
+        return None
+    # Here, not above: most services have no code of the user's.
+    from loader_service.worker.python_source import SourceOptions, open_source  # noqa: PLC0415
+
+    return open_source(SourceOptions(options.source, json.loads(options.source_args), options.seed), options.worker)
+
+
+def _load_transform(options: WorkerOptions) -> Transform | None:
+    if not options.transform:
+        return None
+    from loader_service.worker.transform import Transform  # noqa: PLC0415 - as above
+
+    return Transform(options.transform)
+
+
+def send_prints_to_log() -> None:
+    """Send what the user's code prints where errors go: into the daemon's log, line by line."""
+    sys.stdout.flush()
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
 
 
 def serve(options: WorkerOptions) -> None:
@@ -155,9 +223,14 @@ def main() -> int:
         parser.add_argument(f"--{option}", type=int, required=True)
     for option in ("address", "instance", "catalog"):
         parser.add_argument(f"--{option}", required=True)
+    for option in ("source", "source-args", "transform"):
+        parser.add_argument(f"--{option}", default=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, default=argparse.SUPPRESS)
     options = WorkerOptions(**vars(parser.parse_args()))
     die_with_parent(options.parent_pid)
     failpoints.passing("worker.starting")
+    if options.source or options.transform:
+        send_prints_to_log()
     try:
         serve(options)
     except LoaderError as error:

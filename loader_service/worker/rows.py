@@ -1,130 +1,159 @@
-"""Fills rows of a slot for one stream: sample number in, fields out; knows no message and no other worker's rows."""
+"""Fills rows of a slot for one stream: sample numbers in, fields out; knows no message and no other worker's rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loader_service import failpoints
-from loader_service.catalog.columns import Catalog
-from loader_service.errors import CatalogError, DecodeError, LoaderError
-from loader_service.plan.clips import ClipPlan
-from loader_service.plan.randomness import Purpose, draws
-from loader_service.protocol.fields import Field, SlotLayout
-from loader_service.protocol.messages import BadRow
-from loader_service.protocol.spec import Spec
-from loader_service.worker.image import ImageWriter
-from loader_service.worker.reader import Reader
-
-_Samples = NDArray[np.int64]
+from loader_service.errors import LoaderError
+from loader_service.plan.samples import make_samples
+from loader_service.protocol.fields import SlotLayout
+from loader_service.protocol.messages import BadRow, Task
+from loader_service.protocol.spec import Clip, Spec
+from loader_service.worker.parts import Arrays, Origin, Part, SourceItems, make_parts
+from loader_service.worker.picks import Draws, Pick, Picks, draw, make_picks, runs_by_video
+from loader_service.worker.values import column, is_column
 
 
 class RowWriter:
     """Writes rows of one stream's batches into their slots.
 
-    Each row is a function of (catalog, spec, epoch, sample) and of nothing else: any worker writes the same bytes,
-    however often.
+    Each row is a function of (catalog, spec, epoch, sample, position) and of nothing else: any worker writes the same
+    bytes, however often. Rows of a generator source are not, since it is asked for whatever comes next.
 
     Parameters
     ----------
-    catalog, reader
+    origin
         Where the frames are, and what reads them.
-    spec, fields
+    spec
         What the stream delivers.
+    layout
+        Of its slots.
     """
 
-    def __init__(self, catalog: Catalog, reader: Reader, spec: Spec, fields: tuple[Field, ...]) -> None:
-        self.layout = SlotLayout(fields, spec.batch_size)
-        self._catalog = catalog
-        self._reader = reader
+    def __init__(self, origin: Origin, spec: Spec, layout: SlotLayout) -> None:
+        self.layout = layout
         self._spec = spec
-        self._clips = ClipPlan(catalog.frame_counts, spec.clip, spec.seed)
-        self._columns = [(field.name, self._column(field.name)) for field in fields if field.name != "frames"]
-        shape = next((field.shape for field in fields if field.name == "frames"), None)
-        self._image = None if shape is None else ImageWriter(spec.image, (shape[1], shape[2], shape[3]))
+        self._catalog = origin.catalog
+        self._samples = make_samples(origin.catalog.frame_counts, spec.clip, spec.seed)
+        names = [field.name for field in layout.fields if is_column(origin.catalog, field.name)]
+        self._columns = [(name, column(origin.catalog, name)) for name in names]
+        self._parts = make_parts(origin, spec, [field for field in layout.fields if field.name not in names])
+        # Rows of arrays are short, and there are many: what each costs besides reading it shows.
+        self._arrays: list[Arrays] = [part for part in self._parts if isinstance(part, Arrays)]
+        neighbours = not isinstance(spec.clip, Clip) or spec.clip.stride == 1
+        self._gathers = neighbours and len(self._arrays) == len(self._parts)
 
-    def write(self, slot: Any, epoch: int, rows: Sequence[int], samples: Sequence[int]) -> tuple[BadRow, ...]:
+    def write(self, slot: Any, task: Task) -> tuple[BadRow, ...]:
         """Fill rows of a slot.
 
         Parameters
         ----------
         slot
             The slot's memory.
-        epoch
-            Epoch of the step.
-        rows, samples
-            Row numbers of the batch, and the sample that goes into each.
+        task
+            Which rows, and which samples go into them.
 
         Returns
         -------
         tuple of BadRow
             The rows that could not be filled, and why; their contents are undefined.
         """
-        places, numbers = np.asarray(rows), np.asarray(samples, np.int64)
-        videos, starts = self._clips.videos(numbers), self._clips.starts(epoch, numbers)
-        for name, column in self._columns:
-            self.layout.view(name, slot)[places] = column(numbers, videos, starts)
-        if self._image is None:
+        picks = make_picks(self._samples, self._spec, task)
+        for name, values in self._columns:
+            self.layout.view(name, slot)[picks.rows] = values(picks)
+        if not self._parts:
             return ()
-        frames = self.layout.view("frames", slot)
-        tops, lefts, flips = self._draw(epoch, numbers)
-        bad = []
-        for place, sample, video, start, top, left, flip in zip(
-            rows, samples, videos.tolist(), starts.tolist(), tops, lefts, flips, strict=True
-        ):
-            failpoints.passing("worker.row_begun", sample)
-            try:
-                self._write_clip(self._image, frames[place], (video, start), (top, left), flip)
-            except LoaderError as error:
-                bad.append(BadRow(place, type(error).__name__, str(error)))
-        return tuple(bad)
+        fields = [[self._frames(name, slot) for name in part.names] for part in self._parts]
+        filling = _Filling(self._spec, picks, self._parts, fields, draw(self._spec, task.epoch, picks.keys))
+        bad = filling.gather(self._arrays) if self._gathers else filling.fill_each(self._order(picks))
+        return tuple(sorted(bad, key=lambda each: each.row))
 
-    def _write_clip(
-        self, image: ImageWriter, out: NDArray[np.uint8], clip: tuple[int, int], corner: tuple[int, int], flip: bool
+    def _order(self, picks: Picks) -> Iterable[int]:
+        """Return the entries of a task in the order in which they are filled: by their place in the files.
+
+        Frames of one compressed chunk then come together, and it is decompressed once.
+        """
+        if any(isinstance(part, SourceItems) for part in self._parts):
+            return range(len(picks.rows))  # a generator's next item is the next row's
+        order: list[int] = np.lexsort((picks.starts, picks.videos)).tolist()
+        return order
+
+    def describe(self, sample: int) -> str:
+        """Return a sample's file and video, for errors."""
+        return f"{self._catalog.describe(int(self._samples.videos([sample])[0]))}, sample {sample}"
+
+    def _frames(self, name: str, slot: Any) -> NDArray[Any]:
+        """Return all frames of a field in a slot, whichever rows they belong to: ``(frames, *shape)``."""
+        view = self.layout.view(name, slot)
+        return view.reshape(-1, *view.shape[2:]) if isinstance(self._spec.clip, Clip) else view
+
+
+class _Filling:
+    """One task's rows while they are filled.
+
+    Parameters
+    ----------
+    spec, picks
+        What goes into the rows.
+    parts, fields
+        What writes it; and all frames of the slot of each field that a part writes, ``(frames, *shape)``.
+    draws
+        As from `draw`.
+    """
+
+    def __init__(
+        self, spec: Spec, picks: Picks, parts: list[Part], fields: list[list[NDArray[Any]]], draws: Draws
     ) -> None:
-        video, start = clip
-        numbers = self._clips.frames(video, start).tolist()
-        previous = -1
-        for place, (number, jpeg) in enumerate(zip(numbers, self._reader.read(video, numbers), strict=True)):
-            if number == previous:  # padding: the last frame again
-                out[place] = out[place - 1]
-                continue
+        self._picks = picks
+        self._parts = list(zip(parts, fields, strict=True))
+        self._repeats = not spec.varies  # what follows a short clip: its last frame; a short video: zeros
+        self._samples, self._rows, self._offsets = (
+            numbers.tolist() for numbers in (picks.samples, picks.rows, picks.offsets)
+        )
+        columns = (numbers.tolist() for numbers in (picks.videos, picks.starts, picks.lengths))
+        self._each = list(map(Pick, *columns, *draws))
+
+    def fill_each(self, entries: Iterable[int]) -> Iterator[BadRow]:
+        """Fill the rows of some entries, one after the other; yield those that are bad."""
+        for entry in entries:
+            yield from self._fill(entry)
+
+    def _fill(self, entry: int) -> list[BadRow]:
+        """Fill the row of one entry; return it if it is bad."""
+        failpoints.passing("worker.row_begun", self._samples[entry])
+        pick, begin = self._each[entry], self._offsets[entry]
+        try:
+            for part, fields in self._parts:
+                part.write([frames[begin : begin + pick.length] for frames in fields], pick)
+        except LoaderError as error:
+            return [BadRow(self._rows[entry], type(error).__name__, str(error))]
+        self._pad(entry)
+        return []
+
+    def gather(self, parts: list[Arrays]) -> Iterator[BadRow]:
+        """Fill all rows, those of one video together, when these are all parts; yield those that are bad."""
+        fields = [frames for _, opened in self._parts for frames in opened]
+        for video, entries, runs in runs_by_video(self._picks):
+            for entry in entries:
+                failpoints.passing("worker.row_begun", self._samples[entry])
             try:
-                image.write(jpeg, out[place], corner, flip)
-            except DecodeError as error:
-                raise DecodeError(f"{self._catalog.describe(video)}, frame {number}: {error}") from error
-            previous = number
-            failpoints.passing("worker.frame_written")
+                for part, frames in zip(parts, fields, strict=True):
+                    part.write_runs(frames, video, runs)
+            except LoaderError:  # which rows are bad, and why, comes out one by one
+                yield from self.fill_each(entries)
+                continue
+            for entry in entries:
+                self._pad(entry)
 
-    def _draw(self, epoch: int, samples: _Samples) -> tuple[list[int], list[int], list[bool]]:
-        """Return, for each sample, the draws of the crop's top and left, and whether to mirror it."""
-        seed = self._spec.seed
-        zeros = [0] * len(samples)
-        tops, lefts, flips = zeros, zeros, [False] * len(samples)
-        if self._spec.image.crop == "random":
-            tops = draws(seed, epoch, samples, Purpose.CROP_TOP).tolist()
-            lefts = draws(seed, epoch, samples, Purpose.CROP_LEFT).tolist()
-        if self._spec.image.flip:
-            flips = (draws(seed, epoch, samples, Purpose.FLIP) >> np.uint64(63)).astype(bool).tolist()
-        return tops, lefts, flips
-
-    def _column(self, name: str) -> Callable[[_Samples, _Samples, _Samples], Any]:
-        """Return the function that gives a field's values for (samples, videos, starts)."""
-        match name:
-            case "index":
-                return lambda samples, _videos, _starts: samples
-            case "start":
-                return lambda _samples, _videos, starts: starts
-            case "length":
-                return lambda samples, _videos, _starts: self._clips.lengths(samples)
-            case "video":
-                return lambda _samples, videos, _starts: [self._catalog.name(video) for video in videos.tolist()]
-            case "label":
-                labels = self._catalog.labels
-                if labels is None:
-                    raise CatalogError("the stream has labels, but this worker's catalog has none")
-                return lambda _samples, videos, _starts: labels[videos]
-        raise CatalogError(f"this worker does not know the field {name!r}")
+    def _pad(self, entry: int) -> None:
+        begin, length = self._offsets[entry], self._each[entry].length
+        if length < self._picks.room:
+            for _, fields in self._parts:
+                for frames in fields:
+                    padding = frames[begin + length : begin + self._picks.room]
+                    padding[...] = frames[begin + length - 1] if self._repeats else np.zeros((), frames.dtype)

@@ -43,12 +43,14 @@ def test_arrays_outlive_the_catalog(catalog):
 
 
 def test_no_column_takes_a_pickle(catalog):
-    np.save(catalog.directory / "heights.npy", np.array([{}, {}, {}]), allow_pickle=True)
+    np.save(catalog.directory / "heights.0.npy", np.array([{}, {}, {}]), allow_pickle=True)
     with pytest.raises(CatalogError, match=r"damaged or incomplete .*Python objects"):
         open_catalog(catalog.directory)
 
 
-@pytest.mark.parametrize("name", [*COLUMNS, "labels"])
+@pytest.mark.parametrize(
+    "name", [*COLUMNS, "heights.0", "accesses.0", "path_rules.0", "extent_offsets.0", "extent_lengths.0", "values.1"]
+)
 def test_a_column_cut_off_or_missing_is_refused(catalog, name):
     path = catalog.directory / f"{name}.npy"
     whole = path.read_bytes()
@@ -63,8 +65,8 @@ def test_a_column_cut_off_or_missing_is_refused(catalog, name):
 
 @pytest.mark.parametrize("column", [np.zeros(2, "<u2"), np.zeros(3, "<u4"), np.zeros((3, 1), "<u2")])
 def test_a_column_of_another_type_or_length_is_refused(catalog, column):
-    np.save(catalog.directory / "heights.npy", column)
-    with pytest.raises(CatalogError, match=r"column heights: expected 3 of <u2, got"):
+    np.save(catalog.directory / "heights.0.npy", column)
+    with pytest.raises(CatalogError, match=r"column heights\.0: expected 3 of <u2, got"):
         open_catalog(catalog.directory)
 
 

@@ -44,7 +44,7 @@ def test_every_layout_is_found_and_read_back(tmp_path, layout, storage):
     for number, name in enumerate(expected):
         frames = videos["video0" if layout == "file" else name]
         assert frames_of(catalog, number) == list(frames)
-        assert (catalog.heights[number], catalog.widths[number]) == (48, 64)
+        assert [side[number] for side in catalog.sizes()] == [48, 64]
     assert catalog.frame_count == sum(map(len, videos.values()))
     assert catalog.frame_shape == (48, 64)
 
@@ -189,7 +189,7 @@ def test_a_pattern_chooses_among_cameras(tmp_path):
             for camera in ("rgb", "depth"):
                 rows = file.create_dataset(f"v{video}/{camera}", (1,), h5py.vlen_dtype(np.uint8))
                 rows[0] = np.frombuffer(frame_jpeg(video, 8, 8 if camera == "rgb" else 16), np.uint8)
-    assert names_of(catalog_of(tmp_path)) == ["v0/depth", "v0/rgb", "v1/depth", "v1/rgb"]
+    assert [field.name for field in catalog_of(tmp_path).fields] == ["depth", "rgb"]
     chosen = catalog_of(tmp_path, frames="*/rgb")
     assert names_of(chosen) == ["v0", "v1"]
     assert chosen.frame_shape == (8, 8)
@@ -220,10 +220,10 @@ def test_a_pattern_that_matches_another_type_is_refused(tmp_path, shape):
 
 def test_a_file_without_videos_is_refused_with_what_it_holds(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["features"] = np.zeros((3, 4), np.float32)
-        file["pixels"] = np.zeros((3, 4), np.uint8)
+        file["features"] = np.zeros(3, np.complex64)
+        file["pixels"] = np.zeros(4, np.uint8)
     with pytest.raises(
-        CatalogError, match=r"found no video: expected .*found 'features' float \(3, 4\), 'pixels' uint8"
+        CatalogError, match=r"found no video: expected .*found 'features' another type \(3,\), 'pixels' uint8"
     ):
         catalog_of(tmp_path)
 

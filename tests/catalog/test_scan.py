@@ -38,7 +38,7 @@ def scanned(monkeypatch):
 
 
 def content_of(catalog):
-    columns = {name: np.load(catalog.directory / f"{name}.npy").tolist() for name in (*COLUMNS, "labels")}
+    columns = {name: np.load(catalog.directory / f"{name}.npy").tolist() for name in (*COLUMNS, "values.1")}
     return columns, catalog.classes, catalog.fingerprint
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from loader_service.core import actions as a
 from loader_service.core import events as e
 from loader_service.core.ledger import Limits
@@ -39,10 +41,12 @@ class Desk:
         slots: int = 1,
         files: tuple[int, ...] = (0, 1),
         substitutes: int = 0,
+        **options: Any,
     ) -> None:
         """Open a stream of large rows, so each step is cut by owner; its slots are ten times its number, and on."""
         numbers = tuple(range(10 * stream, 10 * stream + slots))
-        opened = e.StreamOpened(client, stream, ListedSource(files), 100, numbers, 3 * MIB, substitutes)
+        source = ListedSource(files, options.pop("frames", ()))
+        opened = e.StreamOpened(client, stream, source, 100, numbers, 3 * MIB, substitutes, **options)
         assert self.happen(opened) == []
 
     def want(self, want: int, stream: int = 1, client: str = "train") -> list[a.Action]:
@@ -76,6 +80,6 @@ def send(worker: int, task: int, rows: tuple[int, ...], samples: tuple[int, ...]
     return a.SendTask(worker, task, slot // 10, 0, slot, rows, samples or rows)
 
 
-def ready(want: int, lease: int, slot: int = 10, rows: int = 2) -> a.SendReady:
+def ready(want: int, lease: int, slot: int = 10, rows: int = 2, frames: int = 0, substituted: int = 0) -> a.SendReady:
     """Return the announcement of a step."""
-    return a.SendReady("train", slot // 10, want, slot, lease, rows)
+    return a.SendReady("train", slot // 10, want, slot, lease, rows, frames, substituted)

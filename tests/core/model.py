@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from loader_service.core.actions import SendTask
-from loader_service.core.events import StreamOpened
+from loader_service.core.events import Lengths, Row, StreamOpened
 
 
 @dataclass
@@ -43,6 +43,7 @@ class Promise:
     want: int
     epoch: int  # no two wants have the same, so a task's epoch tells its want
     step: int
+    rows: tuple[Row, ...]  # as planned
     slot: int | None = None
     lease: int | None = None
     forgotten: bool = False
@@ -55,6 +56,17 @@ class Promise:
     def unanswered(self) -> bool:
         """Whether its client still waits for the answer."""
         return self.lease is None and not self.forgotten
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a stream's samples look like to the scheduler, and what it does about bad ones."""
+
+    row_bytes: int
+    substitutes: int
+    frame_bytes: int
+    lengths: Lengths
+    indexed: bool
 
 
 @dataclass

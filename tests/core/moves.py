@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from tests.core.model import Channel, Process
+from loader_service.core.events import Lengths
+from tests.core.model import Channel, Process, Shape
 from tests.core.sources import is_deadly
 from tests.core.world import STEPS_PER_EPOCH, World
 
@@ -37,7 +38,10 @@ def open_stream(world: World, pick: Pick) -> None:
     """A client opens a stream."""
     if len(world.channels) < MOST_CHANNELS:
         client = CLIENTS[pick(len(CLIENTS))]
-        world.open(client, 1 + pick(4), 1 + pick(6), _ROW_BYTES[pick(3)], substitutes=2 * pick(2))
+        lengths = tuple(Lengths)[pick(3)]
+        frame_bytes = 0 if lengths is Lengths.ALIKE else _ROW_BYTES[pick(3)] // 4
+        shape = Shape(_ROW_BYTES[pick(3)], 2 * pick(2), frame_bytes, lengths, indexed=pick(3) == 0)
+        world.open(client, 1 + pick(4), 1 + pick(6), shape)
 
 
 def want_next(world: World, pick: Pick) -> None:
@@ -56,11 +60,12 @@ def want_again(world: World, pick: Pick) -> None:
 
 
 def want_nonsense(world: World, pick: Pick) -> None:
-    """A client wants a step that is none, or one of a stream that is not its own."""
+    """A client wants a step that is none, or of a stream that is not its own, or says what only others must say."""
     channel = _channel(world, pick)
     if channel:
-        step, stream = ((-1, 0), (STEPS_PER_EPOCH, 0), (0, 1))[pick(3)]
-        world.want(channel.opened.client, channel.opened.stream + 10**6 * stream, channel.last_want + 1, step)
+        step, stream, confused = ((-1, 0, False), (STEPS_PER_EPOCH, 0, False), (0, 1, False), (0, 0, True))[pick(4)]
+        number = channel.opened.stream + 10**6 * stream
+        world.want(channel.opened.client, number, channel.last_want + 1, step, confused=confused)
 
 
 def forget(world: World, pick: Pick) -> None:

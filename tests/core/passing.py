@@ -10,7 +10,7 @@ from collections import Counter
 from loader_service.core.actions import SendTask
 from loader_service.core.events import StreamOpened
 from loader_service.core.scheduler import Scheduler
-from tests.core.sources import meaning
+from tests.core.sources import MOST_FRAMES, meaning
 
 
 class Passing:
@@ -41,16 +41,22 @@ class Passing:
         if first.attempt or (worker and worker.straggles):
             return  # the turn of a substitute was counted before; a straggler's work keeps nobody from any
         stream = streams[given.stream]
-        owner = self._scheduler._ownership.owner(stream.source.substitute(0, first.step, first.row, 0).file)
+        planned = stream.source.rows_of(given.samples, given.positions or (None,) * len(given.samples))
+        owner = self._scheduler._ownership.owner(planned[0].file)
         waiting = [task for task in self._scheduler._queues if self._scheduler._ownership.owner(task.file) == owner]
         for task in waiting:
             if task.stream != given.stream:
                 passed = self._passed.setdefault(task.task, Counter())
-                passed[given.stream] += len(given.rows) * stream.row_bytes
+                passed[given.stream] += len(given.rows) * stream.row_bytes + sum(given.lengths) * stream.frame_bytes
                 self._hold_against_bound(task.task, streams[task.stream], stream)
 
     def _hold_against_bound(self, task: int, own: StreamOpened, other: StreamOpened) -> None:
-        own_step, other_step = (len(each.source.rows(0, 0)) * each.row_bytes for each in (own, other))
+        own_step, other_step = (largest_step_bytes(each) for each in (own, other))
         bound = len(own.slots) * own_step + (len(other.slots) + 1) * other_step
         passed = self._passed[task][other.stream]
         assert passed <= bound, f"task {task} was passed by {passed} bytes of stream {other.stream}; at most {bound}"
+
+
+def largest_step_bytes(opened: StreamOpened) -> int:
+    """Return how much output a step of a `SpreadSource` is at the most."""
+    return len(opened.source.rows(0, 0)) * (opened.row_bytes + MOST_FRAMES * opened.frame_bytes)

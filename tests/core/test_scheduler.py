@@ -128,7 +128,8 @@ def test_a_bad_row_is_substituted_as_often_as_the_stream_allows() -> None:
     desk.end(1, 2)
     assert desk.end(2, 1, 0) == [a.NoteBadSample(1, "DecodeError: row 0"), send(2, 3, (0,), (100,))]
     assert desk.end(2, 3, 0) == [a.NoteBadSample(1, "DecodeError: row 0"), send(2, 4, (0,), (200,))]
-    assert desk.end(2, 4) == [ready(5, lease=1)]
+    assert desk.end(2, 4) == [ready(5, lease=1, substituted=1)]
+    assert desk.scheduler.stream_figures()[0].samples_substituted == 1
     counters = desk.scheduler.counters
     assert (counters.samples_bad, counters.samples_substituted) == (2, 2)
 
@@ -141,7 +142,7 @@ def test_a_row_that_stays_bad_fails_the_step() -> None:
     desk.end(2, 1, 0)
     assert desk.end(2, 3, 0) == [
         a.NoteBadSample(1, "DecodeError: row 0"),
-        a.SendFailed("train", 1, 5, "DecodeError", "row 0"),
+        a.SendFailed("train", 1, 5, "DecodeError", "row 0; what was tried in its place, 1 times, was bad too"),
     ]
 
 

@@ -77,6 +77,18 @@ def test_a_step_is_cut_even_while_there_is_no_worker() -> None:
     assert cut(_rows([0, 1]), Ownership([5, 5]), 4 * MIB) == [(0, 1)]
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 500)), min_size=1, max_size=100), st.integers(1, 6))
+def test_pieces_of_rows_of_different_length_are_about_a_fair_share(rows: list[tuple[int, int]], workers: int) -> None:
+    ownership = _owned(4, workers)
+    made = {number: Row(number, file, frames=frames) for number, (file, frames) in enumerate(rows)}
+    pieces = cut(made, ownership, row_bytes=1, frame_bytes=MIB)
+    assert sorted(itertools.chain.from_iterable(pieces)) == list(range(len(rows)))
+    sizes = [sum(rows[row][1] for row in piece) for piece in pieces]
+    # Half as much again, since pieces of an owner are rounded to whole ones, and a row is never cut.
+    share = max(sum(frames for _, frames in rows) / workers, 2)
+    assert max(sizes) <= 1.5 * share + max(frames for _, frames in rows) + 1
+
+
 # ---- turns
 
 

@@ -71,7 +71,7 @@ def test_a_row_that_kills_three_workers_is_substituted_where_that_is_allowed() -
     note = "WorkerDied: sample 0 of file 0: 3 workers died while they were at it; the last one was killed by SIGKILL"
     assert desk.exit(3) == [a.NoteBadSample(1, note), a.StartWorker(4)]
     assert desk.happen(e.WorkerStarted(4)) == [send(4, 4, (0,), (100,))]
-    assert desk.end(4, 4) == [ready(5, lease=1, rows=1)]
+    assert desk.end(4, 4) == [ready(5, lease=1, rows=1, substituted=1)]
 
 
 def test_deaths_at_other_tasks_do_not_count_against_a_task() -> None:

@@ -6,6 +6,7 @@ A worker that is dead, hung or condemned holds its tasks until it is reaped, as 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from loader_service.core import actions as a
@@ -14,9 +15,10 @@ from loader_service.core.ledger import Limits
 from loader_service.core.scheduler import Scheduler
 from loader_service.core.tasks import PendingTask
 from loader_service.protocol.messages import BadRow
-from tests.core.model import Channel, Process, Promise
+from tests.core.model import Channel, Process, Promise, Shape
 from tests.core.passing import Passing
-from tests.core.sources import SpreadSource, meaning
+from tests.core.places import frames_of, laid_out, laid_out_in
+from tests.core.sources import SpreadSource, is_irreplaceable, meaning, sample_of
 
 STEPS_PER_EPOCH = 1000
 
@@ -50,28 +52,36 @@ class World:
 
     # ---- what clients do
 
-    def open(self, client: str, slots: int, row_count: int, row_bytes: int, substitutes: int) -> None:
+    def open(self, client: str, slots: int, row_count: int, shape: Shape) -> None:
         """Open a stream."""
         self._last_stream += 1
         numbers = tuple(range(self._last_slot + 1, self._last_slot + slots + 1))
         self._last_slot += slots
-        source = SpreadSource(row_count, self.file_count)
-        opened = e.StreamOpened(client, self._last_stream, source, STEPS_PER_EPOCH, numbers, row_bytes, substitutes)
+        source = SpreadSource(row_count, self.file_count, varying=shape.lengths is not e.Lengths.ALIKE)
+        opened = e.StreamOpened(
+            client, self._last_stream, source, STEPS_PER_EPOCH, numbers, **dataclasses.asdict(shape)
+        )
         self.channels[opened.stream] = Channel(opened, row_count)
         self.happen(opened)
 
-    def want(self, client: str, stream: int, want: int, step: int) -> None:
-        """Ask for a step, perhaps again."""
+    def want(self, client: str, stream: int, want: int, step: int, *, confused: bool = False) -> None:
+        """Ask for a step, perhaps again; confused about whether the stream has an index."""
         channel = self._channel_of(client, stream)
         self._last_epoch += 1
         event = e.StepWanted(client, stream, want, self._last_epoch, step)
+        if channel and channel.opened.indexed != confused:
+            samples = tuple(sample_of(step, row) for row in range(1 + want % channel.row_count))
+            event = dataclasses.replace(event, samples=samples, positions=tuple(3 * each for each in samples))
         known = channel.promises.get(want) if channel else None
         too_many = channel and len(channel.promises) >= self.limits.wants_per_slot * len(channel.opened.slots)
-        if channel is None or (known is None and (too_many or not 0 <= step < STEPS_PER_EPOCH)):
+        outside = step < 0 or (channel and step >= STEPS_PER_EPOCH and not channel.opened.indexed)
+        if channel is None or (known is None and (too_many or outside or confused)):
             self.happen(event, refused_to=client)
             return
         if known is None:
-            channel.promises[want] = Promise(stream, want, event.epoch, step)
+            source = channel.opened.source
+            rows = source.rows_of(event.samples, event.positions) if event.samples else source.rows(event.epoch, step)
+            channel.promises[want] = Promise(stream, want, event.epoch, step, rows)
             channel.last_want = max(channel.last_want, want)
         repeated = [self._readiness(known)] if known and known.lease else []
         ready = [each for each in self.happen(event) if isinstance(each, a.SendReady) and each.want == want]
@@ -253,6 +263,7 @@ class World:
             self._no_one_has_slot(task.slot)
             promise.slot = task.slot
         assert promise.slot == task.slot, "a step is in one slot"
+        assert laid_out(task) == laid_out_in(promise.rows, channel.opened.lengths, task.rows)
         for row, sample in zip(task.rows, task.samples, strict=True):
             told = meaning(sample)
             assert (told.step, told.row, told.attempt) == (promise.step, row, promise.attempts.get(row, 0))
@@ -273,7 +284,7 @@ class World:
             self.answered += 1
         assert not promise.forgotten
         assert ready == self._readiness(promise)
-        assert promise.done == dict.fromkeys(range(channel.row_count), 1), f"each row exactly once: {promise}"
+        assert promise.done == dict.fromkeys(range(len(promise.rows)), 1), f"each row exactly once: {promise}"
         assert not self._writing_to(ready.slot)
 
     def _send_failed(self, failed: a.SendFailed) -> None:
@@ -284,10 +295,17 @@ class World:
         assert not self._writing_to(promise.slot)
         row = min(promise.beyond_help)
         if failed.error == "WorkerDied":
-            sample = channel.opened.source.substitute(0, promise.step, row, promise.attempts[row] - 1).sample
+            sample = promise.rows[row].sample + promise.attempts[row] - 1
             assert failed.message.startswith(f"sample {sample}: {self.limits.strikes} workers died"), failed.message
         else:
-            assert (failed.error, failed.message) == ("DecodeError", f"row {row}")
+            assert (failed.error, failed.message.split(";")[0]) == ("DecodeError", f"row {row}")
+        others, most = promise.attempts[row] - 1, channel.opened.substitutes
+        why = (
+            "no other sample that fits into its place"
+            if others < most
+            else f"what was tried in its place, {others} times"
+        )
+        assert (why in failed.message) == (most > 0)
         self.answered += 1
 
     # ---- what the model knows
@@ -312,7 +330,16 @@ class World:
     def _readiness(self, promise: Promise) -> a.SendReady:
         channel = self.channels[promise.stream]
         slot, lease = promise.slot or 0, promise.lease or 0
-        return a.SendReady(channel.opened.client, promise.stream, promise.want, slot, lease, channel.row_count)
+        return a.SendReady(
+            client=channel.opened.client,
+            stream=promise.stream,
+            want=promise.want,
+            slot=slot,
+            lease=lease,
+            rows=len(promise.rows),
+            frames=frames_of(promise.rows, channel.opened.lengths),
+            substituted=len(promise.attempts),
+        )
 
     def _channel_of(self, client: str, stream: int) -> Channel | None:
         channel = self.channels.get(stream)
@@ -341,7 +368,7 @@ class World:
     def _fail_row(self, channel: Channel, promise: Promise, row: int) -> None:
         promise.strikes[row] = 0
         promise.attempts[row] = promise.attempts.get(row, 0) + 1
-        if promise.attempts[row] > channel.opened.substitutes:
+        if promise.attempts[row] > channel.opened.substitutes or is_irreplaceable(promise.rows[row].sample):
             promise.beyond_help.add(row)
 
     def _let_go_if_over(self, channel: Channel, promise: Promise) -> None:

@@ -144,6 +144,91 @@ def test_frame_too_small_for_the_window_is_enlarged_first() -> None:
     assert np.array_equal(written(data, image, None), resized[:, 15:45])
 
 
+# --- frames that are stored as pixels ----------------------------------------------------------------------------
+
+
+def written_pixels(
+    pixels: Pixels, image: Image, draws: tuple[int, int] = (0, 0), flip: bool = False
+) -> tuple[Pixels, ImageWriter]:
+    """Write one raw frame between two rows of guard bytes, which must survive, as must the frame."""
+    shape = output_shape(image, pixels.shape[:2])
+    batch = np.full((3, *shape), GUARD, np.uint8)
+    before = pixels.copy()
+    writer = ImageWriter(image, shape)
+    writer.write_pixels(pixels, batch[1], draws, flip)
+    assert (batch[0] == GUARD).all()
+    assert (batch[2] == GUARD).all()
+    assert np.array_equal(pixels, before)
+    return batch[1], writer
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize(
+    "image",
+    [
+        Image(),
+        Image(size=(60, 80)),
+        Image(size=(40, 56)),
+        Image(size=(90, 100)),
+        Image(size=(48, 64), crop="random"),
+        Image(size=(48, 64), crop="center"),
+        Image(size=(40, 40), crop="random", short_side=50),
+        Image(size=44),
+        Image(size=44, crop="random"),
+    ],
+)
+def test_pixels_go_the_way_of_a_jpeg_that_decodes_to_them(image: Image, flip: bool) -> None:
+    data = jpegs.jpeg(60, 80)
+    draws = (MIDDLE_DRAW + 12345, LAST_DRAW // 3)
+    got, _ = written_pixels(decoded(data), image, draws, flip)
+    assert np.array_equal(got, written(data, image, (60, 80), draws, flip))
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("image", [Image(channels=1), Image(size=(20, 30), crop="center", channels=1)])
+def test_coloured_pixels_become_luma(image: Image, flip: bool) -> None:
+    pixels = jpegs.picture(40, 60)
+    luma = np.rint(pixels @ np.array([0.299, 0.587, 0.114]))[..., None]
+    expected = luma if image.size is None else luma[10:30, 15:45]
+    got, _ = written_pixels(pixels, image, flip=flip)
+    assert np.abs(got - (expected[:, ::-1] if flip else expected)).max() <= 1
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("image", [Image(), Image(size=(20, 30), crop="center")])
+def test_grey_pixels_become_three_equal_channels(image: Image, flip: bool) -> None:
+    pixels = np.ascontiguousarray(jpegs.picture(40, 60)[..., :1])
+    expected = pixels if image.size is None else pixels[10:30, 15:45]
+    got, _ = written_pixels(pixels, image, flip=flip)
+    assert np.array_equal(got, np.repeat(expected[:, :: -1 if flip else 1], 3, axis=2))
+
+
+@pytest.mark.parametrize(
+    ("image", "as_it_is"),
+    [
+        (Image(), True),
+        (Image(size=(40, 60)), True),
+        (Image(size=(40, 60), crop="random"), True),
+        (Image(size=40), True),
+        (Image(size=(40, 60), crop="center", short_side=50), False),
+        (Image(size=(40, 59), crop="center"), False),
+        (Image(channels=1), False),
+    ],
+)
+def test_pixels_are_taken_as_they_are_only_where_that_changes_nothing(image: Image, as_it_is: bool) -> None:
+    pixels = jpegs.picture(40, 60)
+    got, writer = written_pixels(pixels, image, (MIDDLE_DRAW, MIDDLE_DRAW))
+    assert writer.takes_as_it_is(pixels.shape) is as_it_is
+    assert np.array_equal(got, pixels) is as_it_is
+
+
+def test_pixels_of_another_size_are_an_error_with_both_sizes() -> None:
+    with pytest.raises(DecodeError, match=r"has \(48, 32\) pixels .* expected \(32, 48\)"):
+        ImageWriter(Image(), (32, 48, 3)).write_pixels(
+            jpegs.picture(48, 32), np.empty((32, 48, 3), np.uint8), (0, 0), flip=False
+        )
+
+
 # --- many frames through one writer ------------------------------------------------------------------------------
 
 

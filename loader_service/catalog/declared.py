@@ -1,0 +1,216 @@
+"""Finds the videos of a file as a schema declares them; what is missing or has another form is an error."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import h5py
+
+from loader_service.catalog import layouts
+from loader_service.catalog.columns import Access
+from loader_service.catalog.episodes import Episode, Found, Part, frames_part, join
+from loader_service.catalog.members import array_part, attribute_part
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.patterns import matches
+from loader_service.catalog.schema import VIDEO, Schema, SchemaField
+from loader_service.catalog.tables import find_vlen_rows
+from loader_service.catalog.tree import DatasetInfo, Tree, to_bytes
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.extents import Source
+    from loader_service.catalog.layouts import FoundVideo
+
+
+def declares_label(schema: Schema | None) -> bool:
+    """Tell whether a schema says where labels are, so that they are not looked for."""
+    return schema is not None and "label" in schema.names
+
+
+def find_declared(source: Source, tree: Tree, schema: Schema) -> Found:
+    """Return the videos of one file with the fields that a schema declares.
+
+    Raises
+    ------
+    CatalogError
+        When the first field with frames is not in the file, or a video lacks a field, or has it in another form.
+    """
+    main = next(field for field in schema.fields if field.kind != "value")
+    for layout in schema.videos:
+        if layout == "vlen":
+            info = _only_dataset(tree, main, "")
+            if info is not None and info.dtype.startswith("vlen"):
+                return _vlen_rows(source, tree, schema, info)
+            continue
+        episodes = _groups(source.file, tree, main) if layout == "groups" else _whole_file(tree, main)
+        if episodes:
+            _fill(source.file, tree, schema, episodes)
+            episodes.sort(key=lambda episode: natural_key(episode.name))
+            return Found(layout, episodes)
+    raise CatalogError(
+        f"no dataset is the field {main.name!r} of the schema: expected {' or '.join(map(repr, main.dataset))} with "
+        f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset`, or leave the file out"
+    )
+
+
+def _whole_file(tree: Tree, main: SchemaField) -> list[Episode]:
+    return [Episode("", "", 0, "")] if _path_of(tree, main, "") else []
+
+
+def _groups(file: h5py.File, tree: Tree, main: SchemaField) -> list[Episode]:
+    for pattern in main.dataset:
+        if pattern == VIDEO:
+            found = layouts.find_frames(file, tree, None)
+            if found:
+                return [Episode(video.name, _root_of(video), 0, video.dataset_path) for video in found]
+        elif pattern.startswith(f"{VIDEO}/"):
+            suffix = pattern[len(VIDEO) + 1 :]
+            depth = suffix.count("/") + 1
+            parts = (path.split("/") for path in {*tree.datasets, *tree.groups} if path.count("/") >= depth)
+            roots = {"/".join(each[:-depth]) for each in parts if matches(suffix, "/".join(each[-depth:]))}
+            if roots:
+                return [Episode(root, root, 0, "") for root in sorted(roots)]
+    return []
+
+
+def _root_of(video: FoundVideo) -> str | None:
+    return video.dataset_path if video.access is Access.DATASETS else None
+
+
+def _fill(file: h5py.File, tree: Tree, schema: Schema, episodes: Sequence[Episode]) -> None:
+    """Give each video all fields of the schema."""
+    places = {
+        (field.name, number): _path_of(tree, field, episode.dataset_path if episode.root is None else episode.root)
+        for field in schema.fields
+        for number, episode in enumerate(episodes)
+    }
+    images = {field.name for field in schema.fields if field.kind == "image"}
+    paths = {place[0] for (name, _), place in places.items() if name in images and place}
+    encoded = {video.dataset_path: video for video in layouts.find_declared(file, tree, paths)}
+    for number, episode in enumerate(episodes):
+        for field in schema.fields:
+            place = places[field.name, number]
+            if place is None:
+                raise CatalogError(
+                    f"video {episode.name!r} has no field {field.name!r}: expected "
+                    f"{' or '.join(map(repr, field.dataset))}; add it, or take the field out of the schema"
+                )
+            path, pattern = place
+            part = _part(file, tree, field, path, encoded.get(path) if field.kind == "image" else None)
+            episode.parts[field.name] = Part(**{**vars(part), "pattern": pattern})
+            _count(episode, field, part)
+
+
+def _count(episode: Episode, field: SchemaField, part: Part) -> None:
+    """Make sure that all fields of a video have as many frames."""
+    if part.kind == "value":
+        return
+    count = part.frames.frame_count if part.frames is not None else part.info.shape[0] if part.info is not None else 0
+    if not any(other.kind != "value" for name, other in episode.parts.items() if name != field.name):
+        episode.frame_count = count
+        episode.dataset_path = part.path
+    elif count != episode.frame_count:
+        raise CatalogError(
+            f"video {episode.name!r}, field {field.name!r}: expected {episode.frame_count} frames, like its other "
+            f"fields, found {count} in {part.path!r}; leave the field out of the schema, or correct the file"
+        )
+
+
+def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: FoundVideo | None) -> Part:
+    if frames is not None:
+        return frames_part(frames)
+    owner, mark, name = path.rpartition("@")
+    if mark and path not in tree.datasets:
+        part, found = _attribute(file, owner.rstrip("/"), name)
+    else:
+        info = tree.datasets.get(path)
+        part = None if info is None else _dataset_part(field, info)
+        found = f"the group {path!r}" if info is None else info.describe()
+    if part is None or part.kind != field.kind or not _fits(field, part):
+        expected = " ".join(filter(None, (field.kind, field.dtype, "" if field.shape is None else str(field.shape))))
+        form = "" if part is None else f", that is {part.kind} {part.dtype} {part.shape}"
+        raise CatalogError(
+            f"the field {field.name!r}: expected {expected}, found {found}{form}; correct `kind`, `dtype` or `shape` "
+            "in the schema, or the file"
+        )
+    return part
+
+
+def _attribute(file: h5py.File, path: str, name: str) -> tuple[Part | None, str]:
+    """Return an attribute as a field, or None, and in words what was found."""
+    owner = file.get(to_bytes(path)) if path else file
+    if owner is None or not h5py.h5a.exists(owner.id, to_bytes(name)):
+        return None, f"no attribute {name!r} of {path or '/'!r}"
+    return attribute_part(h5py.h5a.open(owner.id, to_bytes(name)), path, name), f"attribute {name!r} of {path or '/'!r}"
+
+
+def _dataset_part(field: SchemaField, info: DatasetInfo) -> Part | None:
+    if field.kind == "value":
+        usable = info.dtype and not info.dtype.startswith("vlen")
+        return Part("value", info.dtype, info.shape, info.path, info=info) if usable else None
+    part = array_part(info)
+    if part is not None and field.kind == "array":
+        return Part("array", part.dtype, part.shape, part.path, info=info)
+    return part
+
+
+def _fits(field: SchemaField, part: Part) -> bool:
+    """Tell whether a field has the dtype and shape that the schema says; texts may have any width."""
+    text = field.dtype.startswith("S") and part.dtype.startswith("S")
+    dtype = not field.dtype or text or field.dtype == part.name
+    return dtype and (field.shape is None or field.shape == part.shape)
+
+
+def _path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None:
+    """Return where a field lies in the video with this root, and by which pattern; None if it is not there."""
+    for pattern in field.dataset:
+        inner = pattern[len(VIDEO) :].lstrip("/") if pattern.startswith(VIDEO) else pattern
+        base = root if pattern.startswith(VIDEO) else ""
+        literal = _LITERAL.sub(r"\1", inner)
+        path = join(base, literal)
+        if path.rpartition("/")[2].startswith("@") or path in tree.datasets or path in tree.groups:
+            return path, pattern
+        if _GLOB.search(_LITERAL.sub("", inner)):
+            inside = [p for p in tree.datasets if (not base or p.startswith(f"{base}/"))]
+            found = [p for p in inside if matches(inner, p[len(base) :])]
+            if len(found) == 1:
+                return found[0], pattern
+            if found:
+                raise CatalogError(
+                    f"the field {field.name!r}: {pattern!r} matches {found[0]!r} and {found[1]!r}; make it match one"
+                )
+    return None
+
+
+#: A letter that is meant as itself, as `pattern_of` writes it; and letters that are not.
+_LITERAL = re.compile(r"\[([*?[])\]")
+_GLOB = re.compile(r"[*?[]")
+
+
+def _only_dataset(tree: Tree, field: SchemaField, root: str) -> DatasetInfo | None:
+    place = _path_of(tree, field, root)
+    return None if place is None else tree.datasets.get(place[0])
+
+
+def _vlen_rows(source: Source, tree: Tree, schema: Schema, main: DatasetInfo) -> Found:
+    """Return the rows of a vlen dataset as videos, each with the fields that the schema declares."""
+    found = find_vlen_rows(source, tree, main)
+    infos = {}
+    for field in schema.fields:
+        info = _only_dataset(tree, field, "")
+        keys = next(iter(found.episodes)).parts if found.episodes else {}
+        key = next((key for key, part in keys.items() if info is not None and part.path == info.path), None)
+        if info is None or key is None or keys[key].kind != field.kind or not _fits(field, keys[key]):
+            raise CatalogError(
+                f"the field {field.name!r}: expected {field.kind} {field.dtype} with an entry for each row of "
+                f"{main.path!r}, found {info.describe() if info is not None else 'nothing'}; correct the schema"
+            )
+        infos[field.name] = (key, field.dataset[0])
+    for episode in found.episodes:
+        episode.parts = {
+            name: Part(**{**vars(episode.parts[key]), "pattern": pattern}) for name, (key, pattern) in infos.items()
+        }
+    return Found("vlen", found.episodes)

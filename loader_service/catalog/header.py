@@ -1,0 +1,128 @@
+"""The catalog's few facts that are no columns: fields, counts, paths; as data and as JSON. Knows no file."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from loader_service.protocol.fields import CatalogField
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+#: What a sample of the catalog is a part of: a video, a table of rows, or what a user's own Python source yields.
+CatalogKind = Literal["videos", "rows", "map", "generator"]
+
+#: How a field is kept: JPEGs with an extent for each frame; numbers of fixed shape, with one address for each video;
+#: values in a column of their own; or nothing at all, where a Python source yields it.
+Storage = Literal["encoded", "raw", "value", "source"]
+
+
+class Access(enum.IntEnum):
+    """How the encoded frames of a video are read, and what the two numbers of an extent mean.
+
+    The length is the encoded size in bytes, always. The offset counts bytes in the file for ``RAW``; for the others,
+    which go through HDF5, it counts frames (``VLEN``), bytes (``FLAT``) or rows (``PADDED``) of the video's dataset,
+    or children of the video's group in natural order (``DATASETS``).
+    """
+
+    RAW = 0
+    VLEN = 1
+    FLAT = 2
+    PADDED = 3
+    DATASETS = 4
+
+
+@dataclass(frozen=True)
+class FileStat:
+    """What tells that a file is still the one that was scanned."""
+
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileStat:
+        """Return the part of a `stat` result that the catalog keeps."""
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+@dataclass(frozen=True)
+class PathRule:
+    """How a video's dataset path follows from its name: the name and a suffix, or a path that is not built on it."""
+
+    begins_with_name: bool
+    suffix: str
+
+
+@dataclass(frozen=True)
+class FieldFacts:
+    """One field, and what the columns of it mean.
+
+    Attributes
+    ----------
+    field
+        What clients know of it.
+    storage
+        Which columns there are.
+    path_rules
+        What leads from a video's name to the dataset.
+    sources
+        Where it was found, as patterns of a schema; there are several when the files are not alike.
+    """
+
+    field: CatalogField
+    storage: Storage
+    path_rules: tuple[PathRule, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Header:
+    """The catalog's few facts that are no columns; stored as JSON beside them."""
+
+    fingerprint: str
+    counts: Mapping[str, int]
+    kind: CatalogKind
+    fields: tuple[FieldFacts, ...]
+    classes: tuple[str, ...] | None
+    skipped: tuple[tuple[str, str], ...]
+    empty_videos: int
+    name_width: int
+    largest_frame_bytes: int
+    layouts: tuple[str, ...] = ()  # as in a schema
+    left_out: tuple[str, ...] = ()  # what could have been a field, and why it is none
+
+
+def header_to_json(header: Header) -> dict[str, Any]:
+    """Return a header as what `json` can write."""
+    return asdict(header)
+
+
+def header_from_json(facts: dict[str, Any]) -> Header:
+    """Return what `header_to_json` took apart; raises KeyError, TypeError or ValueError for anything else."""
+    return Header(
+        fingerprint=facts["fingerprint"],
+        counts=facts["counts"],
+        kind=facts["kind"],
+        fields=tuple(_read_field(field) for field in facts["fields"]),
+        classes=None if facts["classes"] is None else tuple(facts["classes"]),
+        skipped=tuple((path, reason) for path, reason in facts["skipped"]),
+        empty_videos=facts["empty_videos"],
+        name_width=facts["name_width"],
+        largest_frame_bytes=facts["largest_frame_bytes"],
+        layouts=tuple(facts["layouts"]),
+        left_out=tuple(facts["left_out"]),
+    )
+
+
+def _read_field(facts: dict[str, Any]) -> FieldFacts:
+    field = facts["field"]
+    return FieldFacts(
+        CatalogField(field["name"], field["kind"], field["dtype"], tuple(field["shape"])),
+        facts["storage"],
+        tuple(PathRule(**rule) for rule in facts["path_rules"]),
+        tuple(facts["sources"]),
+    )

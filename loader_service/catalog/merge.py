@@ -1,0 +1,144 @@
+"""Finds the fields that the videos of all files have in common, and their names. Knows no HDF5 and opens no file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.findings import FieldScan, FileScan
+
+#: Names of datasets, or attributes, that hold labels.
+LABEL_NAMES = frozenset({"label", "labels"})
+
+#: Names of fields that every stream has, or that mean something.
+RESERVED = frozenset({"frames", "label", "index", "video", "start", "length", "position"})
+
+
+@dataclass(frozen=True)
+class MergedField:
+    """One field of all files: its name, and its scan in each file, in their order."""
+
+    name: str
+    dtype: str
+    scans: tuple[FieldScan, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where it lies in the files, as patterns of a schema."""
+        return tuple(dict.fromkeys(scan.source for scan in self.scans))
+
+    @property
+    def first(self) -> FieldScan:
+        """Its scan in the first file; kind, shape and storage are the same in all."""
+        return self.scans[0]
+
+
+def merge_fields(files: Sequence[tuple[str, FileScan]], named: frozenset[str]) -> tuple[list[MergedField], list[str]]:
+    """Return the fields that all files have, and a line for each other.
+
+    Parameters
+    ----------
+    files
+        Path and scan of each file that has videos.
+    named
+        Keys that a schema has given; they are the fields' names, and a file that differs is an error.
+
+    Raises
+    ------
+    CatalogError
+        When the files have no frames or arrays in common, or differ in a field that a schema names.
+    """
+    by_file = [(path, _by_key(scan, named)) for path, scan in files]
+    table = files[0][1].layout == "table"
+    left_out: dict[str, str] = {}
+    for path, scan in files:
+        for key, reason in scan.left_out.items():
+            left_out.setdefault(key, f"{reason} of {path!r}")
+    merged: dict[str, list[FieldScan]] = {}
+    for key in dict.fromkeys(key for _, fields in by_file for key in fields):
+        difference = _difference(key, by_file)
+        if difference is None:
+            merged[key] = [fields[key] for _, fields in by_file]
+        elif table and key in LABEL_NAMES:
+            raise CatalogError(f"expected labels for the rows of all files, or of none; {key!r} is {difference}")
+        elif key in named:
+            raise CatalogError(f"the field {key!r}: {difference}; leave that file out, or correct the schema")
+        else:
+            left_out[key] = difference
+    _check_any(merged, left_out, files)
+    names = {**_choose_names(merged, files), **{key: key for key in merged if key in named}}
+    fields = [MergedField(names[key], _common_dtype(scans), tuple(scans)) for key, scans in merged.items()]
+    if not named:
+        fields.sort(key=lambda field: _ORDER[field.first.kind])
+    return fields, [f"{key!r}: {reason}" for key, reason in left_out.items() if key not in merged]
+
+
+_ORDER = {"image": 0, "array": 1, "value": 2}
+
+#: The key of frames where a file has but one sequence of them; no path ends with a space and a colon.
+_ONLY_CAMERA = "the frames :"
+
+
+def _by_key(scan: FileScan, named: frozenset[str]) -> dict[str, FieldScan]:
+    """Return a file's fields by key; an only camera has a key of its own, so that it may lie elsewhere in each file."""
+    images = [field for field in scan.fields if field.kind == "image"]
+    alone = len(images) == 1 and scan.layout != "table" and not named
+    return {_ONLY_CAMERA if alone and field.kind == "image" else field.key: field for field in scan.fields}
+
+
+def _check_any(
+    merged: dict[str, list[FieldScan]], left_out: dict[str, str], files: Sequence[tuple[str, FileScan]]
+) -> None:
+    if not any(scans[0].kind != "value" for scans in merged.values()):
+        raise CatalogError(
+            f"the {len(files)} files have no frames or arrays in common: "
+            + "; ".join(f"{key!r}: {reason}" for key, reason in left_out.items())
+            + "; give only files that are alike, or say with --schema where the fields are"
+        )
+
+
+def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]]) -> str | None:
+    """Return why a key cannot be a field of all files, or None if it can."""
+    place, first = next((path, fields[key]) for path, fields in files if key in fields)
+    for path, fields in files:
+        if key not in fields:
+            return f"not in {path!r}"
+        field = fields[key]
+        if (field.kind, field.storage, field.shape) != (first.kind, first.storage, first.shape):
+            return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
+        if field.dtype != first.dtype and not (field.dtype.startswith("S") and first.dtype.startswith("S")):
+            return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
+    return None
+
+
+def _describe(field: FieldScan) -> str:
+    return f"{'JPEG' if field.storage == 'encoded' else field.dtype} {field.shape}"
+
+
+def _common_dtype(scans: Sequence[FieldScan]) -> str:
+    """Return the dtype of all: the same, or, of texts, the widest."""
+    return max((scan.dtype for scan in scans), key=lambda dtype: int(dtype[1:]) if dtype.startswith("S") else 0)
+
+
+def _choose_names(merged: dict[str, list[FieldScan]], files: Sequence[tuple[str, FileScan]]) -> dict[str, str]:
+    """Return the names of fields by key: basenames where those are unique and free, else paths."""
+    # Labels of the videos are a field too; where there are none, arrays may have that name.
+    labelled = any(label is not None for _, scan in files for label in scan.labels)
+    reserved = RESERVED if labelled else RESERVED - {"label"}
+    basenames = {key: key.rpartition("/")[2].removeprefix("@") for key in merged}
+    uses = Counter(basenames.values())
+    names = {}
+    for key, basename in basenames.items():
+        if key == _ONLY_CAMERA:
+            names[key] = "frames"
+        elif uses[basename] == 1 and basename not in reserved:
+            names[key] = basename
+        else:
+            names[key] = f"./{key}" if key in reserved else key
+    return names

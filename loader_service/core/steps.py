@@ -1,0 +1,122 @@
+"""One want that is not done with: which rows its step has, and where each goes in the slot. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+
+from loader_service.core.actions import SendReady, SendTask
+from loader_service.core.events import Lengths, Row, StepWanted, StreamOpened
+from loader_service.core.ledger import require
+from loader_service.core.tasks import PendingTask
+from loader_service.protocol.messages import BadRow
+
+
+@dataclass
+class Step:
+    """One want that is not done with."""
+
+    opened: StreamOpened
+    wanted: StepWanted
+    slot: int | None = None  # None while waiting
+    lease: int | None = None  # None until leased
+    rows: dict[int, Row] = field(default_factory=dict)  # by row number; a substitute takes the place of a bad one
+    planned: dict[int, Row] = field(default_factory=dict)  # what was to be where a substitute is
+    failures: dict[int, int] = field(default_factory=dict)  # of a row, so far
+    open_tasks: set[int] = field(default_factory=set)  # queued, or with a worker that may still write
+    error: BadRow | None = None
+    forgotten: bool = False
+    _offsets: tuple[int, ...] = ()  # of each row: where its frames begin, in frames; empty where lengths are alike
+    _room: int = 0  # frames that each row has there when padded
+    _frames: int = 0  # of all rows together, padding included
+
+    @property
+    def want(self) -> int:
+        """Its number, the client's own."""
+        return self.wanted.want
+
+    def begin(self, slot: int) -> None:
+        """Have the rows chosen, and lay them out in a slot; both happen once."""
+        self.slot = slot
+        source, wanted = self.opened.source, self.wanted
+        if self.opened.indexed:
+            rows = source.rows_of(wanted.samples, wanted.positions)
+        else:
+            rows = source.rows(wanted.epoch, wanted.step)
+        self.rows = dict(enumerate(rows))
+        match self.opened.lengths:
+            case Lengths.PADDED:
+                self._room = max(row.frames for row in rows)
+                self._offsets = tuple(range(0, self._room * len(rows), self._room))
+                self._frames = self._room * len(rows)
+            case Lengths.RAGGED:
+                *offsets, self._frames = itertools.accumulate((row.frames for row in rows), initial=0)
+                self._offsets = tuple(offsets)
+            case Lengths.ALIKE:
+                pass
+
+    def substitute(self, row: int) -> bool:
+        """Count a failure of a row, and put another sample in its place; return whether there is one.
+
+        It has as many frames as what was planned, so that no other row's place changes.
+        """
+        failures = self.failures[row] = self.failures.get(row, 0) + 1
+        if failures > self.opened.substitutes:
+            return False
+        planned = self.planned.get(row, self.rows[row])
+        other = self.opened.source.substitute(self.wanted.epoch, planned, failures)
+        if other is None:
+            return False
+        told = (self.want, row, planned, other)
+        require((other.frames, other.position) == (planned.frames, planned.position), "no fit substitute", *told)
+        self.planned[row] = planned
+        self.rows[row] = other
+        return True
+
+    def blame(self, bad: BadRow) -> None:
+        """Note the error of a row that stays bad, and why nothing took its place; that of the lowest row counts."""
+        if self.error is not None and self.error.row <= bad.row:
+            return
+        others, most = self.failures[bad.row] - 1, self.opened.substitutes
+        if others < most:
+            bad = replace(bad, message=f"{bad.message}; there is no other sample that fits into its place")
+        elif most:
+            bad = replace(bad, message=f"{bad.message}; what was tried in its place, {others} times, was bad too")
+        self.error = bad
+
+    def size_bytes(self, rows: tuple[int, ...]) -> int:
+        """Return how much output some rows are: the measure of work."""
+        frames = sum(self.rows[row].frames for row in rows) if self.opened.frame_bytes else 0
+        return len(rows) * self.opened.row_bytes + frames * self.opened.frame_bytes
+
+    def order(self, worker: int, task: PendingTask) -> SendTask:
+        """Return the action that gives some of its rows to a worker."""
+        require(self.slot is not None, f"task {task.task} belongs to want {self.want}, which has no slot")
+        rows = [self.rows[row] for row in task.rows]
+        varying = self.opened.lengths is not Lengths.ALIKE
+        return SendTask(
+            worker=worker,
+            task=task.task,
+            stream=task.stream,
+            epoch=self.wanted.epoch,
+            slot=self.slot or 0,
+            rows=task.rows,
+            samples=tuple(row.sample for row in rows),
+            positions=tuple(row.position or 0 for row in rows) if self.opened.indexed else (),
+            offsets=tuple(self._offsets[row] for row in task.rows) if varying else (),
+            lengths=tuple(row.frames for row in rows) if varying else (),
+            room=self._room,
+        )
+
+    def readiness(self) -> SendReady:
+        """Return the announcement that it is in its slot."""
+        return SendReady(
+            client=self.opened.client,
+            stream=self.opened.stream,
+            want=self.want,
+            slot=self.slot or 0,
+            lease=self.lease or 0,
+            rows=len(self.rows),
+            frames=self._frames,
+            substituted=len(self.planned),
+        )

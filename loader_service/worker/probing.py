@@ -1,0 +1,124 @@
+"""Learns which fields a user's transform returns, by running it on a sample or two; writes no slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loader_service.errors import LoaderError, ProtocolError, SourceError
+from loader_service.plan.samples import Samples, make_samples
+from loader_service.protocol.fields import Field
+from loader_service.protocol.messages import Task
+from loader_service.protocol.spec import Spec
+from loader_service.worker.parts import Origin
+from loader_service.worker.transforms import SampleMaker
+from loader_service.worker.values import BOOKKEEPING
+
+if TYPE_CHECKING:
+    from loader_service.worker.transform import Transform
+
+#: Samples among which one of another length than the first is looked for.
+_SAMPLES_LOOKED_AT = 65_536
+
+#: Samples that are tried before the transform is called broken, where bad samples are replaced by others.
+_SAMPLES_TRIED = 8
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What the transform made of one sample."""
+
+    length: int  # of the sample, in frames
+    outputs: dict[str, tuple[np.dtype[np.generic], tuple[int, ...]]]  # dtype and shape
+
+
+def probe_transform(origin: Origin, spec: Spec, inputs: tuple[Field, ...], transform: Transform) -> tuple[Field, ...]:
+    """Return the fields that a transform makes of a stream's samples.
+
+    Of whole videos, an output whose first axis is as long as the video varies with it. To tell such an axis from one
+    that is as long by chance, the transform is also run on a video of another length, if there is one.
+
+    Parameters
+    ----------
+    origin, spec
+        Of the stream.
+    inputs
+        The fields that the transform is given.
+    transform
+        The user's function.
+
+    Raises
+    ------
+    LoaderError
+        When the sample cannot be had, or the transform raises or returns what cannot be a sample.
+    """
+    samples = make_samples(origin.catalog.frame_counts, spec.clip, spec.seed)
+    trials = _Trials(SampleMaker(origin, spec, inputs), spec, samples, transform)
+    first = trials.run(range(samples.sample_count))
+    others = [first]
+    if spec.varies:
+        lengths = samples.lengths(np.arange(min(samples.sample_count, _SAMPLES_LOOKED_AT)))
+        different = np.flatnonzero(lengths != first.length)
+        if different.size:
+            others.append(trials.run(different.tolist()))
+    widths = {field.name: np.dtype(field.dtype) for field in inputs if field.dtype.startswith("S")}
+    return tuple(_field(name, others, spec, widths) for name in first.outputs if name not in BOOKKEEPING)
+
+
+class _Trials:
+    """Runs the transform on samples, as a stream would."""
+
+    def __init__(self, maker: SampleMaker, spec: Spec, samples: Samples, transform: Transform) -> None:
+        self._maker = maker
+        self._spec = spec
+        self._samples = samples
+        self._transform = transform
+
+    def run(self, candidates: Iterable[int]) -> _Trial:
+        """Return what comes of the first candidate; with ``on_error="substitute"``, of the first that is good."""
+        first_error: LoaderError | None = None
+        tries = _SAMPLES_TRIED if self._spec.on_error == "substitute" else 1
+        for sample, _ in zip(candidates, range(tries), strict=False):
+            try:
+                return self._run(sample)
+            except LoaderError as error:
+                first_error = first_error or error
+        raise first_error or SourceError("there is no sample to try the transform on; give files that hold some")
+
+    def _run(self, sample: int) -> _Trial:
+        length = int(self._samples.lengths([sample])[0])
+        varies = self._spec.varies
+        lengths, offsets = ((length,), (0,)) if varies else ((), ())
+        task = Task(0, 0, 0, 0, (0,), (sample,), offsets=offsets, lengths=lengths, room=length if varies else 0)
+        inputs = self._maker.make(task, 0)
+        try:
+            outputs = self._transform.apply(inputs, self._spec.seed, 0, sample)
+            return _Trial(length, {name: (value.dtype, value.shape) for name, value in outputs.items()})
+        except SourceError as error:
+            raise SourceError(f"{self._maker.describe(sample)}: {error}") from error
+
+
+def _field(name: str, trials: list[_Trial], spec: Spec, widths: dict[str, np.dtype[np.generic]]) -> Field:
+    for trial in trials:
+        if name not in trial.outputs:
+            raise SourceError(f"the transform returns {name!r} for some samples only; return it for all")
+    found = [(trial.length, *trial.outputs[name]) for trial in trials]
+    varies = spec.varies and all(shape[:1] == (length,) for length, _, shape in found)
+    shapes = {shape[1:] if varies else shape for _, _, shape in found}
+    dtypes = {dtype.kind if dtype.kind == "S" else dtype.name: dtype for _, dtype, _ in found}
+    if len(shapes) > 1 or len(dtypes) > 1:
+        raise SourceError(
+            f"the transform returns {name!r} as {' and as '.join(f'{d.name} of shape {s!r}' for _, d, s in found)}; "
+            "return the same shape and dtype for every sample, or the sample's length as its first axis"
+        )
+    dtype = found[0][1]
+    if dtype.kind == "S":  # texts are as long as the longest; one that is handed on, as it may become
+        width = max(1, *(each.itemsize for _, each, _ in found))
+        text = f"S{max(width, widths[name].itemsize if name in widths else 0)}"
+    try:
+        return Field(name, text if dtype.kind == "S" else dtype.name, shapes.pop(), varies)
+    except ProtocolError as error:
+        raise SourceError(f"the transform's output cannot travel: {error}") from error

@@ -1,0 +1,111 @@
+"""Finds a user's own class or function by its name, and turns what it raises into errors; knows not what it is for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from loader_service.errors import SourceError
+
+#: Folder of this package, whose own lines are no place in a user's code.
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+#: Characters of what a user's code says that are passed on; a message has room for more, but nobody reads it.
+_MOST_CHARACTERS = 600
+
+_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def load(reference: str) -> Any:
+    """Return what a reference such as ``package.module:Name`` or ``package.module:Name.attribute`` names.
+
+    The directory in which the service was started can be imported from.
+
+    Raises
+    ------
+    SourceError
+        When there is no such thing, or importing it raises.
+    """
+    found, rest = load_first(reference)
+    for part in rest:
+        found = attribute(found, part, reference)
+    return found
+
+
+def load_first(reference: str) -> tuple[Any, list[str]]:
+    """Return what the first name after the colon names, and the names that follow it; raises as `load` does."""
+    if not _REFERENCE.fullmatch(reference):
+        raise SourceError(f"{reference!r} names nothing; give package.module:Name, such as my_data:Scenes")
+    module_name, _, path = reference.partition(":")
+    first, *rest = path.split(".")
+    return attribute(_import(module_name), first, reference), rest
+
+
+def attribute(owner: Any, name: str, reference: str) -> Any:
+    """Return an attribute of a module, class or object; raises as `load` does."""
+    try:
+        with blamed(f"{reference!r}"):
+            return getattr(owner, name)
+    except SourceError as error:
+        if not isinstance(error.__cause__, AttributeError):
+            raise
+        public = [each for each in dir(owner) if not each.startswith("_")]
+        shown = ", ".join(public[:10]) or "nothing public"
+        raise SourceError(
+            f"{reference!r}: {getattr(owner, '__name__', type(owner).__name__)!r} has no {name!r}; it has {shown}"
+        ) from error
+
+
+@contextmanager
+def blamed(what: str) -> Iterator[None]:
+    """Run a user's code; whatever it raises, an attempt to exit included, becomes a `SourceError` that begins so."""
+    try:
+        yield
+    except SourceError:
+        raise
+    except BaseException as error:  # also SystemExit, or what an event loop ends with: it is only this code's end
+        raise SourceError(f"{what} raised {describe(error)}") from error
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception's type and text, and the place in the user's code that it comes from."""
+    text = " ".join(_text(error).split()) or "no message"
+    if len(text) > _MOST_CHARACTERS:
+        text = f"{text[:_MOST_CHARACTERS]}…"
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
+    where = f" ({places[-1].filename}:{places[-1].lineno})" if places else ""
+    return f"{type(error).__name__}: {text}{where}"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as second:  # noqa: BLE001 - an exception's text is a user's code as well
+        return f"no text, since that raised {type(second).__name__}"
+
+
+def _is_users(path: str) -> bool:
+    return not path.startswith(("<frozen", _OURS))
+
+
+def _import(name: str) -> Any:
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        with blamed(f"importing {name!r}"):
+            return importlib.import_module(name)
+    except SourceError as error:
+        cause = error.__cause__
+        if isinstance(cause, ModuleNotFoundError) and cause.name and f"{name}.".startswith(f"{cause.name}."):
+            raise SourceError(
+                f"there is no module {cause.name!r}, looked for in {here!r} and where Python looks; start the service "
+                "in the directory that holds it, or install it"
+            ) from error
+        raise

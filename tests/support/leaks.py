@@ -1,0 +1,128 @@
+"""Finds what a test leaves behind: processes, descriptors, sockets, and segments of services that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from loader_service.protocol.segments import user_directory
+from tests.support import processes
+
+#: Helpers of `multiprocessing` that live until the interpreter ends.
+_LASTING_PROCESSES = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+
+#: Pause between two looks, in seconds.
+_PAUSE_S = 0.02
+
+
+class Strangers:
+    """Services of this user that are none of the tests', such as a training that runs beside them.
+
+    They may be killed at any moment, and then their segments stay until some service starts: that is not the test's
+    doing. A living service has its folder locked, so who made it is known for as long as it lives.
+    """
+
+    def __init__(self) -> None:
+        self._folders: set[Path] = set()
+
+    def look(self) -> set[Path]:
+        """Return the folders of segments that strangers had at this look or an earlier one."""
+        for folder in _folders():
+            with contextlib.suppress(FileNotFoundError):  # gone in this moment
+                holders = {pid for pid in processes.lock_holders(folder) if processes.is_alive(pid)}
+                if holders and not any(map(processes.is_below, holders)):
+                    self._folders.add(folder)
+        return self._folders
+
+
+class Belongings:
+    """What this process, and those below it, have at a moment.
+
+    Parameters
+    ----------
+    directory
+        Holds the sockets of all services that tests start, in ``run``.
+    strangers
+        Whose segments are not counted.
+    """
+
+    def __init__(self, directory: Path, strangers: Strangers) -> None:
+        self._runtime = directory / "run"
+        self._strangers = strangers
+        self._children = set(processes.children())
+        self._descriptors = processes.descriptors()
+        self._sockets = _files(self._runtime)
+        self._segments = abandoned_segments() | strangers.look()
+
+    def what_stays(self, patience_s: float) -> list[str]:
+        """Return one line for each thing that was not there before and does not go within the time."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            left = self.what_is_new()
+            if not left or time.monotonic() > deadline:
+                return left
+            time.sleep(_PAUSE_S)
+
+    def what_is_new(self) -> list[str]:
+        """Return one line for each thing that was not there before, after a chance for the garbage collector."""
+        found = self._look()
+        if found:
+            gc.collect()
+            found = self._look()
+        return found
+
+    def _look(self) -> list[str]:
+        children, pipes = processes.children(), set()
+        for pid, command in list(children.items()):
+            if any(name in command for name in _LASTING_PROCESSES):
+                pipes.update(processes.descriptors(pid).values())
+                del children[pid]
+        descriptors = processes.descriptors().items() - self._descriptors.items()
+        segments = abandoned_segments() - self._segments - self._strangers.look()
+        return [
+            *(f"process {pid} ({command})" for pid, command in children.items() if pid not in self._children),
+            *(f"file {path}" for path in _files(self._runtime) - self._sockets),
+            *(f"segments in {path}" for path in segments),
+            *(f"descriptor {number} ({target})" for number, target in descriptors if target not in pipes),
+        ]
+
+
+def abandoned_segments() -> set[Path]:
+    """Return the folders of segments that no living service has."""
+    if not user_directory().exists():
+        return set()
+    with _opened(user_directory()) as everything:
+        fcntl.flock(everything, fcntl.LOCK_SH)  # as the sweep of a service: one that just starts is not to be disturbed
+        return {path for path in _folders() if _is_abandoned(path)}
+
+
+def _folders() -> list[Path]:
+    return list(user_directory().iterdir()) if user_directory().exists() else []
+
+
+def _is_abandoned(directory: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError), _opened(directory) as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+    return False  # gone in this moment
+
+
+@contextlib.contextmanager
+def _opened(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _files(directory: Path) -> set[Path]:
+    return {path for path in directory.rglob("*") if not path.is_dir()}
