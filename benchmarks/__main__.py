@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.bars import Round
 from benchmarks.cost import COSTS
 from benchmarks.data import DEFAULT_DIRECTORY, prepare
+from benchmarks.kinds import KINDS
 from benchmarks.report import RESULTS_DIRECTORY, Report
 from benchmarks.side import SIDES
 
@@ -27,7 +28,7 @@ _PATIENCE_S = 180.0
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = [*SIDES, *COSTS]
+    names = [*SIDES, *KINDS, *COSTS]
     parser.add_argument("--rounds", type=int, default=5, help="how often each side runs; default: 5")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long each side runs in a round; default: 5")
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
@@ -47,11 +48,11 @@ def _run_round(names: Sequence[str], seconds: float, data: Path) -> Round:
 
 
 def _run(name: str, seconds: float, data: Path) -> dict[str, float]:
-    """Measure one side or cost in a process of its own, so that no thread or cache of another is in its way."""
+    """Measure one side, kind or cost in a process of its own, so that no thread or cache of another is in its way."""
     print(f"  {name} ...", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", "benchmarks.cost", name, "--data", str(data)]
-    if name in SIDES:
-        command = [sys.executable, "-m", "benchmarks.side", name, "--seconds", str(seconds), "--data", str(data)]
+    command = [sys.executable, "-m", f"benchmarks.{_module(name)}", name, "--data", str(data)]
+    if name not in COSTS:
+        command += ["--seconds", str(seconds)]
     done = subprocess.run(
         command,
         cwd=_ROOT,
@@ -65,6 +66,13 @@ def _run(name: str, seconds: float, data: Path) -> dict[str, float]:
         raise SystemExit(f"measuring {name} failed with code {done.returncode}:\n{done.stderr}")
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
+
+
+def _module(name: str) -> str:
+    """Return which module of this package measures what is called so."""
+    if name in SIDES:
+        return "side"
+    return "kinds" if name in KINDS else "cost"
 
 
 def main() -> None:

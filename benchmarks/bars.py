@@ -73,6 +73,14 @@ def _against(peer: str) -> Callable[[Round], float]:
     return lambda each: each["service"]["frames_per_s"] / each[peer]["frames_per_s"]
 
 
+def _whole(batching: str) -> Callable[[Round], float]:
+    return lambda each: each["whole-videos"][f"{batching}_frames_per_s"] / limit_frames_per_s(each)
+
+
+def _looked_up(side: str, peer: str) -> Callable[[Round], float]:
+    return lambda each: each["look-up"][f"{side}_batches_per_s"] / each["look-up"][f"{peer}_batches_per_s"]
+
+
 def _of(name: str, figure: str, factor: float = 1.0) -> Callable[[Round], float]:
     return lambda each: each[name][figure] * factor
 
@@ -109,4 +117,23 @@ BARS = (
         "steps",
     ),
     Bar("… the longest of a round", None, False, ("epochs",), _of("epochs", "longest_gap_steps"), "steps"),
+    Bar("whole videos, padded: real frames/s ÷ (2 x bare loop)", 0.85, True, ("whole-videos", "bare"), _whole("pad")),
+    Bar("… ragged", 0.85, True, ("whole-videos", "bare"), _whole("ragged")),
+    Bar("… in buckets", 0.85, True, ("whole-videos", "bare"), _whole("bucket")),
+    Bar("… share of padding", None, False, ("whole-videos",), _of("whole-videos", "padding_unsorted")),
+    Bar("… share of padding in buckets", None, False, ("whole-videos",), _of("whole-videos", "padding")),
+    Bar(
+        "look-up of 128 x 4096 float32, NumPy client ÷ h5py alone", 0.8, True, ("look-up",), _looked_up("numpy", "h5py")
+    ),
+    Bar("… tf.data ÷ h5py alone", 0.8, True, ("look-up",), _looked_up("tf", "h5py")),
+    Bar("… NumPy client ÷ gather from a memory map", None, True, ("look-up",), _looked_up("numpy", "memmap")),
+    Bar("… trainer's CPU per batch, NumPy client", 0.5, False, ("look-up",), _of("look-up", "numpy_cpu_ms"), "ms"),
+    Bar("… trainer's CPU per batch, tf.data", 0.5, False, ("look-up",), _of("look-up", "tf_cpu_ms"), "ms"),
+    Bar(
+        "Python source of 10 ms a sample: 2 workers ÷ 1",
+        1.8,
+        True,
+        ("python-source",),
+        lambda each: each["python-source"]["samples_per_s_2"] / each["python-source"]["samples_per_s_1"],
+    ),
 )

@@ -95,8 +95,8 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(files: list[str], cache: Path) -> Iterator[Service]:
-    """Run a service with an index cache of its own, and end it.
+def running(files: list[str], cache: Path, *flags: str) -> Iterator[Service]:
+    """Run a service with an index cache of its own and further flags, and end it.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def running(files: list[str], cache: Path) -> Iterator[Service]:
     with tempfile.TemporaryDirectory(prefix="loader-bench-") as directory:
         endpoint = f"ipc://{directory}/{secrets.token_hex(4)}.sock"
         command = [sys.executable, "-m", "loader_service", "start", f"--endpoint={endpoint}"]
-        command += [f"--workers={WORKERS}", f"--cache-dir={cache}", "--", *files]
+        command += [f"--workers={WORKERS}", f"--cache-dir={cache}", *flags, "--", *files]
         began = time.perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:

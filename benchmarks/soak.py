@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import itertools
 import json
 import os
 import random
@@ -202,6 +203,26 @@ def train(endpoint: str, log: Log, until: float) -> Counter[str]:
     return counts
 
 
+def train_steadily(endpoint: str, until: float) -> Counter[str]:
+    """Go on with one dataset, epoch after epoch, as a training does; what is right, a second client says.
+
+    `train` makes a new dataset for each pass, and TensorFlow keeps some 35 KB of each for good.
+    """
+    counts: Counter[str] = Counter()
+    dataset = loader_client.dataset(endpoint, **STREAM)
+    with loader_client.connect(endpoint) as connection:
+        stream = connection.open(loader_client.Spec(**STREAM))
+        for epoch in itertools.count():
+            for step, batch in enumerate(dataset):
+                counts["steps"] += 1
+                delivered = crc({name: tensor.numpy() for name, tensor in batch.items()})
+                counts["wrong"] += delivered != crc(stream.fetch(epoch, step))
+                if time.monotonic() >= until:
+                    return counts
+            counts["lost"] += stream.steps_per_epoch - (step + 1)
+    raise AssertionError("unreachable: there is always another epoch")
+
+
 def leaked(folder: Path) -> list[str]:
     """Return what is left of the service: processes, socket files, segments of a service that is dead."""
     mine = [p.pid for p in psutil.process_iter(["cmdline"]) if str(folder) in " ".join(p.info["cmdline"] or ())]
@@ -246,16 +267,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name)
         write_data(folder)
-        log = write_log(folder)
+        log = write_log(folder) if options.mean_s else {}
         with service(folder, options.workers, "--supervise") as (supervisor, endpoint):
             meter = Meter(supervisor.pid)
             meter.start()
             killer = Killer(supervisor.pid, options.mean_s or 1e9, options.seed)
+            until = time.monotonic() + 60 * options.minutes
             if options.mean_s:
                 killer.start()
-            counts = train(endpoint, log, time.monotonic() + 60 * options.minutes)
-            if options.mean_s:
+                counts = train(endpoint, log, until)
                 killer.stop()
+            else:
+                counts = train_steadily(endpoint, until)
             meter.stop()
         left = leaked(folder)
     report = {

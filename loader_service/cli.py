@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from loader_client.connection import Connection, connect
 from loader_service import __version__, reports
+from loader_service.catalog.schema import schema_toml
 from loader_service.config import ServiceConfig, parse_workers
 from loader_service.daemon.launcher import FAILED, READY
 from loader_service.daemon.service import ServiceReady, run_service, scan_files
@@ -31,7 +32,7 @@ _CONNECT_S = 5.0
 #: Raised by click 8.2 and later for a command line without a command; earlier versions print the help themselves.
 _HELP_INSTEAD: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
-_SCAN_OPTIONS = frozenset({"frames", "label", "labels", "on_bad_file", "cache_dir", "scan_timeout"})
+_SCAN_OPTIONS = frozenset({"frames", "label", "labels", "schema", "on_bad_file", "cache_dir", "scan_timeout"})
 
 
 class _Bar:
@@ -56,13 +57,8 @@ class _Bar:
             for count, what in ((ready.skipped_files, "files skipped"), (ready.empty_videos, "empty videos left out"))
             if count
         ]
-        counts = [
-            f"{ready.files} files",
-            f"{ready.videos} videos",
-            f"{ready.frames} frames",
-            f"{ready.workers} workers",
-        ]
-        click.echo(f"{READY}{ready.endpoint} ({', '.join(counts + left_out)})")
+        parts = [ready.serves, f"{ready.workers} workers", *left_out]
+        click.echo(f"{READY}{ready.endpoint} ({', '.join(parts)})")
         click.echo(f'connect with: ds = loader_client.dataset("{ready.endpoint}", batch_size=16)')
         sys.stdout.flush()
 
@@ -74,10 +70,10 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1)
 @options_of(ServiceConfig)
 def start(files: tuple[str, ...], **options: Any) -> None:
-    """Serve the videos in FILES (names, or patterns such as 'data/*.h5') until stopped."""
+    """Serve the videos in FILES (names, or patterns such as 'data/*.h5'), or a Python source, until stopped."""
     config = ServiceConfig(files=files, **options)
     level = logging.WARNING if config.embedded else logging.INFO
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
@@ -121,10 +117,14 @@ def stop(endpoint: str | None) -> None:
 @cli.command()
 @click.argument("files", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+@click.option("--toml", "as_toml", is_flag=True, help="For --schema: the fields, as TOML that can be edited.")
 @options_of(ServiceConfig, only=_SCAN_OPTIONS)
-def inspect(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Show what FILES hold: videos, frames, labels, and how they are stored. Starts nothing."""
+def inspect(files: tuple[str, ...], as_json: bool, as_toml: bool, **options: Any) -> None:
+    """Show what FILES hold: videos, frames, fields, and how they are stored. Starts nothing."""
     catalog = scan_files(ServiceConfig(files=files, **options), _Bar().scanned)
+    if as_toml:
+        click.echo(schema_toml(catalog), nl=False)
+        return
     report = reports.describe_catalog(catalog)
     click.echo(json.dumps(report, indent=2) if as_json else reports.catalog_text(report))
 

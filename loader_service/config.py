@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from loader_service.errors import ConfigError
+
+#: Samples of an epoch at most: as many as a plan can number, and what an endless generator counts as.
+MAX_SOURCE_LENGTH = 2**48
 
 
 def _option(default: Any, text: str, **more: Any) -> Any:
@@ -41,6 +46,26 @@ class ServiceConfig:
     frames: str | None = _option(None, "Which datasets are videos, as a pattern of their paths, such as '*/rgb'.")
     label: str | None = _option(None, "Where labels are, as a pattern of paths, or '@name' for an attribute.")
     labels: str | None = _option(None, "A CSV file of video,label.")
+    schema: str | None = _option(None, "A TOML file that says what the fields are; `inspect --toml` writes one.")
+    source: str | None = _option(
+        None,
+        "Your own Python source instead of FILES, as package.module:Name. A class with __len__ and __getitem__ keeps "
+        "every promise; of package.module:Name.method, a generator, each worker runs a copy with a seed of its own, "
+        "and order and resume are not reproducible.",
+    )
+    source_arg: tuple[str, ...] = _option(
+        (),
+        "An argument of the source, as name=value, such as 'size=(64, 64)' or root=data; may be given several times.",
+    )
+    source_length: int = _option(0, "Samples that make an epoch of a generator source; default: it never ends.")
+    source_seed: int = _option(
+        0, "From which the copies of a generator source get their seeds, and Python's and NumPy's generators begin."
+    )
+    transform: str | None = _option(
+        None,
+        "Your own function f(sample: dict, rng: numpy.random.Generator) -> dict, as package.module:name, called for "
+        "each sample; rng repeats exactly.",
+    )
     on_bad_file: Literal["raise", "skip"] = _option("raise", "What to do with a file that cannot be used.")
     cache_dir: str | None = _option(
         None, "Where to keep what was found in the files; default: the user's cache folder."
@@ -48,7 +73,9 @@ class ServiceConfig:
     worker_memory: int = _option(
         2**30, "Memory of its own at which a worker is replaced by a fresh one, such as 1G.", spelling="size"
     )
-    scan_timeout: float = _option(600.0, "Seconds after which a file that is still being scanned is given up.")
+    scan_timeout: float = _option(
+        600.0, "Seconds after which a file that is still being scanned is given up, or a source that gave no item."
+    )
     task_timeout: float = _option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
     client_timeout: float = _option(60.0, "Seconds without a sign of life after which a client loses its batches.")
     supervise: bool = _option(False, "Start the service again when it dies.")
@@ -58,8 +85,11 @@ class ServiceConfig:
     )
 
     def __post_init__(self) -> None:
-        if not self.files:
-            raise ConfigError("no files given; name HDF5 files or a pattern, such as 'data/*.h5'")
+        if not self.files and self.source is None:
+            raise ConfigError(
+                "no files given; name HDF5 files or a pattern, such as 'data/*.h5', or a Python source with --source"
+            )
+        self._check_source()
         if self.workers < 0:
             raise ConfigError(f"workers={self.workers!r}; give 1 or more, or 'auto' for one per core")
         for name in ("scan_timeout", "task_timeout", "client_timeout"):
@@ -67,6 +97,25 @@ class ServiceConfig:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
         if self.memory < 0:
             raise ConfigError(f"memory={self.memory!r}; give a number of bytes above 0, or leave it out")
+
+    def _check_source(self) -> None:
+        if self.source is not None and self.files:
+            raise ConfigError(
+                f"files {self.files[0]!r}, … and source={self.source!r} exclude each other; leave one out"
+            )
+        for name in ("frames", "label", "labels", "schema"):
+            if self.source is not None and getattr(self, name) is not None:
+                raise ConfigError(
+                    f"{name}={getattr(self, name)!r} is for files, and source={self.source!r} has its own fields; "
+                    "leave one out"
+                )
+        for name in ("source_arg", "source_length", "source_seed"):
+            if getattr(self, name) and self.source is None:
+                raise ConfigError(f"{name}={getattr(self, name)!r} without a source; give --source package.module:Name")
+        for name, most in (("source_length", MAX_SOURCE_LENGTH), ("source_seed", 2**63 - 1)):
+            if not 0 <= getattr(self, name) <= most:
+                raise ConfigError(f"{name}={getattr(self, name)!r} is out of range; give 0 to {most}")
+        parse_arguments(self.source_arg)
 
     @property
     def worker_count(self) -> int:
@@ -77,6 +126,26 @@ class ServiceConfig:
     def cache_path(self) -> Path:
         """Where catalogs are kept."""
         return Path(self.cache_dir) if self.cache_dir else default_cache_directory()
+
+
+def parse_arguments(texts: Sequence[str]) -> dict[str, Any]:
+    """Return arguments given as ``name=value``; values are Python literals, or else texts.
+
+    Raises
+    ------
+    ConfigError
+        When one has no name, or a name comes twice.
+    """
+    arguments: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier() or name in arguments:
+            raise ConfigError(f"source_arg={text!r}; give name=value, each name once")
+        try:
+            arguments[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            arguments[name] = value
+    return arguments
 
 
 def available_cores() -> int:

@@ -65,6 +65,8 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Callable[[_Command], _C
     text = field.metadata["help"]
     if hint is bool:
         return click.option(flag, field.name, is_flag=True, default=field.default, help=text, hidden=hidden)
+    if typing.get_origin(hint) is tuple:
+        return click.option(flag, field.name, multiple=True, default=field.default, help=text, hidden=hidden)
     choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
     spelling = field.metadata.get("spelling")
     kind: Any = click.Choice(choices) if choices else _SPELLINGS[spelling] if spelling else _plain_type(hint)

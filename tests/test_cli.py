@@ -101,7 +101,7 @@ def test_version_is_the_packages(in_process):
     ("arguments", "said"),
     [
         (["strat"], "No such command 'strat'"),
-        (["start"], "Missing argument 'FILES...'"),
+        (["start"], "no files given; name HDF5 files or a pattern"),
         (["start", "x.h5", "--wrokers", "3"], "No such option '--wrokers'"),
         (["start", "x.h5", "--workers", "0"], "workers='0'; give 1 or more, or 'auto' for one per core"),
         (["start", "x.h5", "--workers", "-2"], "workers='-2'; give 1 or more"),
@@ -178,7 +178,8 @@ def test_status_shows_workers_streams_and_counters(service, in_process):
         code, text, err = in_process("status", service.endpoint)
         batches.close()
     assert (code, err) == (0, "")
-    head, _, workers, worker, _, streams, stream, *_ = text.splitlines()
+    head, serves, _, workers, worker, _, streams, stream, *_ = text.splitlines()
+    assert serves == "serves 3 files, 12 videos, 146 frames"
     assert head.startswith(f"{service.endpoint}: pid {service.pid}, version 0.1.0, up ")
     assert workers.split()[:3] == ["worker", "pid", "state"]
     assert worker.split()[:4] == ["1", str(service.worker_pids[0]), "working", "3"]
@@ -228,8 +229,8 @@ def test_inspect_shows_what_files_hold(small_videos, in_process):
     for line in (
         "3 files, 12 videos, 146 frames, ",
         "frames in a video: 1 to 30, median 11",
-        "frame size: 48 x 64 pixels",
-        "labels: int64",
+        "image 'frames': JPEG of 48 x 64 pixels",
+        "value 'label': int64 for each video",
         f"for example 'f0v0' in '{small_videos}/part0.h5': 9 frames",
     ):
         assert line in text
@@ -242,6 +243,19 @@ def test_inspect_as_json_has_the_same_in_data(small_videos, in_process):
     assert (report["files"], report["videos"], report["frames"]) == (3, 12, 146)
     assert report["frame_shape"] == [48, 64]
     assert report["first_videos"][0]["label"] == 0
+
+
+def test_inspect_writes_a_schema_that_can_be_given_back(small_videos, in_process, tmp_path):
+    code, text, _ = in_process("inspect", "--toml", small_videos / "*.h5")
+    assert code == 0
+    (tmp_path / "schema.toml").write_text(text.replace('"frames"', '"camera"'), encoding="utf-8")
+    code, text, _ = in_process("inspect", "--schema", tmp_path / "schema.toml", small_videos / "*.h5")
+    assert code == 0
+    assert "image 'camera': JPEG of 48 x 64 pixels" in text
+    (tmp_path / "schema.toml").write_text("colour = 1", encoding="utf-8")
+    code, _, said = in_process("inspect", "--schema", tmp_path / "schema.toml", small_videos / "*.h5")
+    assert (code, said.count("\n")) == (2, 1)
+    assert "schema.toml': the schema: unknown key 'colour'" in said
 
 
 def test_inspect_leaves_nothing_in_the_catalogs_folder_when_told_where_to_keep_it(small_videos, in_process, tmp_path):

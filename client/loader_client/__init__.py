@@ -6,7 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from loader_client.connection import Connection, connect
-from loader_client.stream import Patience
+from loader_client.forms import Ragged
+from loader_client.patience import Patience
 from loader_service.errors import (
     CatalogChanged,
     CatalogError,
@@ -35,6 +36,7 @@ __all__ = [
     "LoaderError",
     "Patience",
     "ProtocolError",
+    "Ragged",
     "ServiceUnavailable",
     "SourceError",
     "Spec",

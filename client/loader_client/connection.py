@@ -13,9 +13,12 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from loader_client.leases import Batch
+from loader_client.asking import ClipChoice, make_request
+from loader_client.forms import Batch
+from loader_client.line import Line, anew
 from loader_client.link import Link
-from loader_client.stream import Line, Patience, Stream, anew
+from loader_client.patience import Patience
+from loader_client.stream import Request, Stream
 from loader_service import endpoint as endpoints
 from loader_service.errors import CatalogChanged, LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.messages import (
@@ -35,7 +38,7 @@ from loader_service.protocol.messages import (
     Stopping,
     Welcome,
 )
-from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.protocol.spec import Image, Spec
 
 _LOG = logging.getLogger(__name__)
 
@@ -121,32 +124,39 @@ class Connection:
         """Have the service finish what it is at, and exit."""
         return self._ask(Stop(next(self._requests)), Done).detail
 
-    def open(self, spec: Spec) -> Stream:
+    def open(self, request: Spec | Request) -> Stream:
         """Open a stream.
+
+        Parameters
+        ----------
+        request
+            What it is to deliver; a spec alone is a request without an index.
 
         Raises
         ------
         ConfigError
-            When the service cannot give what the spec asks for.
+            When the service cannot give what the spec asks for, or the index has an entry that is no sample.
         """
+        if isinstance(request, Spec):
+            request = Request(request)
         line = Line(self.endpoint, self._link, self._why_unusable, self._changed, self._ask_for_streams)
         line.check()
-        stream = Stream(line, self._patience, spec)
+        stream = Stream(line, self._patience, request)
         with self._changed:
             self._streams.append(stream)
             self._request_stream(stream)
         try:
             stream.wait_open(_ANSWER_S)
         except BaseException:
-            self._drop(stream)
+            self.drop(stream)
             raise
         return stream
 
     def batches(
         self,
-        batch_size: int,
+        batch_size: int | None,
         *,
-        clip: Clip | None = None,
+        clip: ClipChoice = "auto",
         image: Image | None = None,
         epochs: int | None = 1,
         start: tuple[int, int] = (0, 0),
@@ -156,22 +166,43 @@ class Connection:
 
         Parameters
         ----------
-        batch_size, clip, image
-            As in `Spec`; without a clip, 16 neighbouring frames.
+        batch_size
+            Samples in a batch; None for single samples without a batch axis.
+        clip, image
+            As in `Spec`; ``"auto"``: 16 neighbouring frames of a video, or a row of a table or source.
         epochs
             How many; None for no end.
         start
             Epoch and step of the first batch: where a training that is resumed goes on.
         **options
-            More fields of `Spec`: fields, shuffle, seed, shard, drop_remainder, prefetch, on_error.
+            More fields of `Spec`: fields, batching, shuffle, order, seed, shard, drop_remainder, prefetch, on_error,
+            max_bad_samples; and, as in `loader_client.dataset`, index, index_keys, key_field.
 
         Yields
         ------
         dict of str to numpy.ndarray
-            ``(batch, …)`` by field. Large arrays lie in shared memory for as long as they or views of them live.
+            ``(batch, …)`` by field; with ``batching="ragged"``, whole videos as `Ragged`. Large arrays lie in shared
+            memory for as long as they or views of them live, and are to be read only.
+
+        Examples
+        --------
+        PyTorch, one shard per process; ``torch.from_numpy`` shares the memory too:
+
+        >>> for batch in connection.batches(32, shard=(rank, world), epochs=90):  # doctest: +SKIP
+        ...     frames = torch.from_numpy(batch["frames"]).to(device)
+
+        JAX, with captions of images: `position` says which entry of the index a row is.
+
+        >>> rows = caption_images.astype("int64")  # doctest: +SKIP
+        >>> for batch in connection.batches(128, index=rows, epochs=None):  # doctest: +SKIP
+        ...     state = update(state, jnp.asarray(batch["features"]), captions[batch["position"]])
+
+        TensorFlow 1 with ``feed_dict``:
+
+        >>> for batch in connection.batches(16, fields=("frames", "label")):  # doctest: +SKIP
+        ...     session.run(train, {frames: batch["frames"], labels: batch["label"]})
         """
-        spec = Spec(batch_size, clip or Clip(frames=16), image or Image(), **options)
-        stream = self.open(spec)
+        stream = self.open(make_request(self, batch_size, clip, image, **options))
         try:
             first_epoch, first_step = start
             for epoch in itertools.count(first_epoch):
@@ -181,14 +212,22 @@ class Connection:
                     yield stream.fetch(epoch, step)
                 first_step = 0
         finally:
-            self._drop(stream)
+            self.drop(stream)
+
+    def drop(self, stream: Stream) -> None:
+        """Close a stream that `open` made; arrays that were fetched stay valid."""
+        with self._changed:
+            stream.close()
+            if stream in self._streams:
+                self._streams.remove(stream)
+            self._opening = {number: each for number, each in self._opening.items() if each is not stream}
 
     def close(self) -> None:
         """End the connection; arrays that were fetched stay valid."""
         if os.getpid() != self._pid:
             return  # it is the parent's, and so is its thread
         for stream in list(self._streams):
-            self._drop(stream)
+            self.drop(stream)
         self._failure = self._failure or ServiceUnavailable("the connection was closed")
         self._finalizer()
 
@@ -246,13 +285,6 @@ class Connection:
         """Ask again, by the same numbers, for the streams that were asked for and are not open yet."""
         for request, stream in self._opening.items():
             self._link.send(OpenStream(request, stream.spec), self._generation)
-
-    def _drop(self, stream: Stream) -> None:
-        with self._changed:
-            stream.close()
-            if stream in self._streams:
-                self._streams.remove(stream)
-            self._opening = {number: each for number, each in self._opening.items() if each is not stream}
 
     def _ask(self, question: Any, kind: type[_Reply]) -> _Reply:
         failure = self._why_unusable()  # before the lock, as in `Line.check`

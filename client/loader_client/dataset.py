@@ -4,6 +4,10 @@ The index generator is plain tf.data: each iterator gets the next epoch from `lo
 its steps. So the iterator's whole state is in tf.data's own hands, `tf.train.Checkpoint` saves and restores it, and the
 cardinality is known. A step's number goes to the connection, the batch comes back in shared memory and enters
 TensorFlow by DLPack, without a copy.
+
+With an index dataset of the user's own, its elements take the place of the range: one stage announces each to the
+connection, `prefetch` lets that stage run ahead, and the next one fetches. Each element carries all that a step holds,
+so one that comes out of a checkpoint, unannounced, is simply wanted then.
 """
 
 from __future__ import annotations
@@ -17,17 +21,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from loader_client.connection import Connection, connect
+from loader_client.asking import ClipChoice, check_options, make_request
 from loader_client.epochs import EpochNumbers
+from loader_client.forms import Batch, Ragged
+from loader_client.indexes import AnnouncedIndex
 from loader_client.interrupts import INTERRUPTS
-from loader_client.leases import Batch
-from loader_client.stream import Patience, Stream
-from loader_service.daemon.launcher import PrivateService
+from loader_client.patience import Patience
+from loader_client.reach import Source, reach
+from loader_client.stream import Request, Stream
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
 from loader_service.protocol.fields import ALIGNMENT_BYTES, Field
-from loader_service.protocol.spec import Clip, Image, Spec
-
-_SCHEME = "ipc://"
+from loader_service.protocol.spec import Image
 
 #: Any number, but the same for ever: checkpoints of iterators depend on it.
 _MARKS_SEED = 20_240_229
@@ -38,14 +42,18 @@ _MARK_VALUES = 3
 #: Marks that are drawn at a time, in 40 ms the first time: more than most trainings have epochs.
 _MARKS_TOGETHER = 1024
 
+#: Number of what comes after the last step of an index dataset.
+_NO_STEP = -1
+
 
 def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users know
-    source: str | Sequence[str] | None = None,
+    source: Source = None,
     *,
-    batch_size: int,
-    clip: Clip | None = None,
+    batch_size: int | None,
+    clip: ClipChoice = "auto",
     image: Image | None = None,
     fields: Sequence[str] | None = None,
+    index: Any = None,
     workers: int | None = None,
     service: Mapping[str, Any] | None = None,
     patience: Patience | None = None,
@@ -59,17 +67,24 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     Parameters
     ----------
     source
-        ``ipc:///path`` of a running service; None for the default endpoint. A pattern or list of HDF5 files instead
-        starts a private service, which ends with this process, however that ends, or with the dataset.
+        ``ipc:///path`` of a running service; None for the default endpoint; or a `Connection`. A pattern or list of
+        HDF5 files instead starts a private service, which ends with this process, however that ends, or with the
+        dataset.
     batch_size
-        Samples in a batch.
+        Samples in a batch; None: an element is one sample without a batch axis, for sources whose items are batches.
     clip
-        Which frames of a video make a sample; by default 16 neighbouring frames at a random place.
+        Which frames of a video make a sample: those of a `Clip`; a single `Frame`; None: all of them. By default 16
+        neighbouring frames at a random place, or, of tables and Python sources, a row.
     image
         How frames become pixels; by default as they are.
     fields
         Names of the fields of an element, which is a tuple of them, or the field itself when one name is given as
         ``fields=("frames",)``: a tuple of one. None: a dict of all fields.
+    index
+        Sample numbers, any of them any number of times. An int64 array: an epoch is a shuffle of it. A
+        `tf.data.Dataset` of numbers, or of vectors of up to `batch_size` numbers, each of which is a batch: its order
+        is kept, an iterator of it is an epoch, and `shuffle` and `shard` are its own affair. The field ``position``
+        says which entry a row comes from, so what belongs to it can be gathered in the graph.
     workers
         Worker processes of a private service; by default one per core.
     service
@@ -77,15 +92,18 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     patience
         How long to wait for the service.
     **options
-        More fields of `Spec`: shuffle, seed, shard, drop_remainder, prefetch, on_error.
+        ``index_keys``: strings instead of an index, which are looked up in the field ``key_field``; by default in
+        ``key``, in the only field of strings, or among the names of the videos. And more fields of `Spec`: batching,
+        shuffle, order, cycle_length, block_length, seed, shard, drop_remainder, prefetch, on_error, max_bad_samples.
 
     Returns
     -------
     tf.data.Dataset
         ``frames``: ``(batch, frames, height, width, channels) uint8``; ``label``: ``(batch,)``; ``index``, ``start``,
         ``length``: ``(batch,) int64``; ``video``: ``(batch,) string``. The batch axis is static with
-        ``drop_remainder=True``, the default, and None else. The pixels lie in shared memory until TensorFlow drops the
-        tensor.
+        ``drop_remainder=True``, the default, and None else. Whole videos: ``(batch, None, height, width, channels)``,
+        zeros after the ``length`` of each, or a `tf.RaggedTensor` with ``batching="ragged"``. The pixels lie in shared
+        memory until TensorFlow drops the tensor.
 
     Raises
     ------
@@ -99,13 +117,22 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     Errors while iterating reach TensorFlow's caller as `tf.errors.UnknownError`, since TensorFlow rebuilds every
     exception that crosses it; `error_of` gives the `LoaderError` back.
     """
-    names = None if fields is None else tuple(fields)
-    spec = Spec(batch_size, clip or Clip(frames=16), image or Image(), names, **options)
+    generated = index if isinstance(index, tf.data.Dataset) else None
+    if generated is not None:
+        _check_generated(generated, options.get("shard", (0, 1)))
+        index = AnnouncedIndex(batch_size or 1)
+    options["fields"] = None if fields is None else tuple(fields)
+    check_options(batch_size, clip, image, index=index, **options)  # before a private service scans its files
     INTERRUPTS.watch()
     opened = ExitStack()
     try:
-        connection = _reach(opened, source, workers, service, patience)
-        return _build(_Feed(connection.open(spec), opened.close), spec)
+        connection = reach(opened, source, workers, service, patience)
+        request = make_request(connection, batch_size, clip, image, index=index, **options)
+        stream = connection.open(request)
+        opened.callback(connection.drop, stream)
+        feed = _Feed(stream, request, opened.close)
+        steps = feed.steps() if generated is None else _announced(generated, request)
+        return _build(feed, steps)
     except BaseException:
         opened.close()
         raise
@@ -127,65 +154,89 @@ def error_of(error: BaseException) -> LoaderError | None:
     return from_name(found[1], found[2].strip()) if found else None
 
 
-def _reach(
-    opened: ExitStack,
-    source: str | Sequence[str] | None,
-    workers: int | None,
-    service: Mapping[str, Any] | None,
-    patience: Patience | None,
-) -> Connection:
-    """Return a connection to a running or private service; `opened` gets what ends them."""
-    if source is None or (isinstance(source, str) and source.startswith(_SCHEME)):
-        if workers is not None or service is not None:
-            raise ConfigError(
-                "workers and service configure a private service, but an endpoint was given; "
-                "give files instead, or scale the running service with `loader-service scale`"
-            )
-        return opened.enter_context(connect(source, patience=patience))
-    options = {key: str(value) for key, value in (service or {}).items()}
-    timeout_s = float(options.pop("start_timeout_s", 600.0))
-    if workers is not None:
-        options["workers"] = str(workers)
-    private = PrivateService([source] if isinstance(source, str) else list(source), options, timeout_s)
-    opened.callback(private.stop)
-    return opened.enter_context(connect(private.endpoint, patience=patience))
-
-
 @dataclass(frozen=True)
 class _Column:
     """One field on its way into TensorFlow."""
 
     field: Field
+    ragged: bool
 
     @property
     def tf_type(self) -> tf.DType:
         return tf.string if self.field.dtype.startswith("S") else tf.as_dtype(self.field.dtype)
 
+    def shape(self, batch: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """Return its static shape in batches of the shape ``batch``; of a ragged one that of all its rows' frames."""
+        if self.ragged:
+            return (None, *self.field.shape)
+        return (*batch, None, *self.field.shape) if self.field.varies else (*batch, *self.field.shape)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What an iterator goes through: elements that `fetch` takes, made of a dataset that holds the epoch's number."""
+
+    of_epoch: Callable[[tf.data.Dataset], tf.data.Dataset]
+    cardinality: int
+    rows: int | None  # of every step, where they are the same
+    announced: bool
+
 
 class _Feed:
     """What the dataset's graph calls: the next epoch, and a step's tensors. Closes the stream with the graph."""
 
-    def __init__(self, stream: Stream, close: Callable[[], None]) -> None:
+    def __init__(self, stream: Stream, request: Request, close: Callable[[], None]) -> None:
         self._stream = stream
+        self.request = request
         all_marks = _marks().repeat().batch(_MARKS_TOGETHER).with_options(_options())
         self._epochs = EpochNumbers(all_marks.as_numpy_iterator())
-        self.steps_per_epoch = stream.steps_per_epoch
-        self.columns = [_Column(field) for field in stream.fields]
+        self.prefetch = stream.prefetch
+        self.is_ragged = request.spec.batching == "ragged" and request.batched
+        self.columns = [_Column(field, field.varies and self.is_ragged) for field in stream.fields]
         self._finalizer = weakref.finalize(self, close)
+
+    def steps(self) -> _Steps:
+        """Return the steps of an epoch as the stream counts them, through all epochs."""
+        steps = self._stream.steps_per_epoch
+        spec = self.request.spec
+        return _Steps(
+            lambda epochs: epochs.flat_map(lambda each: tf.data.Dataset.range(each * steps, (each + 1) * steps)),
+            steps,
+            spec.batch_size if spec.drop_remainder else None,
+            announced=False,
+        )
 
     def epoch(self, mark: Any) -> int:
         """Return the number of the epoch that an iterator with this mark is."""
         return self._epochs.number(mark.numpy())
 
+    def announce(self, epoch: Any, step: Any, first: Any, samples: Any) -> Any:
+        """Have a step made that will be fetched soon; return its number."""
+        if int(step) != _NO_STEP:
+            self._stream.announce(int(epoch), int(step), samples.numpy(), int(first))
+        return step
+
+    def fetch_announced(self, epoch: Any, step: Any, first: Any, samples: Any) -> list[Any]:
+        """Return the tensors of a step that holds these samples."""
+        self.announce(epoch, step, first, samples)  # again if it was restored, or announced too long ago
+        return self._tensors(self._stream.fetch(int(epoch), int(step)))
+
     def fetch(self, position: Any) -> list[Any]:
         """Return the tensors of a step, counted through all epochs."""
-        epoch, step = divmod(int(position), self.steps_per_epoch)
-        batch = self._stream.fetch(epoch, step)
-        return [_tensor(batch, column) for column in self.columns]
+        return self._tensors(self._stream.fetch(*divmod(int(position), self._stream.steps_per_epoch)))
+
+    def _tensors(self, batch: Batch) -> list[Any]:
+        """Return a tensor for each column; of ragged ones their values, and the row splits of all at the end."""
+        tensors = []
+        for column in self.columns:
+            value = batch[column.field.name]
+            tensors.append(_tensor(value.values if isinstance(value, Ragged) else value, column))
+        if self.is_ragged:
+            tensors.append(next(value.row_splits for value in batch.values() if isinstance(value, Ragged)))
+        return tensors
 
 
-def _tensor(batch: Batch, column: _Column) -> Any:
-    array = batch[column.field.name]
+def _tensor(array: Any, column: _Column) -> Any:
     if array.dtype.kind == "S":  # TensorFlow's strings are objects of its own, so they are copied whatever we do
         return array
     address = array.ctypes.data
@@ -196,23 +247,9 @@ def _tensor(batch: Batch, column: _Column) -> Any:
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 
-def _build(feed: _Feed, spec: Spec) -> tf.data.Dataset:
-    steps = feed.steps_per_epoch
-    rows = spec.batch_size if spec.drop_remainder else None
-    types = [column.tf_type for column in feed.columns]
-    shapes = [(rows, *column.field.shape) for column in feed.columns]
-    names = [column.field.name for column in feed.columns]
-    weak_fetch, weak_epoch = _weakly(feed.fetch), _weakly(feed.epoch)
-
-    def steps_of(epoch: tf.Tensor) -> tf.data.Dataset:
-        return tf.data.Dataset.range(epoch * steps, (epoch + 1) * steps)
-
-    @tf.autograph.experimental.do_not_convert
-    def fetch(position: tf.Tensor) -> Any:
-        tensors = tf.py_function(weak_fetch, [position], types)
-        for tensor, shape in zip(tensors, shapes, strict=True):
-            tensor.set_shape(shape)
-        return tuple(tensors) if spec.fields is not None else dict(zip(names, tensors, strict=True))
+def _build(feed: _Feed, steps: _Steps) -> tf.data.Dataset:
+    weak_epoch, weak_announce = _weakly(feed.epoch), _weakly(feed.announce)
+    to_element = _element_maker(feed, steps)
 
     @tf.autograph.experimental.do_not_convert
     def epoch_of(mark: tf.Tensor) -> tf.Tensor:
@@ -220,13 +257,103 @@ def _build(feed: _Feed, spec: Spec) -> tf.data.Dataset:
         epoch.set_shape(())
         return epoch
 
+    @tf.autograph.experimental.do_not_convert
+    def announce(epoch: tf.Tensor, step: tf.Tensor, first: tf.Tensor, samples: tf.Tensor) -> Any:
+        announced = tf.py_function(weak_announce, [epoch, step, first, samples], tf.int64)
+        announced.set_shape(())
+        return epoch, announced, first, samples
+
     marks = _marks()
     # An iterator draws when its first element is asked for: one that is made and not used, as Keras does, is no epoch.
-    counted = tf.data.Dataset.range(1).flat_map(lambda _: marks).map(epoch_of).flat_map(steps_of)
-    counted = counted.apply(tf.data.experimental.assert_cardinality(steps))
-    dataset = counted.map(fetch).with_options(_options())
+    counted = steps.of_epoch(tf.data.Dataset.range(1).flat_map(lambda _: marks).map(epoch_of))
+    if steps.announced:
+        counted = counted.map(announce).prefetch(feed.prefetch).take_while(lambda _epoch, step, *_: step != _NO_STEP)
+    if steps.cardinality != tf.data.UNKNOWN_CARDINALITY:
+        counted = counted.apply(tf.data.experimental.assert_cardinality(steps.cardinality))
+    dataset = counted.map(to_element).with_options(_options())
     dataset.loader_feed = feed  # whatever is made of the dataset refers to it, and so keeps the feed alive
     return dataset
+
+
+def _element_maker(feed: _Feed, steps: _Steps) -> Callable[..., Any]:
+    """Return the function of the graph that makes an element of what an iterator goes through."""
+    batch = (steps.rows,) if feed.request.batched else ()
+    names = [column.field.name for column in feed.columns]
+    types = [column.tf_type for column in feed.columns]
+    shapes = [column.shape(batch) for column in feed.columns]
+    if feed.is_ragged:
+        types.append(tf.int64)
+        shapes.append((None if steps.rows is None else steps.rows + 1,))
+    weak_fetch = _weakly(feed.fetch_announced if steps.announced else feed.fetch)
+    columns = feed.columns  # and not the feed itself, which the graph would keep alive with this function
+    is_tuple = feed.request.spec.fields is not None
+
+    @tf.autograph.experimental.do_not_convert
+    def to_element(*step: tf.Tensor) -> Any:
+        tensors = tf.py_function(weak_fetch, step, types)
+        for tensor, shape in zip(tensors, shapes, strict=True):
+            tensor.set_shape(shape)
+        values = [
+            tf.RaggedTensor.from_row_splits(tensor, tensors[-1], validate=False) if column.ragged else tensor
+            for column, tensor in zip(columns, tensors, strict=False)
+        ]
+        return tuple(values) if is_tuple else dict(zip(names, values, strict=True))
+
+    made: Callable[..., Any] = to_element
+    return made
+
+
+def _check_generated(generated: tf.data.Dataset, shard: Any) -> None:
+    element = generated.element_spec
+    if not isinstance(element, tf.TensorSpec) or not element.dtype.is_integer or element.shape.rank not in (0, 1):
+        raise ConfigError(
+            f"the index dataset has elements {element!r}; give sample numbers, or vectors of them, of an integer type"
+        )
+    if tuple(shard) != (0, 1):
+        raise ConfigError(
+            f"shard={shard!r} with an index dataset, whose order is its own; give index.shard(world, rank) instead"
+        )
+
+
+def _announced(generated: tf.data.Dataset, request: Request) -> _Steps:
+    """Return the steps that an index dataset gives: ``(epoch, step, position of the first, samples)``."""
+    spec = request.spec
+    entries = generated.map(lambda element: tf.cast(element, tf.int64))
+    if entries.element_spec.shape.rank == 0:
+        entries = entries.batch(spec.batch_size, drop_remainder=spec.drop_remainder)
+
+    def number(state: Any, samples: tf.Tensor) -> Any:
+        step, first = state
+        return (step + 1, first + tf.size(samples, out_type=tf.int64)), (step, first, samples)
+
+    numbered = entries.scan((tf.constant(0, tf.int64), tf.constant(0, tf.int64)), number)
+
+    rows = entries.element_spec.shape[0]
+    endless_steps = _without_end(numbered, rows)
+
+    def of_epoch(epochs: tf.data.Dataset) -> tf.data.Dataset:
+        endless = epochs.flat_map(lambda epoch: tf.data.Dataset.from_tensors(epoch).repeat())
+        return tf.data.Dataset.zip(endless, endless_steps).map(lambda epoch, step: (epoch, *step))
+
+    return _Steps(of_epoch, int(numbered.cardinality()), rows, announced=True)
+
+
+def _without_end(numbered: tf.data.Dataset, rows: int | None) -> tf.data.Dataset:
+    """Return the steps of an index dataset, and step -1 for ever after them.
+
+    A dataset that has come to its end drops what it was made of, and with that the state which a `shuffle` in it needs
+    for its next epoch: a checkpoint would lack it. The stage that runs ahead comes there long before the trainer does,
+    so it must not see the end. Where the number of steps is known, that many are taken, and the end is never asked for.
+    """
+    steps = int(numbered.cardinality())
+    if steps == tf.data.INFINITE_CARDINALITY:
+        return numbered
+    number = tf.constant(_NO_STEP, tf.int64)
+    padding = tf.data.Dataset.from_tensors((number, number, tf.zeros((rows or 0,), tf.int64))).repeat()
+    if steps == tf.data.UNKNOWN_CARDINALITY:
+        return numbered.concatenate(padding)
+    which = tf.data.Dataset.range(tf.int64.max).map(lambda step: tf.cast(step >= steps, tf.int64))
+    return tf.data.Dataset.choose_from_datasets([numbered, padding], which)
 
 
 def _marks() -> tf.data.Dataset:
@@ -235,7 +362,7 @@ def _marks() -> tf.data.Dataset:
     return values.take(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True)
 
 
-def _weakly(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _weakly(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that calls a method for as long as its object lives.
 
     TensorFlow keeps every function that `py_function` was ever given, in a list of the default graph: the stream would
@@ -243,11 +370,11 @@ def _weakly(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
     reference = weakref.WeakMethod(method)
 
-    def call(argument: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         bound = reference()
         if bound is None:
             raise LoaderError("the dataset was deleted while something made of it was in use; keep a reference to it")
-        return bound(argument)
+        return bound(*arguments)
 
     return call
 

@@ -26,8 +26,6 @@ from loader_service.protocol.segments import map_segment
 #: A field smaller than this is copied: the copy takes 2 µs, a lease of its own with DLPack import and release 60 µs.
 COPY_BELOW_BYTES = 16_384
 
-Batch = dict[str, NDArray[Any]]
-
 
 class Leases:
     """The slots of one stream, as this client sees them.
@@ -75,7 +73,7 @@ class Leases:
             memory = self._memory[slot] = map_segment(self._instance, slot, self._layout.size_bytes)
         return memory
 
-    def take(self, ready: Ready) -> Batch:
+    def take(self, ready: Ready) -> dict[str, NDArray[Any]]:
         """Return the batch in a slot.
 
         Parameters
@@ -86,8 +84,9 @@ class Leases:
         Returns
         -------
         dict of str to numpy.ndarray
-            ``(rows, *field.shape)`` each, C-order. Large fields lie in the slot and keep it leased for as long as any
-            array or tensor made of them lives; small ones are copies.
+            ``(rows, *field.shape)`` each, C-order; of a field that varies ``(frames of all rows, *field.shape)``.
+            Large fields lie in the slot and keep it leased for as long as any array or tensor made of them lives;
+            small ones are copies.
 
         Raises
         ------
@@ -95,7 +94,10 @@ class Leases:
             When the segment cannot be mapped.
         """
         memory = self.map(ready.slot)
-        batch = {field.name: self._layout.view(field.name, memory, ready.rows) for field in self._layout.fields}
+        batch = {
+            field.name: self._layout.view(field.name, memory, ready.frames if field.varies else ready.rows)
+            for field in self._layout.fields
+        }
         large = [field.name for field in self._layout.fields if self._is_large(field)]
         crowded = len(self._out) >= self._most_out
         for name, array in batch.items():
@@ -114,7 +116,8 @@ class Leases:
         self._release(ready.lease)
 
     def _is_large(self, field: Field) -> bool:
-        return field.sample_bytes * self._layout.batch_size >= COPY_BELOW_BYTES
+        room = self._layout.frames if field.varies else self._layout.batch_size
+        return field.sample_bytes * room >= COPY_BELOW_BYTES
 
     def _watch(self, arrays: list[NDArray[Any]], ready: Ready) -> None:
         """Hand the lease back when the last of the arrays has died."""

@@ -1,15 +1,19 @@
 """Decides which steps to want before they are asked for; pure: positions in, wants and forgets out.
 
 A *cursor* is a place that somebody reads from: it moves when the step after it is asked for, and at the end of an epoch
-it goes on with the next one, so the turn of the epoch is no pause. Several iterators of one dataset are several
+it goes on with the next one, so the turn of an epoch is no pause. Several iterators of one dataset are several
 cursors, which share the prefetch among them. A cursor that nobody has moved for a while belonged to an iterator that
-was dropped; the steps that were wanted for it are forgotten, so they hold no slots.
+was dropped; the steps that were wanted for it are forgotten, so they hold no slots. Threads that read side by side may
+overtake each other: the steps that one has skipped stay wanted for a while, for the others.
+
+Where only the reader knows what its steps hold, those that it has *announced* are wanted ahead, and no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 #: (epoch, step)
 Position = tuple[int, int]
@@ -17,7 +21,8 @@ Position = tuple[int, int]
 #: Cursors that are remembered: `zip` of a dataset with itself has two, and nobody has many more.
 _MOST_CURSORS = 4
 
-#: A cursor is stale when this many steps were asked for, for each living cursor, since it last moved.
+#: A cursor is stale when this many steps were asked for, for each living cursor, since it last moved; so is a skipped
+#: step when it was not asked for.
 _STALE_AFTER = 8
 
 
@@ -25,13 +30,14 @@ _STALE_AFTER = 8
 class _Cursor:
     position: Position  # the step asked for last
     moved: int  # when, counted in steps asked for
+    skipped: dict[Position, int] = field(default_factory=dict)  # steps before it, and when they were skipped
 
 
 @dataclass
 class Claim:
-    """What follows from asking for a step."""
+    """What follows from asking for a step, or from announcing one."""
 
-    want: int  # will bring the step; the first of `new` when it was not wanted before
+    want: int = 0  # will bring the step; the first of `new` when it was not wanted before; 0 when none was asked for
     new: list[tuple[int, Position]] = field(default_factory=list)  # wants to send, the most urgent first
     forgotten: list[int] = field(default_factory=list)  # wants to take back
 
@@ -45,11 +51,14 @@ class Lookahead:
         Steps in an epoch, at least 1.
     prefetch
         Steps to want ahead, for all cursors together, at least 1.
+    is_known
+        Whether it is known what a step holds; without, that of every step is.
     """
 
-    def __init__(self, steps_per_epoch: int, prefetch: int) -> None:
+    def __init__(self, steps_per_epoch: int, prefetch: int, is_known: Callable[[Position], bool] | None = None) -> None:
         self._steps_per_epoch = steps_per_epoch
         self._prefetch = prefetch
+        self._is_known = is_known
         self._cursors: list[_Cursor] = []
         self._ahead: dict[Position, int] = {}
         self._asked = 0
@@ -63,6 +72,19 @@ class Lookahead:
         if not claim.want:
             claim.want = self._new_want()
             claim.new.append((claim.want, position))
+        self._look_ahead(claim)
+        return claim
+
+    def announce(self, position: Position) -> Claim:
+        """Take note that a step has become known, and will be asked for when those before it have been."""
+        if not any(cursor.position[0] == position[0] and cursor.position < position for cursor in self._cursors):
+            self._keep(_Cursor((position[0], position[1] - 1), self._asked))
+        claim = Claim()
+        self._look_ahead(claim)
+        return claim
+
+    def _look_ahead(self, claim: Claim) -> None:
+        """Add to a claim what is to be wanted now, and no more."""
         wished = dict.fromkeys(self._wished())
         for stale in [each for each in self._ahead if each not in wished]:
             claim.forgotten.append(self._ahead.pop(stale))
@@ -70,25 +92,49 @@ class Lookahead:
             if each not in self._ahead:
                 self._ahead[each] = self._new_want()
                 claim.new.append((self._ahead[each], each))
-        return claim
 
     def _move_cursor(self, position: Position) -> None:
-        cursor = next((each for each in self._cursors if self._next(each.position) == position), None)
-        if cursor is None:
-            cursor = _Cursor(position, self._asked)
-        else:
-            self._cursors.remove(cursor)
-        cursor.position, cursor.moved = position, self._asked
-        fresh = [each for each in self._cursors if self._asked - each.moved <= _STALE_AFTER * (len(self._cursors) + 1)]
-        self._cursors = [cursor, *fresh][:_MOST_CURSORS]
+        cursor = self._cursor_before(position) or _Cursor(position, self._asked)
+        if cursor.skipped.pop(position, None) is None:
+            cursor.position = position
+        cursor.moved = self._asked
+        self._keep(cursor)
+
+    def _cursor_before(self, position: Position) -> _Cursor | None:
+        """Return the cursor that a step belongs to, the steps between the two marked as skipped."""
+        for cursor in self._cursors:
+            if self._next(cursor.position) == position or position in cursor.skipped:
+                return cursor
+        if position not in self._ahead:
+            return None
+        for cursor in self._cursors:
+            between = list(islice(self._following(cursor), self._prefetch))
+            if position in between:
+                cursor.skipped.update((each, self._asked) for each in between[: between.index(position)])
+                return cursor
+        return None
+
+    def _keep(self, latest: _Cursor) -> None:
+        """Put a cursor before all others, and drop those that are stale, or at the same place."""
+        others = [each for each in self._cursors if each is not latest and each.position != latest.position]
+        patience = _STALE_AFTER * (len(others) + 1)
+        self._cursors = [latest, *(each for each in others if self._asked - each.moved <= patience)][:_MOST_CURSORS]
+        for each, when in list(latest.skipped.items()):
+            if self._asked - when > patience:
+                del latest.skipped[each]
 
     def _wished(self) -> Iterator[Position]:
         """Yield the steps that should be wanted: the next ones of each cursor, in turn."""
-        share = max(1, self._prefetch // len(self._cursors))
-        places = [cursor.position for cursor in self._cursors]
-        for _ in range(share):
-            places = [self._next(place) for place in places]
-            yield from places
+        share = max(1, self._prefetch // max(1, len(self._cursors)))
+        places = [islice(chain(cursor.skipped, self._following(cursor)), share) for cursor in self._cursors]
+        for turn in zip(*places, strict=True):
+            yield from (each for each in turn if self._is_known is None or self._is_known(each))
+
+    def _following(self, cursor: _Cursor) -> Iterator[Position]:
+        position = cursor.position
+        while True:
+            position = self._next(position)
+            yield position
 
     def _next(self, position: Position) -> Position:
         epoch, step = position

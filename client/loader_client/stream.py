@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import NDArray
+
+from loader_client.bad_samples import BadSamples
+from loader_client.forms import LENGTH, Batch, alone, hides_length, shaped
+from loader_client.indexes import AnnouncedIndex, Contents, Index
 from loader_client.interrupts import INTERRUPTS, LOOK_EVERY_S
-from loader_client.leases import Batch, Leases
-from loader_client.link import Link
-from loader_client.lookahead import Lookahead, Position
+from loader_client.leases import Leases
+from loader_client.line import Line, anew
+from loader_client.lookahead import Claim, Lookahead, Position
+from loader_client.patience import Patience, Wait
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.messages import CloseStream, Failed, Forget, Opened, Ready, Release, Want
@@ -32,38 +37,30 @@ _FORGOTTEN_KEPT = 1024
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long to wait before giving up, in seconds."""
+class Request:
+    """What a stream is to deliver.
 
-    reconnect_timeout_s: float = 60.0  # for a service that does not answer
-    step_timeout_s: float = 600.0  # for a step of a service that does
-    ask_again_s: float = 10.0  # for an answer, before the question is sent again: a reconnect may lose messages
-
-
-def anew(error: LoaderError) -> LoaderError:
-    """Return a copy of an error that is kept, to raise.
-
-    The kept one itself would gather tracebacks, and their frames hold batches, whose leases lead back to the stream
-    that keeps the error: none of them would ever go.
+    Parameters
+    ----------
+    spec
+        What the service is told.
+    index
+        Says what the steps hold when the spec is `indexed`.
+    batched
+        Whether a step is a batch; else it is the only sample of one, without the batch axis.
     """
-    return type(error)(*error.args)
+
+    spec: Spec
+    index: Index | None = None
+    batched: bool = True
 
 
 @dataclass(frozen=True)
-class Line:
-    """How a stream speaks to its service."""
+class _Wanted:
+    """A step that is wanted, and what it is to hold if that is ours to say: a new service is told again."""
 
-    endpoint: str
-    link: Link
-    failure: Callable[[], LoaderError | None]  # why the connection is of no more use
-    changed: threading.Condition  # guards everything below; notified on every answer
-    ask_for_streams: Callable[[], None]  # again, for those that are not open yet; the condition is held
-
-    def check(self) -> None:
-        """Raise what makes the line unusable; called before the lock, which a forked child may find locked for ever."""
-        failure = self.failure()
-        if failure is not None:
-            raise anew(failure)
+    position: Position
+    contents: Contents
 
 
 @dataclass
@@ -75,10 +72,15 @@ class _Session:
     leases: Leases
     highest_lease: int = 0  # that was said; leases are numbered in the order in which they are given
 
-    @property
-    def shape(self) -> tuple[tuple[Field, ...], int]:
-        """What must not change when a service comes back."""
-        return self.opened.fields, self.opened.steps_per_epoch
+    def fits(self, opened: Opened) -> bool:
+        """Return whether nothing is different that must not change when a service comes back."""
+        before = self.opened
+        return (opened.fields, opened.steps_per_epoch, opened.samples, opened.frames) == (
+            before.fields,
+            before.steps_per_epoch,
+            before.samples,
+            before.frames,
+        )
 
 
 class Stream:
@@ -92,17 +94,20 @@ class Stream:
         How to speak to the service.
     patience
         How long to wait.
-    spec
+    request
         What was asked for.
     """
 
-    def __init__(self, line: Line, patience: Patience, spec: Spec) -> None:
-        self.spec = spec
+    def __init__(self, line: Line, patience: Patience, request: Request) -> None:
+        self.spec = request.spec
+        self._index = request.index
+        self._batched = request.batched
         self._line = line
         self._patience = patience
         self._session: _Session | None = None
         self._lookahead: Lookahead | None = None
-        self._wants: dict[int, Position] = {}  # everything wanted, until it is fetched or forgotten
+        self._bad: BadSamples | None = None
+        self._wants: dict[int, _Wanted] = {}  # everything wanted, until it is fetched or forgotten
         self._answers: dict[int, Ready | Failed] = {}
         self._forgotten: deque[int] = deque(maxlen=_FORGOTTEN_KEPT)
         self._failure: LoaderError | None = None
@@ -114,12 +119,19 @@ class Stream:
     @property
     def fields(self) -> tuple[Field, ...]:
         """Fields of a batch, in order."""
-        return self._require_session().opened.fields
+        hidden = LENGTH if hides_length(self.spec) else None
+        return tuple(field for field in self._require_session().opened.fields if field.name != hidden)
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps in an epoch."""
-        return self._require_session().opened.steps_per_epoch
+        """Steps in an epoch; `ENDLESS` when an index is announced step by step."""
+        opened = self._require_session().opened
+        return opened.steps_per_epoch if self._index is None else self._index.steps_per_epoch
+
+    @property
+    def prefetch(self) -> int:
+        """Steps that are wanted ahead."""
+        return self._require_session().opened.prefetch
 
     @property
     def leases_out(self) -> int:
@@ -145,7 +157,30 @@ class Stream:
                 wait_s = min(left_s, self._patience.ask_again_s)
                 if not self._line.changed.wait_for(lambda: self._session or self._failure, wait_s):
                     self._line.ask_for_streams()
+            session = self._require_session()
+            if self._index is not None:
+                self._index.check(session.opened.samples)
+
+    def announce(self, epoch: int, step: int, samples: NDArray[Any], first: int) -> None:
+        """Say what a step of an announced index holds, and have it made; harmless when it was said before.
+
+        Parameters
+        ----------
+        epoch, step, samples, first
+            See `AnnouncedIndex.announce`.
+
+        Raises
+        ------
+        ConfigError
+            When an entry is no sample's number.
+        """
+        assert isinstance(self._index, AnnouncedIndex)  # noqa: S101 - who opened the stream announces to it
+        self._line.check()
+        with self._line.changed:
             self._require_session()
+            if not self._index.knows(epoch, step):
+                self._index.announce(epoch, step, samples, first)
+                self._look_ahead(self._require_lookahead().announce((epoch, step)))
 
     def fetch(self, epoch: int, step: int) -> Batch:
         """Return the batch of a step, and have the following ones made.
@@ -158,13 +193,14 @@ class Stream:
         Returns
         -------
         dict of str to numpy.ndarray
-            ``(rows, *shape)`` by field. Large arrays lie in shared memory; the slot is free again when they are all
-            gone.
+            ``(rows, *shape)`` by field; fields of whole videos as `forms.shaped` makes them. Large arrays lie in shared
+            memory; the slot is free again when they are all gone.
 
         Raises
         ------
         LoaderError
-            What the service said was wrong with the step, under the class it had there.
+            What the service said was wrong with the step, under the class it had there; or that the epoch has had
+            more bad samples than it may.
         ServiceUnavailable
             When no service answered for ``reconnect_timeout_s``, or the step took longer than ``step_timeout_s``.
         """
@@ -178,9 +214,14 @@ class Stream:
                 raise
             del self._wants[want]
             session = self._require_session()
+            if isinstance(answer, Ready):
+                self._count_bad(session, answer, epoch, step)
         if isinstance(answer, Failed):
             raise from_name(answer.error, f"epoch {epoch}, step {step}: {answer.message}")
-        return session.leases.take(answer)
+        batch: Batch = session.leases.take(answer)
+        if self.spec.varies:
+            batch = shaped(batch, session.opened.fields, self.spec)
+        return batch if self._batched else alone(batch)
 
     def close(self) -> None:
         """Give the stream up; arrays that were fetched stay valid. Harmless when it has failed or was closed."""
@@ -195,17 +236,18 @@ class Stream:
         """Begin, or begin again with a new service: ask once more for all that is wanted."""
         with self._line.changed:
             before = self._session
-            if before is not None and before.shape != (opened.fields, opened.steps_per_epoch):
+            if before is not None and not before.fits(opened):
                 self.fail(ProtocolError("the service came back with other fields or another number of steps"))
                 return
-            layout = SlotLayout(opened.fields, self.spec.batch_size)
+            layout = SlotLayout(opened.fields, self.spec.batch_size, opened.frames)
             leases = Leases(layout, instance, opened.slots, self._releaser(opened.stream, generation))
             self._session = _Session(opened, generation, leases)
-            self._lookahead = self._lookahead or Lookahead(opened.steps_per_epoch, opened.prefetch)
+            if before is None:
+                self._begin(opened)
             self._answers.clear()
             self._forgotten.clear()
-            for want, (epoch, step) in self._wants.items():
-                self._send(Want(opened.stream, want, epoch, step))
+            for want in self._wants:
+                self._send_want(want)
             self._line.changed.notify_all()
 
     def is_open_as(self, number: int, generation: int) -> bool:
@@ -251,20 +293,43 @@ class Stream:
         self._answers[answer.want] = answer
         self._line.changed.notify_all()
 
+    def _begin(self, opened: Opened) -> None:
+        steps_per_epoch = opened.steps_per_epoch if self._index is None else self._index.steps_per_epoch
+        self._lookahead = Lookahead(steps_per_epoch, opened.prefetch, self._knows)
+        if self.spec.on_error == "substitute":
+            self._bad = BadSamples(self.spec.max_bad_samples, steps_per_epoch, self._line.endpoint)
+
+    def _knows(self, position: Position) -> bool:
+        return self._index is None or self._index.knows(*position)
+
     def _claim(self, position: Position) -> int:
-        session = self._require_session()
-        assert self._lookahead is not None  # noqa: S101 - there since the first session
-        claim = self._lookahead.claim(position)
+        claim = self._require_lookahead().claim(position)
+        self._look_ahead(claim)
+        if isinstance(self._index, AnnouncedIndex):
+            self._index.forget(*position)
+        return claim.want
+
+    def _look_ahead(self, claim: Claim) -> None:
+        """Send what follows from a claim: at once what is urgent, else in company."""
         for want in claim.forgotten:
             self._forget(want)
-        for want, (epoch, step) in claim.new:
-            self._wants[want] = (epoch, step)
-            self._send(Want(self._stream_number, want, epoch, step), urgent=False)
+        for want, position in claim.new:
+            contents = Contents() if self._index is None else self._index.contents(*position)
+            self._wants[want] = _Wanted(position, contents)
+            self._send_want(want, urgent=False)
         self._unsent += len(claim.new)
-        if self._unsent >= max(1, session.opened.prefetch // _WANTS_TOGETHER):
+        if self._unsent >= max(1, self._require_session().opened.prefetch // _WANTS_TOGETHER):
             self._unsent = 0
             self._line.link.hurry()
-        return claim.want
+
+    def _count_bad(self, session: _Session, answer: Ready, epoch: int, step: int) -> None:
+        if self._bad is None:
+            return
+        try:
+            self._bad.count(epoch, step, answer.rows, answer.substituted)
+        except LoaderError:
+            session.leases.hand_back(answer)
+            raise
 
     def _forget(self, want: int) -> None:
         del self._wants[want]
@@ -284,19 +349,21 @@ class Stream:
         return self._answers.pop(want)
 
     def _wait_patiently(self, want: int) -> None:
-        epoch, step = self._wants[want]
+        epoch, step = self._wants[want].position
+        what = f"epoch {epoch}, step {step}"
         interrupts = INTERRUPTS.count
         begun = now = time.monotonic()
         say_at, ask_at = begun + _SAY_EVERY_S, begun + self._patience.ask_again_s
         while want not in self._answers:
             self._require_session()
-            patience_s = self._check_patience(f"epoch {epoch}, step {step}", now - begun)
+            wait = Wait(what, self._line.endpoint, now - begun, self._line.link.silent_s)
+            patience_s = wait.left_s(self._patience)
             if INTERRUPTS.count > interrupts:
-                raise LoaderError(f"epoch {epoch}, step {step}: interrupted while waiting for {self._line.endpoint}")
+                raise LoaderError(f"{what}: interrupted while waiting for {self._line.endpoint}")
             self._line.changed.wait(min(say_at - now, ask_at - now, patience_s, LOOK_EVERY_S))
             now = time.monotonic()
             if now >= say_at:
-                self._say_what_is_awaited(epoch, step, now - begun)
+                wait.say(self._patience, self.leases_out)
                 say_at = now + _SAY_EVERY_S
             if now >= ask_at:
                 self._ask_again(want)
@@ -311,44 +378,8 @@ class Stream:
         stream = session.opened.stream
         for over in (*self._forgotten, *list(session.leases.handed_back.values())):
             self._send(Forget(stream, over), urgent=False)
-        self._send(Want(stream, want, *self._wants[want]))
+        self._send_want(want)
         self._line.ask_for_streams()
-
-    def _check_patience(self, what: str, waited_s: float) -> float:
-        """Return how long to go on waiting before looking again."""
-        silent_s = self._line.link.silent_s
-        silence_left_s = self._patience.reconnect_timeout_s - silent_s
-        step_left_s = self._patience.step_timeout_s - waited_s
-        if silence_left_s < 0:
-            raise ServiceUnavailable(
-                f"{what}: no service has answered at {self._line.endpoint} for {silent_s:.0f} s; start one there with "
-                "`loader-service start FILES…` within reconnect_timeout_s, or raise that"
-            )
-        if step_left_s < 0:
-            raise ServiceUnavailable(
-                f"{what}: not ready after {waited_s:.0f} s, though {self._line.endpoint} answers; see what its workers "
-                f"do with `loader-service status {self._line.endpoint}`, or raise step_timeout_s"
-            )
-        return min(silence_left_s, step_left_s)
-
-    def _say_what_is_awaited(self, epoch: int, step: int, waited_s: float) -> None:
-        silent_s = self._line.link.silent_s
-        if silent_s:
-            left_s = max(0.0, self._patience.reconnect_timeout_s - silent_s)
-            _LOG.warning(
-                "waiting for the service at %s, silent for %.0f s; giving up in %.0f s",
-                self._line.endpoint,
-                silent_s,
-                left_s,
-            )
-        else:
-            _LOG.warning(
-                "waiting for epoch %d, step %d for %.0f s; %d batches are held here",
-                epoch,
-                step,
-                waited_s,
-                self.leases_out,
-            )
 
     def _require_session(self) -> _Session:
         if self._failure is not None:
@@ -358,9 +389,16 @@ class Stream:
             raise ServiceUnavailable("the stream is not open yet")
         return self._session
 
-    @property
-    def _stream_number(self) -> int:
-        return self._require_session().opened.stream
+    def _require_lookahead(self) -> Lookahead:
+        self._require_session()
+        assert self._lookahead is not None  # noqa: S101 - there since the first session
+        return self._lookahead
+
+    def _send_want(self, want: int, *, urgent: bool = True) -> None:
+        wanted = self._wants[want]
+        stream = self._require_session().opened.stream
+        samples, positions = wanted.contents.samples, wanted.contents.positions
+        self._send(Want(stream, want, *wanted.position, samples, positions), urgent=urgent)
 
     def _send(self, message: Any, *, urgent: bool = True) -> None:
         self._line.link.send(message, self._require_session().generation, urgent=urgent)

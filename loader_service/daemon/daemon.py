@@ -23,13 +23,13 @@ from loader_service.daemon.memory import GROWTH_BYTES, MemoryGuard, own_bytes
 from loader_service.daemon.notify import Notifier
 from loader_service.daemon.openings import Opening, StreamOpener
 from loader_service.daemon.pool import Pool
+from loader_service.daemon.probing import Answer, Probes
 from loader_service.daemon.reports import Reporter, Traffic
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import Received, Router
 from loader_service.errors import ConfigError, LoaderError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
-from loader_service.protocol.spec import Spec
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,6 +38,9 @@ HEARTBEAT_S = 1.0
 
 #: How long a stopping service waits for its workers to finish the tasks they are at, in seconds.
 DRAIN_S = 10.0
+
+#: How long it may take to find out what a transform returns, in seconds; less than clients wait for a stream to open.
+PROBE_S = 25.0
 
 #: How often the daemon looks at its memory and that of its workers, in seconds.
 _LOOK_EVERY_S = 0.5
@@ -82,13 +85,23 @@ class Daemon:
         self._announce: Callable[[], None] | None = announce
         self._opener = StreamOpener(parts.catalog, parts.segments, parts.config.memory)
         self._openings: dict[int, Opening] = {}
-        self._reporter = Reporter(parts.endpoint, parts.catalog, parts.segments, self._opener, HEARTBEAT_S)
+        self._probes = Probes(self._tell_worker, min(parts.config.task_timeout, PROBE_S))
+        self._reporter = Reporter(
+            parts.endpoint,
+            parts.catalog,
+            parts.segments,
+            self._opener,
+            heartbeat_s=HEARTBEAT_S,
+            transform=parts.config.transform or "",
+        )
         limits = Limits(task_timeout_s=parts.config.task_timeout)
         self._scheduler = Scheduler(parts.catalog.file_bytes.tolist(), limits)
         self._workers_wanted = parts.config.worker_count
         self._connected: set[int] = set()  # workers that can be sent messages
         self._dismissed: set[int] = set()  # workers that were told to leave: their end is no fault
         self._overweight: set[int] = set()  # workers that are being replaced
+        self._bytes_at_start: dict[int, int] = {}  # of workers that run a user's own code
+        self._runs_users_code = parts.config.source is not None or parts.config.transform is not None
         self._messages_malformed = 0
         self._requests_refused = 0
         self._pending: deque[events.Event] = deque()  # the first one is being acted on
@@ -142,6 +155,7 @@ class Daemon:
             self._next_look,
             self._scheduler.next_deadline(),
             self._parts.clients.next_deadline(),
+            self._probes.next_deadline(),
             self._drain_deadline,
         ]
         deadline = min(each for each in candidates if each is not None)
@@ -155,6 +169,11 @@ class Daemon:
         silent = self._parts.clients.next_deadline()
         if silent is not None and silent <= now:
             self._bury_clients(set())
+        for worker, answer in self._probes.late(now):
+            if worker is not None:
+                self._note(f"worker {worker} took too long to try the transform; it is killed")
+                self._parts.pool.kill(worker)
+            self._conclude(answer)
         if self._next_beat is not None and self._next_beat <= now:
             self._beat(now)
         if self._next_look <= now:
@@ -183,7 +202,7 @@ class Daemon:
         """Have workers replaced that have grown too large: HDF5 does not give back all that it takes."""
         limit = self._parts.config.worker_memory
         for worker in sorted(self._connected - self._overweight):
-            own = own_bytes(self._parts.pool.pid(worker))
+            own = own_bytes(self._parts.pool.pid(worker)) - self._bytes_at_start.get(worker, 0)
             if own > limit:
                 self._overweight.add(worker)
                 self._note(
@@ -229,10 +248,14 @@ class Daemon:
         for worker, cause in self._parts.pool.reap():
             self._connected.discard(worker)
             self._overweight.discard(worker)
+            self._bytes_at_start.pop(worker, None)
             if worker not in self._dismissed:
                 self._note(f"worker {worker} {cause}")
             self._dismissed.discard(worker)
             self._happens(events.WorkerExited(worker, cause))
+            for answer in self._probes.lost(worker, cause):
+                self._conclude(answer)
+        self._probes.dispatch(self._connected - self._dismissed)
         self._bury_clients(ready)
 
     def _bury_clients(self, ended: set[int]) -> None:
@@ -247,6 +270,7 @@ class Daemon:
         else:
             _LOG.info("%s", line)
         self._parts.clients.forget(client.key)
+        self._probes.forget(client.key)
         self._happens(events.ClientLost(client.key))
 
     def _note(self, line: str) -> None:
@@ -263,12 +287,19 @@ class Daemon:
                 for opening in self._openings.values():
                     self._tell_worker(worker, opening.prepare)
                 self._happens(events.WorkerStarted(worker))
+                self._probes.dispatch(self._connected - self._dismissed)
+                if self._runs_users_code:  # what that holds from the start is its own affair
+                    self._bytes_at_start[worker] = own_bytes(self._parts.pool.pid(worker))
                 if self._announce is not None and self._scheduler.working >= self._workers_wanted:
                     self._announce()
                     self._announce = None
             case m.TaskDone(worker, task, bad):
                 failpoints.passing("daemon.task_reported")
                 self._happens(events.TaskEnded(worker, task, bad))
+            case m.Probed():
+                answer = self._probes.answered(received.message)
+                if answer is not None:
+                    self._conclude(answer)
             case Exception() as error:
                 self._messages_malformed += 1
                 self._note(f"a worker's message was refused: {error}")
@@ -309,9 +340,9 @@ class Daemon:
 
     def _obey(self, client: Client, message: m.FromClient) -> None:
         match message:
-            case m.Want(stream, want, epoch, step):
+            case m.Want():
                 failpoints.passing("daemon.step_wanted")
-                self._happens(events.StepWanted(client.key, stream, want, epoch, step))
+                self._want(client, message)
             case m.Release(stream, lease):
                 self._happens(events.LeaseReleased(client.key, stream, lease))
             case m.Forget(stream, want):
@@ -320,8 +351,8 @@ class Daemon:
                 self._tell(client, message)
             case m.Goodbye():
                 self._lose(client, "has said goodbye")
-            case m.OpenStream(request, spec):
-                self._open(client, request, spec)
+            case m.OpenStream():
+                self._open(client, message)
             case m.CloseStream(stream):
                 self._happens(events.StreamClosed(client.key, stream))
             case m.GetStatus(request):
@@ -339,28 +370,60 @@ class Daemon:
                 self._tell(client, m.Done(request, f"service {os.getpid()} is stopping"))
                 self._begin_stop(f"asked by {client.name} (pid {client.pid})")
 
+    def _want(self, client: Client, want: m.Want) -> None:
+        opening = self._openings.get(want.stream)
+        if opening is not None and opening.event.client == client.key:
+            try:
+                opening.check(want)
+            except ConfigError as error:  # said to the want itself: its client waits for that
+                self._requests_refused += 1
+                self._tell(client, m.Failed(want.stream, want.want, type(error).__name__, str(error)))
+                return
+        asked = events.StepWanted(
+            client.key, want.stream, want.want, want.epoch, want.step, want.samples, want.positions
+        )
+        self._happens(asked)
+
     def _refuse_malformed(self, peer: bytes, error: Exception) -> None:
         self._messages_malformed += 1
         _LOG.info("a message was refused: %s", error)
         kind = "ConfigError" if isinstance(error, ConfigError) else ProtocolError.__name__
         self._tell_peer(peer, m.Refused(0, kind, str(error)))
 
-    def _open(self, client: Client, request: int, spec: Spec) -> None:
+    def _open(self, client: Client, asked: m.OpenStream) -> None:
         if self._drain_deadline is not None:
             raise ConfigError("the service is stopping and opens no streams")
         self._check_room(client)
-        said_before = self._find_opening(client, request)
+        said_before = self._find_opening(client, asked.request)
         if said_before is not None:
             self._tell(client, said_before.opened)
+        elif self._parts.config.transform is None:
+            self._begin(client, self._opener.open(client.key, asked.request, asked.spec))
+        else:
+            self._probes.begin(client.key, asked, self._opener.inputs(asked.spec), time.monotonic())
+            self._probes.dispatch(self._connected - self._dismissed)
+
+    def _conclude(self, answer: Answer) -> None:
+        """Open the stream whose transform was tried, or say why not."""
+        client = self._parts.clients.by_key(answer.client)
+        if client is None:
             return
-        opening = self._opener.open(client.key, request, spec)
+        try:
+            if answer.error is not None:
+                raise answer.error
+            self._begin(client, self._opener.open(client.key, answer.asked.request, answer.asked.spec, answer.fields))
+        except LoaderError as error:
+            self._requests_refused += 1
+            self._tell(client, m.Refused(answer.asked.request, type(error).__name__, str(error)))
+
+    def _begin(self, client: Client, opening: Opening) -> None:
         number = opening.opened.stream
         self._openings[number] = opening
         for worker in self._connected:
             self._tell_worker(worker, opening.prepare)
         self._happens(opening.event)
         self._tell(client, opening.opened)
-        _LOG.info("client %s opened stream %d: %s", client.name, number, spec)
+        _LOG.info("client %s opened stream %d: %s", client.name, number, opening.prepare.spec)
 
     def _find_opening(self, client: Client, request: int) -> Opening | None:
         """Return the stream that a request has opened: one whose answer was lost is asked for again."""
@@ -403,11 +466,12 @@ class Daemon:
 
     def _carry_out(self, action: actions.Action) -> None:
         match action:
-            case actions.SendTask(worker, task, stream, epoch, slot, rows, samples):
-                self._tell_worker(worker, m.Task(task, stream, epoch, slot, rows, samples))
-            case actions.SendReady(client, stream, want, slot, lease, rows):
+            case actions.SendTask(worker, task, stream, epoch, slot, rows, samples, positions, offsets, lengths, room):
+                order = m.Task(task, stream, epoch, slot, rows, samples, positions, offsets, lengths, room)
+                self._tell_worker(worker, order)
+            case actions.SendReady(client, stream, want, slot, lease, rows, frames, substituted):
                 failpoints.passing("daemon.step_ready")
-                self._tell_key(client, m.Ready(stream, want, slot, lease, rows))
+                self._tell_key(client, m.Ready(stream, want, slot, lease, rows, frames, substituted))
             case actions.SendFailed(client, stream, want, error, message):
                 self._tell_key(client, m.Failed(stream, want, error, message))
             case actions.NoteBadSample(stream, message):

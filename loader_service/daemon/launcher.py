@@ -28,7 +28,8 @@ class PrivateService:
     files
         File names or patterns.
     options
-        More options of ``loader-service start``, by name without dashes: ``{"workers": "4"}``.
+        More options of ``loader-service start``, by name without dashes: ``{"workers": "4"}``. A list gives its option
+        several times.
     timeout_s
         How long it may take to be ready; scanning many files takes minutes the first time.
 
@@ -40,10 +41,14 @@ class PrivateService:
         When it was not ready in time, or ended without a word.
     """
 
-    def __init__(self, files: Sequence[str], options: Mapping[str, str], timeout_s: float) -> None:
+    def __init__(self, files: Sequence[str], options: Mapping[str, str | Sequence[str]], timeout_s: float) -> None:
         name = f"private-{os.getpid()}-{secrets.token_hex(4)}.sock"
         self.endpoint = str(endpoints.Endpoint(endpoints.runtime_directory() / name))
-        flags = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
+        flags = [
+            f"--{key.replace('_', '-')}={value}"
+            for key, one_or_more in options.items()
+            for value in ([one_or_more] if isinstance(one_or_more, str) else one_or_more)
+        ]
         command = [sys.executable, "-m", "loader_service", "start", "--embedded", f"--lifeline-pid={os.getpid()}"]
         self._process = subprocess.Popen(
             [*command, f"--endpoint={self.endpoint}", *flags, "--", *files],

@@ -2,65 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from loader_service.catalog.columns import Catalog
-from loader_service.core.events import Row, StreamOpened
+from loader_service.core.events import Lengths, StreamOpened
+from loader_service.core.tasks import SMALL_TASK_BYTES
 from loader_service.daemon.segments import SegmentStore, free_bytes
+from loader_service.daemon.stream_rows import SUBSTITUTES, CatalogRows
 from loader_service.errors import ConfigError, ProtocolError
-from loader_service.plan.clips import ClipPlan
-from loader_service.plan.fields import CatalogFacts, stream_fields
-from loader_service.plan.randomness import Purpose, below, draws
+from loader_service.plan.buckets import padding_share
+from loader_service.plan.fields import CatalogFacts, select_fields, stream_fields, transform_inputs
+from loader_service.plan.order import MAX_POSITIONS
 from loader_service.plan.steps import Plan
-from loader_service.protocol.fields import SlotLayout
-from loader_service.protocol.messages import Opened, PrepareStream
-from loader_service.protocol.spec import Spec
+from loader_service.protocol.fields import Field, SlotLayout
+from loader_service.protocol.messages import Opened, PrepareStream, Want
+from loader_service.protocol.spec import Frame, Spec
 
 #: Steps filled ahead unless the client says otherwise: what keeps workers busy, and more when steps are small.
 LEAST_PREFETCH, MOST_PREFETCH, PREFETCH_BYTES = 4, 32, 256 * 2**20
 
-#: Substitutes tried for a bad sample before the step fails all the same: that many bad ones in a row are no accident.
-SUBSTITUTES = 8
-
-
-class CatalogRows:
-    """The order of a stream, as the scheduler asks for it: a pure function of (catalog, spec)."""
-
-    def __init__(self, catalog: Catalog, spec: Spec) -> None:
-        self._catalog = catalog
-        self._seed = spec.seed
-        self.clips = ClipPlan(catalog.frame_counts, spec.clip, spec.seed)
-        self.plan = Plan(self.clips.sample_count, spec)
-
-    def rows(self, epoch: int, step: int) -> tuple[Row, ...]:
-        """Return the rows of a step."""
-        samples = self.plan.samples(epoch, step)
-        files = self._catalog.video_file[self.clips.videos(samples)]
-        return tuple(map(Row, samples.tolist(), files.tolist()))
-
-    def substitute(self, epoch: int, step: int, row: int, attempt: int) -> Row:
-        """Return the sample that takes the place of a bad one: drawn anew for each (seed, epoch, sample, attempt)."""
-        bad = int(self.plan.samples(epoch, step)[row])
-        counter = np.asarray([bad * (SUBSTITUTES + 1) + attempt], np.int64)
-        sample = below(draws(self._seed, epoch, counter, Purpose.SUBSTITUTE), self.clips.sample_count)
-        return Row(int(sample[0]), int(self._catalog.video_file[self.clips.videos(sample)][0]))
-
-    def describe(self, sample: int) -> str:
-        """Return a sample's file and video, for errors."""
-        return self._catalog.describe(int(self.clips.videos(np.asarray([sample]))[0]))
+#: What a row counts as at least, in bytes of output, when code of the user's own makes it: nobody knows how much work
+#: that is, but 16 such rows are worth a message of their own.
+LEAST_ROW_BYTES_OF_OWN_CODE = SMALL_TASK_BYTES // 16
 
 
 @dataclass(frozen=True)
 class Opening:
-    """A stream that can begin: what the client, the workers and the scheduler are told."""
+    """A stream that can begin: what the client, the workers and the scheduler are told.
+
+    Parameters
+    ----------
+    opened, prepare, event
+        For each of them.
+    slot_bytes
+        Size of a slot.
+    padded_videos
+        Videos shorter than the clip.
+    padding, padding_unsorted
+        Share of the frames of padded batches that is padding, and what it would be without buckets; 0 when the samples
+        have one length, or the client chooses them.
+    """
 
     opened: Opened
     prepare: PrepareStream
     event: StreamOpened
     slot_bytes: int
     padded_videos: int
+    padding: float = 0.0
+    padding_unsorted: float = 0.0
+
+    def check(self, want: Want) -> None:
+        """Raise an error unless a want names such samples as the stream can deliver.
+
+        Raises
+        ------
+        ConfigError
+            When it names samples although it must not, none although it must, or some that do not exist.
+        """
+        spec, place = self.prepare.spec, f"want {want.want} of stream {want.stream}"
+        if not spec.indexed:
+            if want.samples or want.positions:
+                raise ConfigError(
+                    f"{place} names samples, but the stream has no index; open it with Spec(indexed=True)"
+                )
+            return
+        if not 1 <= len(want.samples) <= spec.batch_size or len(want.positions) != len(want.samples):
+            raise ConfigError(
+                f"{place} has {len(want.samples)} samples and {len(want.positions)} positions; a step of an index has "
+                f"1 to {spec.batch_size} samples, and as many positions"
+            )
+        for what, numbers, end in (
+            ("sample", want.samples, self.opened.samples),
+            ("position", want.positions, MAX_POSITIONS),
+        ):
+            if min(numbers) < 0 or max(numbers) >= end:
+                outside = next(each for each in numbers if not 0 <= each < end)
+                raise ConfigError(f"{place} names {what} {outside}; there are {end}, numbered from 0")
 
 
 class StreamOpener:
@@ -81,49 +101,83 @@ class StreamOpener:
         self._segments = segments
         self._last_stream = 0
         self.budget_bytes = memory_bytes or free_bytes() // 2
-        labels = catalog.labels
-        self.facts = CatalogFacts(
-            frame_shape=catalog.frame_shape,
-            label_dtype=None if labels is None else labels.dtype.name,
-            name_bytes=catalog.name_width,
-        )
+        self.facts = CatalogFacts(fields=catalog.fields, name_bytes=catalog.name_width)
 
-    def open(self, client: str, request: int, spec: Spec) -> Opening:
+    def inputs(self, spec: Spec) -> tuple[Field, ...]:
+        """Return what a transform is given of each sample of a stream.
+
+        Raises
+        ------
+        ConfigError
+            When the catalog cannot give what the spec asks for.
+        """
+        _check_clip(self._catalog, spec)
+        try:
+            return transform_inputs(self.facts, spec)
+        except ProtocolError as error:
+            raise _too_large(error) from error
+
+    def open(self, client: str, request: int, spec: Spec, outputs: Sequence[Field] | None = None) -> Opening:
         """Open a stream.
+
+        Parameters
+        ----------
+        client, request
+            Who asks, and the number that the answer has.
+        spec
+            What for.
+        outputs
+            What the transform makes of `inputs(spec)`; None without a transform.
 
         Raises
         ------
         ConfigError
             When the catalog cannot give what the spec asks for, or the memory does not suffice.
         """
+        _check_clip(self._catalog, spec)
         try:
-            fields = stream_fields(self.facts, spec)
+            fields = stream_fields(self.facts, spec) if outputs is None else select_fields(self.facts, outputs, spec)
         except ProtocolError as error:
-            raise ConfigError(f"such a sample cannot travel: {error}; use fewer frames or a smaller size") from error
+            raise _too_large(error) from error
         source = CatalogRows(self._catalog, spec)
-        if source.plan.steps_per_epoch == 0:
+        if not source.samples.sample_count or (source.plan.steps_per_epoch == 0 and not spec.indexed):
             raise ConfigError(_too_few(source, spec))
-        layout = SlotLayout(fields, spec.batch_size)
-        available = min(self.budget_bytes - self._segments.total_bytes, free_bytes())
-        prefetch = choose_prefetch(layout.size_bytes, spec.prefetch, available)
+        layout = SlotLayout(fields, spec.batch_size, _slot_frames(source, spec))
+        prefetch = self._prefetch(layout, source, spec)
         slots = self._segments.create(2 * prefetch, layout.size_bytes)
         self._last_stream += 1
-        number, steps = self._last_stream, source.plan.steps_per_epoch
+        number, steps = self._last_stream, 0 if spec.indexed else source.plan.steps_per_epoch
+        samples, frames = source.samples.sample_count, layout.frames
+        inputs = () if outputs is None else self.inputs(spec)
+        own_code = outputs is not None or self._catalog.kind in ("map", "generator")
         return Opening(
-            opened=Opened(request, number, fields, steps, len(slots), prefetch),
-            prepare=PrepareStream(number, spec, fields),
+            opened=Opened(request, number, fields, steps, len(slots), prefetch, samples, frames),
+            prepare=PrepareStream(number, spec, fields, frames, inputs),
             event=StreamOpened(
                 client=client,
                 stream=number,
                 source=source,
                 steps_per_epoch=steps,
                 slots=slots,
-                row_bytes=layout.size_bytes // spec.batch_size,
+                row_bytes=_row_bytes(fields, own_code=own_code),
                 substitutes=SUBSTITUTES if spec.on_error == "substitute" else 0,
+                frame_bytes=sum(field.sample_bytes for field in fields if field.varies),
+                lengths=_lengths(spec),
+                indexed=spec.indexed,
             ),
             slot_bytes=layout.size_bytes,
-            padded_videos=source.clips.padded_videos,
+            padded_videos=source.samples.padded_videos,
+            **_padding(source, spec),
         )
+
+    def _prefetch(self, layout: SlotLayout, source: CatalogRows, spec: Spec) -> int:
+        available = min(self.budget_bytes - self._segments.total_bytes, free_bytes())
+        try:
+            return choose_prefetch(layout.size_bytes, spec.prefetch, available)
+        except ConfigError as error:
+            if not spec.varies:
+                raise
+            raise ConfigError(f"{_longest(layout, source, spec)}; {error}") from error
 
 
 def choose_prefetch(slot_bytes: int, wanted: int, available_bytes: int) -> int:
@@ -153,10 +207,75 @@ def choose_prefetch(slot_bytes: int, wanted: int, available_bytes: int) -> int:
     return wanted or min(max(LEAST_PREFETCH, min(MOST_PREFETCH, PREFETCH_BYTES // slot_bytes)), fitting)
 
 
+def _check_clip(catalog: Catalog, spec: Spec) -> None:
+    """Raise an error when samples shall be made of items that do not follow one another."""
+    if catalog.kind in ("map", "generator") and not isinstance(spec.clip, Frame):
+        raise ConfigError(
+            f"clip={spec.clip!r} of a source of your own, whose items are samples already; give clip=Frame()"
+        )
+
+
+def _slot_frames(source: CatalogRows, spec: Spec) -> int:
+    """Return how many frames a slot must have room for, whatever step is put into it; 0 when none varies."""
+    if not spec.varies:
+        return 0
+    lengths = source.samples.lengths(np.arange(source.samples.sample_count))
+    rows = min(spec.batch_size, len(lengths))
+    if spec.indexed:  # nothing keeps the client from asking for the longest in each row
+        return spec.batch_size * int(lengths.max())
+    if spec.batching == "ragged":
+        return int(np.partition(lengths, len(lengths) - rows)[len(lengths) - rows :].sum())
+    return rows * int(lengths.max())
+
+
+def _lengths(spec: Spec) -> Lengths:
+    if not spec.varies:
+        return Lengths.ALIKE
+    return Lengths.RAGGED if spec.batching == "ragged" else Lengths.PADDED
+
+
+def _row_bytes(fields: tuple[Field, ...], *, own_code: bool) -> int:
+    """Return the measure of the work that a row is, without what varies."""
+    size_bytes = sum(field.sample_bytes for field in fields if not field.varies)
+    return max(size_bytes, LEAST_ROW_BYTES_OF_OWN_CODE if own_code else 1)
+
+
+def _padding(source: CatalogRows, spec: Spec) -> dict[str, float]:
+    if not spec.varies or spec.indexed:
+        return {}
+    lengths_of, plan = source.samples.lengths, source.plan
+    unsorted = Plan(plan.sample_count, spec) if spec.batching == "bucket" else plan
+    without = padding_share(unsorted, spec.batch_size, lengths_of)
+    match spec.batching:
+        case "pad":
+            return {"padding": without, "padding_unsorted": without}
+        case "ragged":
+            return {"padding": 0.0, "padding_unsorted": without}
+        case "bucket":
+            return {"padding": padding_share(plan, spec.batch_size, lengths_of), "padding_unsorted": without}
+
+
+def _longest(layout: SlotLayout, source: CatalogRows, spec: Spec) -> str:
+    """Return why a batch of whole videos is as large as it is, and what makes it smaller."""
+    lengths = source.samples.lengths(np.arange(source.samples.sample_count))
+    longest = int(np.argmax(lengths))
+    frame_bytes = sum(field.sample_bytes for field in layout.fields if field.varies)
+    remedy = "" if spec.batching == "ragged" else "; batching='ragged' takes no padding, clip=Clip(…) takes parts only"
+    return (
+        f"{source.describe(longest)} is the longest with {int(lengths[longest])} frames of {frame_bytes} bytes, the "
+        f"usual one has {int(np.median(lengths))}, and a batch of {spec.batch_size} must have room for "
+        f"{layout.frames} frames{remedy}"
+    )
+
+
+def _too_large(error: ProtocolError) -> ConfigError:
+    return ConfigError(f"such a sample cannot travel: {error}; use fewer frames or a smaller size")
+
+
 def _too_few(source: CatalogRows, spec: Spec) -> str:
     world = spec.shard[1]
     share = f", shared among {world} shards," if world > 1 else ""
     return (
-        f"batch_size={spec.batch_size} is more than one epoch has: {source.plan.sample_count} samples{share} make no "
-        "full batch; use a smaller batch_size, or drop_remainder=False"
+        f"batch_size={spec.batch_size} is more than one epoch has: {source.samples.sample_count} samples{share} make "
+        "no full batch; use a smaller batch_size, or drop_remainder=False"
     )

@@ -13,7 +13,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _LOG = logging.getLogger(__name__)
@@ -21,6 +21,8 @@ _LOG = logging.getLogger(__name__)
 #: Each worker is one core: no library in it shall start threads of its own, or reserve memory for them.
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
+#: What a user's own code may depend on without knowing: a set of names has the same order in every process.
+SAME_EVERYWHERE = {"PYTHONHASHSEED": "0"}
 
 #: A line on a worker's standard error that is longer is taken for several.
 _LONGEST_LINE_BYTES = 65_536
@@ -45,13 +47,13 @@ class Pool:
     ----------
     watched
         Becomes ready when `reap` or `listen` has something to do. Closed descriptors leave it by themselves.
-    address, instance, catalog
-        What workers are told: where the daemon listens, which service they belong to, where the columns are.
+    arguments
+        What all workers are told on their command line.
     """
 
-    def __init__(self, watched: select.epoll, address: str, instance: str, catalog: str) -> None:
+    def __init__(self, watched: select.epoll, arguments: Sequence[str]) -> None:
         self._watched = watched
-        self._arguments = ["--address", address, "--instance", instance, "--catalog", catalog]
+        self._arguments = arguments
         self._processes: dict[int, _Process] = {}
 
     def __enter__(self) -> Pool:
@@ -87,7 +89,7 @@ class Pool:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env={**os.environ, **_ONE_THREAD},
+            env={**SAME_EVERYWHERE, **os.environ, **_ONE_THREAD},
             start_new_session=True,  # Ctrl-C at the terminal is the daemon's to act on
         )
         assert popen.stderr is not None  # noqa: S101 - it is a pipe

@@ -32,13 +32,21 @@ class Reporter:
     """Answers questions about the service."""
 
     def __init__(
-        self, endpoint: str, catalog: Catalog, segments: SegmentStore, opener: StreamOpener, heartbeat_s: float
+        self,
+        endpoint: str,
+        catalog: Catalog,
+        segments: SegmentStore,
+        opener: StreamOpener,
+        *,
+        heartbeat_s: float,
+        transform: str,
     ) -> None:
         self._endpoint = endpoint
         self._catalog = catalog
         self._segments = segments
         self._opener = opener
         self._heartbeat_s = heartbeat_s
+        self._transform = transform
         self._started = time.monotonic()
 
     def welcome(self) -> m.Welcome:
@@ -70,6 +78,8 @@ class Reporter:
             classes=catalog.classes or (),
             skipped_files=len(catalog.skipped),
             empty_videos=catalog.empty_videos,
+            kind=catalog.kind,
+            fields=catalog.fields,
         )
 
     def status(self, request: int, scheduler: Scheduler, traffic: Traffic, refused: Mapping[str, int]) -> m.Status:
@@ -87,7 +97,22 @@ class Reporter:
             memory_bytes=self._segments.total_bytes,
             memory_budget_bytes=self._opener.budget_bytes,
             events=traffic.events,
+            serves=serves(self._catalog),
+            transform=self._transform,
         )
+
+
+def serves(catalog: Catalog) -> str:
+    """Return what a catalog has, in a few words."""
+    match catalog.kind:
+        case "videos":
+            return f"{catalog.file_count} files, {catalog.video_count} videos, {catalog.frame_count} frames"
+        case "rows":
+            return f"{catalog.file_count} files, {catalog.frame_count} rows"
+        case "map":
+            return f"source {catalog.file_path(0)!r}, {catalog.frame_count} items"
+        case "generator":
+            return f"generator {catalog.file_path(0)!r}, a copy per worker: order and resume are not reproducible"
 
 
 def _worker(figures: WorkerFigures, pool: Pool) -> m.WorkerStatus:
@@ -116,4 +141,7 @@ def _stream(figures: StreamFigures, traffic: Traffic) -> m.StreamStatus:
         wants_waiting=figures.wants_waiting,
         slot_bytes=opening.slot_bytes,
         padded_videos=opening.padded_videos,
+        samples_substituted=figures.samples_substituted,
+        padding=opening.padding,
+        padding_unsorted=opening.padding_unsorted,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import resource
 import select
@@ -15,21 +16,25 @@ import zmq
 from loader_service import endpoint as endpoints
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.scan import ScanOptions, scan
+from loader_service.catalog.schema import read_schema
 from loader_service.config import ServiceConfig
 from loader_service.daemon.clients import Clients
 from loader_service.daemon.daemon import Daemon, Parts
 from loader_service.daemon.notify import Notifier
 from loader_service.daemon.pool import Pool
+from loader_service.daemon.reports import serves
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import EndpointLock, Router
+from loader_service.daemon.sources import catalog_of, check_transform, source_options
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
 
 _LOG = logging.getLogger(__name__)
 
-#: Open files of a daemon that has no worker and ten clients (50 were counted), of each worker in it, and at most.
-_OWN_DESCRIPTORS, _DESCRIPTORS_PER_WORKER, _MOST_DESCRIPTORS = 80, 4, 65_536
+#: Open files of a daemon that has no worker and ten clients (50 were counted, and up to 6 a field for its columns), of
+#: each worker in it, and at most.
+_OWN_DESCRIPTORS, _DESCRIPTORS_PER_WORKER, _MOST_DESCRIPTORS = 128, 4, 65_536
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,7 @@ class ServiceReady:
     """What there is to say when a service is ready."""
 
     endpoint: str
-    files: int
-    videos: int
-    frames: int
+    serves: str
     workers: int
     skipped_files: int
     empty_videos: int
@@ -71,7 +74,10 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
         stack.enter_context(EndpointLock(endpoint))
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
-        catalog = stack.enter_context(closing(scan_files(config, onlooker.scanned)))
+        check_transform(config)
+        source = source_options(config)
+        made = scan_files(config, onlooker.scanned) if source is None else catalog_of(source, config)
+        catalog = stack.enter_context(closing(made))
         signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
         context = stack.enter_context(zmq.Context(io_threads=1))
         worker_socket: Router[m.FromWorker] = Router(context, endpoint.workers, m.FromWorker)
@@ -84,7 +90,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
             catalog=catalog,
             watched=watched,
             clients=stack.enter_context(Clients(watched, config.client_timeout)),
-            pool=stack.enter_context(Pool(watched, endpoint.workers, segments.instance, str(catalog.directory))),
+            pool=stack.enter_context(Pool(watched, _worker_arguments(endpoint, segments, catalog, config))),
             segments=segments,
             client_socket=client_socket,
             worker_socket=worker_socket,
@@ -94,9 +100,23 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
 
         def announce() -> None:
             onlooker.ready(_describe(parts))
-            parts.notifier.ready(f"serving {catalog.video_count} videos at {endpoint}")
+            parts.notifier.ready(f"serving {serves(catalog)} at {endpoint}")
 
         Daemon(parts, announce).run()
+
+
+def _worker_arguments(
+    endpoint: endpoints.Endpoint, segments: SegmentStore, catalog: Catalog, config: ServiceConfig
+) -> list[str]:
+    """Return what workers are told: where the daemon listens, whose they are, where the columns and the users' code."""
+    arguments = [f"--address={endpoint.workers}", f"--instance={segments.instance}", f"--catalog={catalog.directory}"]
+    source = source_options(config)
+    if source is not None:
+        arguments += [f"--source={source.reference}", f"--source-args={json.dumps(source.arguments)}"]
+        arguments += [f"--seed={source.seed}"]
+    if config.transform is not None:
+        arguments += [f"--transform={config.transform}"]
+    return arguments
 
 
 def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> Catalog:
@@ -107,6 +127,7 @@ def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> C
         labels_csv=config.labels,
         on_bad_file=config.on_bad_file,
         timeout_s=config.scan_timeout,
+        schema=None if config.schema is None else read_schema(config.schema),
     )
     return scan(config.files, options, cache_dir=config.cache_path, progress=progress)
 
@@ -126,9 +147,7 @@ def _describe(parts: Parts) -> ServiceReady:
     catalog = parts.catalog
     return ServiceReady(
         endpoint=parts.endpoint,
-        files=catalog.file_count,
-        videos=catalog.video_count,
-        frames=catalog.frame_count,
+        serves=serves(catalog),
         workers=parts.config.worker_count,
         skipped_files=len(catalog.skipped),
         empty_videos=catalog.empty_videos,

@@ -44,8 +44,8 @@ class CloseStream:
 class Want:
     """Ask for one step; answered by `Ready` or `Failed` with the same want number. Sending it again is harmless.
 
-    In a stream whose spec is `indexed`, `samples` are what the step shall hold, and `positions` the entries of the index
-    that they come from, which key their random draws. In other streams both are empty, and the plan says.
+    In a stream whose spec is `indexed`, `samples` are what the step shall hold, and `positions` the entries of the
+    index that they come from, which key their random draws. In other streams both are empty, and the plan says.
     """
 
     stream: int
@@ -248,6 +248,8 @@ class Status:
     memory_bytes: int  # of all slots
     memory_budget_bytes: int
     events: tuple[str, ...]  # the latest faults, one line each
+    serves: str = ""  # what the files, or the user's own source, hold
+    transform: str = ""  # of the user's own; "" without one
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,8 @@ def _check_alike(reference: str, first: Sample, last: Sample, number: int) -> No
         here, there = (_form(item[name]) if name in item else "missing" for item in (first, last))
         if here != there:
             raise SourceError(
-                f"source {reference!r}: field {name!r} is {here} in the first item and {there} in item {number}; return "
-                "the same fields, shapes and dtypes for every item, padded where lengths differ"
+                f"source {reference!r}: field {name!r} is {here} in the first item and {there} in item {number}; "
+                "return the same fields, shapes and dtypes for every item, padded where lengths differ"
             )
 
 

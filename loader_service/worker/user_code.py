@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -55,11 +56,16 @@ def attribute(owner: Any, name: str, reference: str) -> Any:
     except SourceError as error:
         if not isinstance(error.__cause__, AttributeError):
             raise
-        public = [each for each in dir(owner) if not each.startswith("_")]
+        public = [each for each in dir(owner) if not each.startswith("_") and _is_own(owner, each)]
         shown = ", ".join(public[:10]) or "nothing public"
         raise SourceError(
             f"{reference!r}: {getattr(owner, '__name__', type(owner).__name__)!r} has no {name!r}; it has {shown}"
         ) from error
+
+
+def _is_own(owner: Any, name: str) -> bool:
+    """Return whether a thing is no import of a module's from elsewhere."""
+    return not inspect.ismodule(owner) or getattr(getattr(owner, name), "__module__", None) == owner.__name__
 
 
 @contextmanager
@@ -91,7 +97,7 @@ def _text(error: BaseException) -> str:
 
 
 def _is_users(path: str) -> bool:
-    return not path.startswith(("<frozen", _OURS))
+    return not path.startswith(("<frozen", _OURS, os.path.dirname(importlib.__file__)))
 
 
 def _import(name: str) -> Any:

@@ -31,7 +31,7 @@ class ScriptedService:
     ----------
     endpoint
         Where to listen; by default somewhere new.
-    fingerprint, steps_per_epoch, prefetch, batch_size
+    fingerprint, steps_per_epoch, prefetch, samples
         What `welcome` and `open_stream` say.
     heartbeat_s
         How often the client is to be heard.
@@ -45,10 +45,12 @@ class ScriptedService:
         steps_per_epoch: int = 100,
         prefetch: int = 2,
         heartbeat_s: float = 0.05,
+        samples: int = 200,
     ) -> None:
         self.endpoint = endpoint or new_endpoint()
         self.steps_per_epoch = steps_per_epoch
         self.prefetch = prefetch
+        self.samples = samples
         self._fingerprint = fingerprint
         self._heartbeat_s = heartbeat_s
         self._layout = SlotLayout(FIELDS, 2)
@@ -124,17 +126,19 @@ class ScriptedService:
         question = self.expect(m.OpenStream)
         self.slots = self._segments.create(2 * self.prefetch, self._layout.size_bytes)
         self.say(
-            m.Opened(question.request, stream, FIELDS, self.steps_per_epoch, len(self.slots), self.prefetch),
+            m.Opened(
+                question.request, stream, FIELDS, self.steps_per_epoch, len(self.slots), self.prefetch, self.samples
+            ),
         )
         return question
 
-    def fill(self, want: m.Want, *, lease: int, place: int = 0) -> m.Ready:
+    def fill(self, want: m.Want, *, lease: int, place: int = 0, substituted: int = 0) -> m.Ready:
         """Write a step into a slot, as ``epoch * 1000 + step`` in its `index`; return the answer that announces it."""
         slot = self.slots[place]
         self._layout.view("index", map_segment(self._segments.instance, slot, self._layout.size_bytes))[...] = (
             want.epoch * 1000 + want.step
         )
-        return m.Ready(want.stream, want.want, slot, lease, 2)
+        return m.Ready(want.stream, want.want, slot, lease, 2, 0, substituted)
 
     def unlink_slots(self) -> None:
         """Remove the segments, as the end of a service does."""

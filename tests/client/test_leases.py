@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loader_client.leases import COPY_BELOW_BYTES, Batch, Leases
+from loader_client.forms import Batch
+from loader_client.leases import COPY_BELOW_BYTES, Leases
 from loader_service.daemon.segments import SegmentStore
 from loader_service.errors import ServiceUnavailable
 from loader_service.protocol.fields import ALIGNMENT_BYTES, Field, SlotLayout

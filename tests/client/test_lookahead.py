@@ -142,3 +142,105 @@ def test_the_same_step_may_be_asked_for_again():
     books = Books(steps_per_epoch=5, prefetch=2)
     first, second = books.claim((0, 2)).want, books.claim((0, 2)).want
     assert first != second
+
+
+# ---- threads that overtake each other
+
+
+def test_threads_that_read_side_by_side_have_each_step_made_once():
+    books = Books(steps_per_epoch=100, prefetch=6)
+    wants: dict[int, Position] = {}
+    for step in (0, 2, 1, 4, 3, 5, 8, 7, 6, 9):
+        claim = books.claim((0, step))
+        wants.update(claim.new)
+        assert not claim.forgotten
+        assert len(books.open) <= 6
+    assert len(set(wants.values())) == len(wants), "a step was made twice"
+
+
+def test_a_step_that_was_skipped_and_never_asked_for_is_forgotten():
+    books = Books(steps_per_epoch=1000, prefetch=4)
+    books.claim((0, 0))
+    for step in range(2, _LONG):
+        books.claim((0, step))
+    assert sorted(books.open.values()) == [(0, step) for step in range(_LONG, _LONG + 4)]
+
+
+# ---- steps that are known when they are announced, and not before
+
+
+class Announcer(Books):
+    """A lookahead of announced steps; one is forgotten when it is asked for."""
+
+    def __init__(self, prefetch: int) -> None:
+        super().__init__(2**62, prefetch)
+        self.known: set[Position] = set()
+        self._lookahead = Lookahead(2**62, prefetch, self.known.__contains__)
+
+    def announce(self, position: Position) -> list[Position]:
+        """Announce a step; return the steps that are wanted because of it."""
+        self.known.add(position)
+        claim = self._lookahead.announce(position)
+        for want in claim.forgotten:
+            del self.open[want]
+        self.open.update(claim.new)
+        return [where for _, where in claim.new]
+
+    def claim(self, position: Position) -> Claim:
+        """Ask for a step that was announced, or is announced by that."""
+        claim = super().claim(position)
+        self.known.discard(position)
+        return claim
+
+
+def test_an_announced_step_is_wanted_at_once_and_an_unknown_one_never():
+    books = Announcer(prefetch=3)
+    assert books.announce((0, 0)) == [(0, 0)]
+    assert books.announce((0, 1)) == [(0, 1)]
+    claim = books.claim((0, 0))
+    assert not claim.new
+    assert sorted(books.open.values()) == [(0, 1)]
+
+
+def test_no_more_announced_steps_are_wanted_than_the_prefetch():
+    books = Announcer(prefetch=3)
+    for step in range(10):
+        books.announce((0, step))
+    assert sorted(books.open.values()) == [(0, 0), (0, 1), (0, 2)]
+    assert [where for _, where in books.claim((0, 0)).new] == [(0, 3)]
+
+
+def test_after_a_restore_the_steps_of_the_checkpoint_are_wanted_when_they_are_asked_for():
+    books = Announcer(prefetch=3)
+    books.announce((4, 12))  # the first that the generator announces; 10 and 11 came out of the checkpoint
+    assert [where for _, where in books.claim((4, 10)).new] == [(4, 10)]
+    assert [where for _, where in books.claim((4, 11)).new] == [(4, 11)]
+    assert not books.claim((4, 12)).new
+
+
+def test_the_announced_steps_of_a_dropped_iterator_are_forgotten():
+    books = Announcer(prefetch=4)
+    for step in range(4):
+        books.announce((0, step))
+    for step in range(_LONG):
+        books.announce((1, step))
+        books.claim((1, step))
+        assert len(books.open) <= 4
+    assert not books.open
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 6), st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=80))
+def test_whoever_announces_and_reads_in_turn_gets_each_step_and_no_more_are_wanted_than_may(prefetch, moves):
+    books = Announcer(prefetch)
+    announced, read = [0, 0, 0], [0, 0, 0]
+    for epoch, ahead in moves:
+        if ahead or read[epoch] == announced[epoch]:
+            books.announce((epoch, announced[epoch]))
+            announced[epoch] += 1
+        else:
+            books.known.add((epoch, read[epoch]))  # as the reader does: it may have been forgotten meanwhile
+            books.claim((epoch, read[epoch]))
+            read[epoch] += 1
+        assert set(books.open.values()) <= books.known
+        assert len(books.open) <= max(prefetch, 4)

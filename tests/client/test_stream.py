@@ -15,7 +15,8 @@ import pytest
 
 from loader_client import stream as stream_module
 from loader_client.connection import Connection, connect
-from loader_client.stream import Patience, Stream
+from loader_client.patience import Patience
+from loader_client.stream import Stream
 from loader_service.errors import CatalogChanged, DecodeError, LoaderError, ProtocolError, ServiceUnavailable
 from loader_service.protocol import messages as m
 from loader_service.protocol.spec import Clip, Spec

@@ -1,13 +1,63 @@
-"""How many steps are filled ahead, and what it takes."""
+"""What a stream is made of: slots that hold every step, how many are filled ahead, and what is refused."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
+import numpy as np
 import pytest
 
-from loader_service.daemon.openings import LEAST_PREFETCH, MOST_PREFETCH, PREFETCH_BYTES, choose_prefetch
+from loader_service.catalog.columns import Catalog
+from loader_service.catalog.source_rows import catalog_of_source
+from loader_service.core.events import Lengths
+from loader_service.core.tasks import SMALL_TASK_BYTES
+from loader_service.daemon.openings import (
+    LEAST_PREFETCH,
+    MOST_PREFETCH,
+    PREFETCH_BYTES,
+    Opening,
+    StreamOpener,
+    choose_prefetch,
+)
+from loader_service.daemon.segments import SegmentStore
 from loader_service.errors import ConfigError
+from loader_service.protocol.fields import CatalogField, Field
+from loader_service.protocol.messages import Want
+from loader_service.protocol.spec import Clip, Frame, Image, Spec
+from tests.support.catalogs import catalog_of
+from tests.support.videos import make_videos, write_videos
 
 MIB = 2**20
+
+#: Frames of the videos.
+LENGTHS = (3, 8, 5, 20, 5, 7)
+
+#: Bytes of one frame of them.
+FRAME_BYTES = 48 * 64 * 3
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    directory = tmp_path_factory.mktemp("openings")
+    write_videos(directory / "few.h5", "group_vlen", make_videos(LENGTHS))
+    return catalog_of(directory)
+
+
+@pytest.fixture
+def store() -> Iterator[SegmentStore]:
+    with SegmentStore() as store:
+        yield store
+
+
+@pytest.fixture
+def opening(catalog: Catalog, store: SegmentStore) -> Callable[..., Opening]:
+    """Opens a stream on the few videos."""
+
+    def open_(clip: Clip | Frame | None, memory: int = 64 * MIB, batch_size: int = 2, **options: object) -> Opening:
+        spec = Spec(batch_size, clip, prefetch=1, **options)
+        return StreamOpener(catalog, store, memory).open("train", 7, spec)
+
+    return open_
 
 
 @pytest.mark.parametrize(
@@ -34,3 +84,145 @@ def test_too_little_memory_is_an_error_with_needed_and_free_bytes(wanted, availa
         choose_prefetch(MIB, wanted, available)
     assert f"need {need * MIB} bytes of shared memory, {max(0, available)} are left" in str(caught.value)
     assert "--memory" in str(caught.value)
+
+
+# ---- slots
+
+
+@pytest.mark.parametrize(
+    ("options", "frames"),
+    [
+        ({"batching": "pad"}, 2 * 20),
+        ({"batching": "bucket"}, 2 * 20),
+        ({"batching": "ragged"}, 20 + 8),
+        ({"batching": "ragged", "indexed": True}, 2 * 20),
+        ({"batching": "pad", "batch_size": 9, "drop_remainder": False}, 6 * 20),
+        ({"batching": "ragged", "batch_size": 9, "drop_remainder": False}, sum(LENGTHS)),
+    ],
+)
+def test_a_slot_has_room_for_the_longest_step_there_can_be(opening, options, frames):
+    opened = opening(None, fields=("frames",), **options)
+    assert opened.opened.frames == opened.prepare.frames == frames
+    assert opened.slot_bytes >= frames * FRAME_BYTES + options.get("batch_size", 2) * 8
+    assert opened.event.lengths is (Lengths.RAGGED if options["batching"] == "ragged" else Lengths.PADDED)
+    assert opened.event.frame_bytes == FRAME_BYTES
+
+
+@pytest.mark.parametrize("batching", ["pad", "bucket", "ragged"])
+@pytest.mark.parametrize("seed", range(5))
+def test_every_step_fits_into_the_slot(opening, batching, seed):
+    opened = opening(None, batching=batching, seed=seed)
+    for step in range(3):
+        frames = [row.frames for row in opened.event.source.rows(0, step)]
+        taken = sum(frames) if batching == "ragged" else max(frames) * len(frames)
+        assert taken <= opened.opened.frames
+
+
+def test_clips_and_frames_take_no_room_that_varies(opening):
+    for clip in (Clip(4), Frame()):
+        opened = opening(clip)
+        assert (opened.opened.frames, opened.event.lengths, opened.event.frame_bytes) == (0, Lengths.ALIKE, 0)
+    assert opened.opened.samples == sum(LENGTHS)
+    assert opened.opened.steps_per_epoch == sum(LENGTHS) // 2
+
+
+def test_a_batch_that_cannot_fit_says_why_with_figures(opening, store):
+    with pytest.raises(ConfigError) as caught:
+        opening(None, memory=MIB // 4, fields=("frames",))
+    text = str(caught.value)
+    assert "few.h5', video 'video3' is the longest with 20 frames of 9216 bytes, the usual one has 6" in text
+    assert "a batch of 2 must have room for 40 frames; batching='ragged'" in text
+    assert f"of shared memory, {MIB // 4} are left" in text
+    assert store.total_bytes == 0
+
+
+def test_a_stream_with_an_index_has_as_many_steps_as_its_client_wants(opening):
+    opened = opening(Clip(4), indexed=True, batch_size=100)
+    assert (opened.opened.steps_per_epoch, opened.opened.samples, opened.event.indexed) == (0, len(LENGTHS), True)
+
+
+def test_too_few_samples_for_a_step_are_refused(opening):
+    with pytest.raises(ConfigError, match="6 samples make no full batch"):
+        opening(Clip(4), batch_size=7)
+
+
+# ---- padding
+
+
+def test_the_padding_is_reported_with_and_without_buckets(opening):
+    lengths = np.sort(LENGTHS)
+    sorted_share = 1 - lengths.sum() / (2 * lengths[1::2].sum())
+    padded, bucketed, ragged = (opening(None, batching=each) for each in ("pad", "bucket", "ragged"))
+    assert bucketed.padding == pytest.approx(sorted_share)
+    assert padded.padding == padded.padding_unsorted == bucketed.padding_unsorted == ragged.padding_unsorted
+    assert bucketed.padding < padded.padding
+    assert ragged.padding == 0
+    assert opening(Clip(4)).padding == opening(None, indexed=True).padding == 0
+
+
+# ---- transforms and sources
+
+
+def test_a_transform_decides_the_fields(catalog, store):
+    opener = StreamOpener(catalog, store, 64 * MIB)
+    spec = Spec(2, Clip(4), fields=("mean", "index"), prefetch=1)
+    inputs = opener.inputs(spec)
+    assert [each.name for each in inputs] == ["frames", "index", "video", "start", "length"]
+    opened = opener.open("train", 1, spec, outputs=(Field("mean", "float32", (3,)), Field("other", "int8", ())))
+    fields = (Field("mean", "float32", (3,)), Field("index", "int64", ()))
+    assert opened.opened.fields == opened.prepare.fields == fields
+    assert opened.prepare.inputs == inputs
+    assert opened.event.row_bytes == SMALL_TASK_BYTES // 16  # whatever a row of own code takes, it is not nothing
+
+
+@pytest.fixture
+def source() -> Iterator[Catalog]:
+    fields = (CatalogField("x", "array", "float32", (5,)),)
+    made = catalog_of_source("module:Name", 1000, fields, "map", "0" * 32)
+    yield made
+    made.close()
+
+
+def test_a_python_source_is_cut_into_tasks_however_small_its_samples(source, store):
+    opened = StreamOpener(source, store, 64 * MIB).open("train", 1, Spec(32, Frame()))
+    assert opened.event.row_bytes * 32 > SMALL_TASK_BYTES
+    assert opened.opened.steps_per_epoch == 1000 // 32
+
+
+@pytest.mark.parametrize("clip", [Clip(4), None])
+def test_items_of_a_python_source_make_no_clips(source, store, clip):
+    with pytest.raises(ConfigError, match=r"give clip=Frame\(\)"):
+        StreamOpener(source, store, 64 * MIB).open("train", 1, Spec(4, clip))
+
+
+def test_image_options_that_make_no_sense_are_refused_before_there_are_slots(opening, store):
+    with pytest.raises(ConfigError, match="no field 'frame'; did you mean 'frames'"):
+        opening(Clip(4), fields=("frame",), image=Image(size=(8, 8)))
+    assert store.total_bytes == 0
+
+
+# ---- wants
+
+
+def test_a_want_names_its_samples_exactly_when_there_is_an_index(opening):
+    opening(Clip(4)).check(Want(1, 1, 0, 0))
+    opening(Clip(4), indexed=True).check(Want(1, 1, 0, 0, (5, 0), (0, 2**62 - 1)))
+    with pytest.raises(ConfigError, match="the stream has no index"):
+        opening(Clip(4)).check(Want(1, 1, 0, 0, (5, 0), (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("samples", "positions", "text"),
+    [
+        ((), (), "0 samples and 0 positions; a step of an index has 1 to 2 samples"),
+        ((1, 2, 3), (1, 2, 3), "3 samples and 3 positions"),
+        ((1, 2), (1,), "2 samples and 1 positions"),
+        ((1, 6), (1, 2), "names sample 6; there are 6, numbered from 0"),
+        ((-1, 2), (1, 2), "names sample -1; there are 6, numbered from 0"),
+        ((1, 2), (1, -3), "names position -3"),
+        ((1, 2), (1, 2**62), f"names position {2**62}"),
+    ],
+)
+def test_a_want_of_an_index_that_makes_no_sense_is_refused(opening, samples, positions, text):
+    with pytest.raises(ConfigError, match=text):
+        opening(Clip(4), indexed=True).check(Want(1, 9, 0, 0, samples, positions))

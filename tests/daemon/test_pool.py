@@ -12,12 +12,13 @@ from tests.support import processes
 from tests.support.waiting import eventually
 
 MISSING = "/nowhere/catalog"
+ARGUMENTS = ("--address=ipc:///nowhere.sock", f"--instance={'0' * 16}", f"--catalog={MISSING}")
 
 
 @pytest.fixture
 def pool(watched):
     """A pool whose workers end at once, as their catalog is not there."""
-    with Pool(watched, "ipc:///nowhere.sock", "0" * 16, MISSING) as pool:
+    with Pool(watched, ARGUMENTS) as pool:
         yield pool
 
 
@@ -77,7 +78,7 @@ def test_kill_ends_a_worker_and_an_unknown_one_is_no_error(watched, pool):
 
 
 def test_no_worker_outlives_the_pool(watched):
-    with Pool(watched, "ipc:///nowhere.sock", "0" * 16, MISSING) as pool:
+    with Pool(watched, ARGUMENTS) as pool:
         for worker in (1, 2):
             pool.start(worker)
             os.kill(pool.pid(worker), signal.SIGSTOP)

@@ -74,11 +74,11 @@ def test_a_service_killed_and_restarted_three_times_is_a_pause_at_the_same_step(
 
 
 def test_a_supervised_service_killed_at_any_point_of_a_step_is_a_pause(
-    videos: str, undisturbed: Log, once: Once
+    videos: str, undisturbed: Log, train: Train, once: Once
 ) -> None:
     environment = once("daemon.step_wanted=kill@4", "daemon.task_reported=kill@6", "daemon.step_ready=kill@3")
     with running_service(videos, workers=2, supervise=True, environment=environment) as supervisor:
-        assert list(train_numpy(supervisor.endpoint, patience=_PATIENCE)) == undisturbed
+        assert list(train(supervisor.endpoint, patience=_PATIENCE)) == undisturbed
         assert once.fired == 3
         assert supervisor.log.count("the service ended with code -9") == 3
 
@@ -111,16 +111,22 @@ def test_the_next_start_removes_the_batches_of_a_service_killed_with_its_workers
 
 
 def test_a_service_that_stands_still_is_waited_for_with_a_message_that_names_it(
-    videos: str, undisturbed: Log, caplog: pytest.LogCaptureFixture
+    videos: str, undisturbed: Log, train: Train, caplog: pytest.LogCaptureFixture
 ) -> None:
     with running_service(videos, workers=2) as service:
-        steps = train_numpy(service.endpoint, patience=_PATIENCE)
-        log = list(itertools.islice(steps, 3))
-        with halted_for(service.pid, 6.0):
-            log += steps
+        steps = train(service.endpoint, patience=_PATIENCE)
+        log: Log = []
+        for seconds in (10.0, 6.0, 6.0):
+            log += itertools.islice(steps, 2)
+            caplog.clear()
+            halted = time.monotonic()
+            with halted_for(service.pid, seconds):
+                while time.monotonic() < halted + seconds:  # what was prefetched comes without the service
+                    log.append(next(steps))
+            waiting = f"waiting for the service at {service.endpoint}, silent for 5 s; giving up in 55 s"
+            assert any(waiting in record.message for record in caplog.records), caplog.text
+        log += steps
         assert log == undisturbed
-        waiting = f"waiting for the service at {service.endpoint}, silent for 5 s; giving up in 55 s"
-        assert any(waiting in record.message for record in caplog.records), caplog.text
         with loader_client.connect(service.endpoint) as connection:
             assert connection.status().events == ()
 
@@ -227,7 +233,8 @@ def test_a_service_without_descriptors_for_its_workers_ends_with_a_named_error(v
     (tmp_path / "sitecustomize.py").write_text(
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n"
     )
-    with started_service(videos, workers=16, environment={"PYTHONPATH": str(tmp_path)}) as service:
+    path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    with started_service(videos, workers=16, environment={"PYTHONPATH": path}) as service:
         assert service.wait() == 2
         (said,) = service.log.splitlines()
         assert re.search(r"16 workers need \d+ open files, the limit is 40; raise it with `ulimit", said)
@@ -241,6 +248,40 @@ def test_a_cache_folder_that_cannot_be_made_is_done_without(videos: str, undistu
     with running_service(videos, cache_dir=tmp_path / "file" / "cache") as service:
         assert "cannot keep the catalog" in service.log
         assert list(train_numpy(service.endpoint)) == undisturbed
+
+
+#: Runs a command with a disk of its own, which holds little.
+_SMALL_DISK = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=$0 none "$1" && shift && exec "$@"')
+
+
+def can_have_a_disk_of_its_own() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*_SMALL_DISK, "1m", "/mnt", "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif("not can_have_a_disk_of_its_own()", reason="needs the right to mount file systems")
+def test_a_full_disk_under_the_cache_is_done_without_and_one_without_any_room_is_a_named_error(
+    videos: str, undisturbed: Log, tmp_path: Path
+) -> None:
+    """The scene writes down what it saw; it is a process, since a mount is private to one."""
+    report, disk = tmp_path / "report.pickle", tmp_path / "disk"
+    disk.mkdir()
+    scene = [sys.executable, "-m", "tests.faults.scene_of_full_disk", videos, str(disk), str(report)]
+    subprocess.run([*_SMALL_DISK, "256k", str(disk), *scene], check=True, timeout=90)
+    saw = pickle.loads(report.read_bytes())
+    for before_start in saw["starts"]:
+        assert before_start["log"] == undisturbed
+        assert "No space left on device" in before_start["said"], before_start
+        assert before_start["left"] == []
+    assert len(saw["starts"]) == 3
+    assert saw["filled_while_training"] == undisturbed
+    code, said = saw["no_room_at_all"]
+    assert code == 1
+    assert re.search(
+        r"cannot write the catalog to '.*/temporary': .*No space left on device.*; make room there", said
+    ), said
+    assert "Traceback" not in said
 
 
 def test_memory_that_does_not_suffice_for_a_stream_is_named_and_others_are_unaffected(

@@ -62,8 +62,12 @@ MESSAGES: tuple[Any, ...] = (
         streams=(m.StreamStatus(3, "train.py@host", 4711, 100, 55, 8, 1, 2, 3, 4096, 1, 2, 0.25, 0.5),),
         counters=(m.Counter("workers_lost", 1),),
         memory_bytes=2**33, memory_budget_bytes=2**34, events=("0.1 s: worker 1 was killed by SIGKILL",),
+        serves="3 files, 12 videos, 345 frames", transform="augment:brighten",
     ),
-    m.CatalogSummary(5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2, "videos", (CatalogField("frames", "image", "uint8", (48, 64, 3)),)),
+    m.CatalogSummary(
+        5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2,
+        kind="videos", fields=(CatalogField("frames", "image", "uint8", (48, 64, 3)),),
+    ),
     m.PrepareStream(3, SPEC, FIELDS),
     m.PrepareStream(3, SPEC, VARYING, frames=4096, inputs=FIELDS),
     m.ProbeStream(1, SPEC, FIELDS),

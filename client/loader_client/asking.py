@@ -1,0 +1,127 @@
+"""Turns what users ask for into a request: a clip that suits the catalog, an index of rows or of keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loader_client.indexes import AnnouncedIndex, RowIndex, rows_of_keys
+from loader_client.stream import Request
+from loader_service.errors import ConfigError
+from loader_service.protocol.messages import CatalogSummary
+from loader_service.protocol.spec import Clip, Frame, Image, Spec
+
+if TYPE_CHECKING:
+    from loader_client.connection import Connection
+
+#: What `clip=` may be: None for whole videos, ``"auto"`` for what suits the catalog.
+ClipChoice = Clip | Frame | Literal["auto"] | None
+
+#: Keys that are read at a time.
+_KEYS_TOGETHER = 1024
+
+#: The field of keys, where the catalog has one of that name.
+_KEY = "key"
+
+
+def make_request(  # noqa: PLR0913 - what the public calls take
+    connection: Connection,
+    batch_size: int | None,
+    clip: ClipChoice,
+    image: Image | None,
+    *,
+    index: Any = None,
+    index_keys: Any = None,
+    key_field: str | None = None,
+    **options: Any,
+) -> Request:
+    """Return the request that the options of `dataset` and `batches` describe.
+
+    Raises
+    ------
+    ConfigError
+        When they contradict each other, or keys name no sample.
+    """
+    if clip == "auto":
+        clip = _suitable_clip(connection.catalog)
+    spec = check_options(batch_size, clip, image, index=index, index_keys=index_keys, key_field=key_field, **options)
+    if index_keys is not None:
+        index = _rows_of_keys(connection, index_keys, key_field, clip)
+    if index is not None and not isinstance(index, AnnouncedIndex):
+        index = RowIndex(index, spec)
+    return Request(spec, index, batched=batch_size is not None)
+
+
+def check_options(
+    batch_size: int | None,
+    clip: ClipChoice,
+    image: Image | None,
+    *,
+    index: Any = None,
+    index_keys: Any = None,
+    key_field: str | None = None,
+    **options: Any,
+) -> Spec:
+    """Return the spec that options make; with ``clip="auto"`` it is good for nothing but to have been checked.
+
+    Raises
+    ------
+    ConfigError
+        When they contradict each other.
+    """
+    if index is not None and index_keys is not None:
+        raise ConfigError("index and index_keys both say what an epoch holds; leave one out")
+    if key_field is not None and index_keys is None:
+        raise ConfigError(f"key_field={key_field!r} says where index_keys are looked up, and there are none")
+    if "indexed" in options:
+        raise ConfigError("indexed= is set by an index; give index= or index_keys=")
+    return Spec(
+        1 if batch_size is None else batch_size,
+        Frame() if clip == "auto" else clip,
+        image or Image(),
+        indexed=index is not None or index_keys is not None,
+        **options,
+    )
+
+
+def _suitable_clip(catalog: CatalogSummary) -> Clip | Frame:
+    """Return 16 neighbouring frames of videos; of tables and sources, a row."""
+    return Clip(frames=16) if catalog.kind == "videos" else Frame()
+
+
+def _rows_of_keys(
+    connection: Connection, wanted: Any, key_field: str | None, clip: Clip | Frame | None
+) -> NDArray[np.int64]:
+    """Return the samples that keys name, after reading the keys of all samples once through the service."""
+    field = key_field or _suitable_key_field(connection.catalog)
+    # The clip is that of the request, since it decides what the samples are.
+    spec = Spec(_KEYS_TOGETHER, clip, fields=(field, "index"), shuffle=False, drop_remainder=False)
+    stream = connection.open(spec)
+    try:
+        found = {each.name: each for each in stream.fields}[field]
+        if found.shape or not found.dtype.startswith("S"):
+            raise ConfigError(
+                f"key_field={field!r} holds {found.dtype} of shape {found.shape!r} for each sample, and a key is one "
+                "string; name a field of strings, or give sample numbers as index"
+            )
+        batches = [stream.fetch(0, step) for step in range(stream.steps_per_epoch)]
+    finally:
+        connection.drop(stream)
+    keys, samples = (np.concatenate([batch[name] for batch in batches]) for name in (field, "index"))
+    return rows_of_keys(wanted, keys, samples, field)
+
+
+def _suitable_key_field(catalog: CatalogSummary) -> str:
+    strings = [field.name for field in catalog.fields if field.dtype.startswith("S") and not field.shape]
+    if _KEY in strings:
+        return _KEY
+    if len(strings) == 1:
+        return strings[0]
+    if catalog.kind == "videos":
+        return "video"
+    raise ConfigError(
+        f"index_keys need a field to be looked up in, and the service has {len(strings)} fields of strings"
+        f"{''.join(f' {name!r}' for name in strings)}; name one with key_field="
+    )

@@ -1,0 +1,129 @@
+"""The face towards code that wants a Keras `PyDataset`: batches by number, each epoch the next. Alone imports Keras."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import keras
+
+from loader_client.asking import ClipChoice, check_options, make_request
+from loader_client.patience import Patience
+from loader_client.reach import Source, reach
+from loader_client.stream import Stream
+from loader_service.errors import ConfigError, ServiceUnavailable
+from loader_service.protocol.spec import Image
+
+
+class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has no types
+    """Batches of a service as a `keras.utils.PyDataset`, for `fit`, `evaluate` and `predict` with any backend.
+
+    `loader_client.dataset` is faster with TensorFlow; this is for code that wants a sequence. An item is a tuple of the
+    fields' arrays, such as ``(x, y)``. Keras shuffles the numbers of the batches that it asks for; with `shuffle`, of
+    which the default is True, the samples are shuffled already, so the batch that is asked for first in an epoch is the
+    epoch's first step, and so on: the order is that of all other clients. With ``shuffle=False``, item `i` is step `i`.
+    One asked for twice is the same one, until the epoch ends.
+
+    Threads may ask for items side by side. Processes may not: the service has processes of its own.
+
+    Parameters
+    ----------
+    source, batch_size, clip, image, workers, service, patience
+        As in `loader_client.dataset`.
+    fields
+        Names of the fields of an item, in order.
+    first_epoch
+        Number of the first epoch: that of `fit(initial_epoch=…)` when a training is resumed.
+    threads
+        That Keras asks with.
+    **options
+        As in `loader_client.dataset`; whole videos need a `batching` that pads.
+
+    Raises
+    ------
+    ConfigError, CatalogError
+        When the service cannot give what is asked for.
+    ServiceUnavailable
+        When no service answers.
+
+    Examples
+    --------
+    >>> train = LoaderSequence("data/*.h5", batch_size=16, shard=(rank, world))  # doctest: +SKIP
+    >>> model.fit(train, epochs=10)  # doctest: +SKIP
+    """
+
+    def __init__(  # noqa: PLR0913 - as in `dataset`
+        self,
+        source: Source = None,
+        *,
+        batch_size: int,
+        clip: ClipChoice = "auto",
+        image: Image | None = None,
+        fields: Sequence[str] = ("frames", "label"),
+        workers: int | None = None,
+        service: Mapping[str, Any] | None = None,
+        patience: Patience | None = None,
+        first_epoch: int = 0,
+        threads: int = 1,
+        **options: Any,
+    ) -> None:
+        super().__init__(workers=threads, use_multiprocessing=False)
+        if options.get("batching") == "ragged":
+            raise ConfigError("batching='ragged' makes no arrays that Keras takes; give 'pad' or 'bucket'")
+        options["fields"] = tuple(fields)
+        check_options(batch_size, clip, image, **options)
+        self.epoch = first_epoch
+        self._fields = tuple(fields)
+        self._lock = threading.Lock()
+        self._steps: dict[int, int] = {}  # of the items that were asked for in this epoch
+        opened = ExitStack()
+        try:
+            connection = reach(opened, source, workers, service, patience)
+            stream = connection.open(make_request(connection, batch_size, clip, image, **options))
+            opened.callback(connection.drop, stream)
+        except BaseException:
+            opened.close()
+            raise
+        self._stream: Stream | None = stream
+        self._shuffle = stream.spec.shuffle
+        self._batches = stream.steps_per_epoch
+        self._finalizer = weakref.finalize(self, opened.close)
+
+    def __len__(self) -> int:
+        return self._batches
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        if not 0 <= index < len(self):
+            raise IndexError(f"batch {index!r} of {len(self)}")
+        stream = self._stream
+        if stream is None:
+            raise ServiceUnavailable("the sequence was closed")
+        batch = stream.fetch(*self._place(index))
+        return tuple(batch[name] for name in self._fields)
+
+    def on_epoch_end(self) -> None:
+        """Go on to the next epoch, if all of this one was asked for; called by Keras.
+
+        Which also calls it after it has looked at a few batches to see their shapes, and with `steps_per_epoch` in the
+        middle of an epoch.
+        """
+        with self._lock:
+            if len(self._steps) == len(self):
+                self.epoch += 1
+                self._steps.clear()
+
+    def close(self) -> None:
+        """End the connection, and the private service if there is one; arrays that were fetched stay valid.
+
+        TensorFlow keeps what `fit` has made of a sequence until the process ends, so nothing else ends it before.
+        """
+        self._finalizer()
+        self._stream = None
+
+    def _place(self, index: int) -> tuple[int, int]:
+        with self._lock:
+            step = len(self._steps) if self._shuffle else index
+            return self.epoch, self._steps.setdefault(index, step)

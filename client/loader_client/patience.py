@@ -1,0 +1,76 @@
+"""How long to wait for a service and for its steps, and what to say meanwhile; knows no stream."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from loader_service.errors import ServiceUnavailable
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait before giving up, in seconds."""
+
+    reconnect_timeout_s: float = 60.0  # for a service that does not answer
+    step_timeout_s: float = 600.0  # for a step of a service that does
+    ask_again_s: float = 10.0  # for an answer, before the question is sent again: a reconnect may lose messages
+
+
+@dataclass(frozen=True)
+class Wait:
+    """How a wait for one step stands.
+
+    Parameters
+    ----------
+    what
+        Epoch and step, for people.
+    endpoint
+        Of the service.
+    waited_s
+        Since the step was asked for.
+    silent_s
+        Since the service was last heard; 0 while it answers.
+    """
+
+    what: str
+    endpoint: str
+    waited_s: float
+    silent_s: float
+
+    def left_s(self, patience: Patience) -> float:
+        """Return how long to go on waiting before looking again.
+
+        Raises
+        ------
+        ServiceUnavailable
+            When the patience is at its end.
+        """
+        silence_left_s = patience.reconnect_timeout_s - self.silent_s
+        step_left_s = patience.step_timeout_s - self.waited_s
+        if silence_left_s < 0:
+            raise ServiceUnavailable(
+                f"{self.what}: no service has answered at {self.endpoint} for {self.silent_s:.0f} s; start one there "
+                "with `loader-service start FILES…` within reconnect_timeout_s, or raise that"
+            )
+        if step_left_s < 0:
+            raise ServiceUnavailable(
+                f"{self.what}: not ready after {self.waited_s:.0f} s, though {self.endpoint} answers; see what its "
+                f"workers do with `loader-service status {self.endpoint}`, or raise step_timeout_s"
+            )
+        return min(silence_left_s, step_left_s)
+
+    def say(self, patience: Patience, held: int) -> None:
+        """Log what is waited for, while `held` batches are in the trainer's hands."""
+        if self.silent_s:
+            left_s = max(0.0, patience.reconnect_timeout_s - self.silent_s)
+            _LOG.warning(
+                "waiting for the service at %s, silent for %.0f s; giving up in %.0f s",
+                self.endpoint,
+                self.silent_s,
+                left_s,
+            )
+        else:
+            _LOG.warning("waiting for %s for %.0f s; %d batches are held here", self.what, self.waited_s, held)

@@ -1,0 +1,101 @@
+"""The rows of a stream's steps, as the scheduler asks for them: a pure function of (catalog, spec)."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loader_service.catalog.columns import Catalog
+from loader_service.core.events import Row
+from loader_service.plan.plans import make_plan
+from loader_service.plan.randomness import Purpose, below, draws
+from loader_service.plan.samples import make_samples
+from loader_service.protocol.spec import Spec
+
+#: Substitutes tried for a bad sample before the step fails all the same: that many bad ones in a row are no accident.
+SUBSTITUTES = 8
+
+
+class CatalogRows:
+    """The rows of a stream.
+
+    Parameters
+    ----------
+    catalog
+        What the files hold.
+    spec
+        What the stream delivers of it.
+
+    Attributes
+    ----------
+    samples : Samples
+        What the catalog has.
+    plan : Plan
+        The steps, unless the client names the samples of each.
+    """
+
+    def __init__(self, catalog: Catalog, spec: Spec) -> None:
+        self._catalog = catalog
+        self._seed = spec.seed
+        self._varies = spec.varies
+        self.samples = make_samples(catalog.frame_counts, spec.clip, spec.seed)
+        self.plan = make_plan(self.samples, catalog.video_file, spec)
+
+    def rows(self, epoch: int, step: int) -> tuple[Row, ...]:
+        """Return the rows of a step."""
+        samples = self.plan.samples(epoch, step)
+        return self._rows(samples, [None] * len(samples))
+
+    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> tuple[Row, ...]:
+        """Return the rows of a step whose samples the client chose."""
+        return self._rows(np.asarray(samples, np.int64), positions)
+
+    def substitute(self, epoch: int, bad: Row, attempt: int) -> Row | None:
+        """Return what takes the place of a bad sample: drawn anew for each (seed, epoch, sample or position, attempt).
+
+        It is another sample, and in whole videos one that is at least as long, of which as many frames are taken.
+        """
+        candidates = self._candidates(bad)
+        if not candidates:
+            return None
+        key = bad.sample if bad.position is None else bad.position
+        counter = np.asarray([(key * (SUBSTITUTES + 1) + attempt) % 2**64], np.uint64).astype(np.int64)
+        place = int(below(draws(self._seed, epoch, counter, Purpose.SUBSTITUTE), candidates)[0])
+        sample = self._candidate(bad, place)
+        file = int(self._catalog.video_file[self.samples.videos(sample)])
+        return Row(sample, file, bad.position, bad.frames)
+
+    def describe(self, sample: int) -> str:
+        """Return a sample's file and video, for errors."""
+        return self._catalog.describe(int(self.samples.videos(sample)))
+
+    def _rows(self, samples: NDArray[np.int64], positions: list[None] | tuple[int, ...]) -> tuple[Row, ...]:
+        files = self._catalog.video_file[self.samples.videos(samples)]
+        frames = self.samples.lengths(samples).tolist() if self._varies else [0] * len(samples)
+        return tuple(map(Row, samples.tolist(), files.tolist(), positions, frames))
+
+    def _candidates(self, bad: Row) -> int:
+        """Return how many other samples could take the place of a bad one."""
+        if not self._varies:
+            return self.samples.sample_count - 1
+        return self.samples.sample_count - int(np.searchsorted(self._sorted_lengths, bad.frames)) - 1
+
+    def _candidate(self, bad: Row, place: int) -> int:
+        """Return one of them; the bad one is passed over."""
+        if not self._varies:
+            return place + (place >= bad.sample)
+        # Neighbours of one length stand in the order of their numbers, the shortest that suffice first.
+        first, end = (int(np.searchsorted(self._sorted_lengths, bad.frames, side)) for side in ("left", "right"))
+        own = int(np.searchsorted(self._by_length[first:end], bad.sample))
+        return int(self._by_length[first + place + (place >= own)])
+
+    @functools.cached_property
+    def _by_length(self) -> NDArray[np.int64]:
+        """All samples, from the shortest to the longest; made when the first bad one is met."""
+        return np.argsort(self.samples.lengths(np.arange(self.samples.sample_count)), kind="stable")
+
+    @functools.cached_property
+    def _sorted_lengths(self) -> NDArray[np.int64]:
+        return self.samples.lengths(self._by_length)
