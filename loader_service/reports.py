@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from loader_service.catalog.columns import Access, Catalog, FieldFacts
-from loader_service.protocol.messages import Status
+from loader_service.protocol.messages import Status, StreamStatus
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -36,7 +36,7 @@ def status_text(status: Status) -> str:
         *_table(
             ("stream", "client", "pid", "steps done", "an epoch", "slots", "filling", "with client", "waiting"),
             [
-                (s.stream, s.client, s.client_pid, s.steps_done, s.steps_per_epoch, s.slots, s.slots_filling,
+                (s.stream, s.client, s.client_pid, s.steps_done, _epoch_text(s), s.slots, s.slots_filling,
                  s.slots_leased, s.wants_waiting)
                 for s in status.streams
             ],
@@ -57,6 +57,17 @@ def status_text(status: Status) -> str:
         *status.events,
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+#: Steps of an epoch that no training comes to the end of: that of a generator that was given no length.
+_ENDLESS_STEPS = 2**30
+
+
+def _epoch_text(stream: StreamStatus) -> str:
+    """Return how many steps an epoch of a stream has; with an index of its own, only the client knows."""
+    if stream.steps_per_epoch >= _ENDLESS_STEPS:
+        return "endless"
+    return str(stream.steps_per_epoch) if stream.steps_per_epoch else "by index"
 
 
 def describe_catalog(catalog: Catalog) -> dict[str, Any]:

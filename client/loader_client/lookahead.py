@@ -52,7 +52,7 @@ class Lookahead:
     prefetch
         Steps to want ahead, for all cursors together, at least 1.
     is_known
-        Whether it is known what a step holds; without, that of every step is.
+        Whether it is known what a step holds; None: that of every step is.
     """
 
     def __init__(self, steps_per_epoch: int, prefetch: int, is_known: Callable[[Position], bool] | None = None) -> None:
@@ -63,10 +63,13 @@ class Lookahead:
         self._ahead: dict[Position, int] = {}
         self._asked = 0
         self._last_want = 0
+        self._end: Position | None = None  # the last step wanted, while there is one cursor and nothing was skipped
 
     def claim(self, position: Position) -> Claim:
         """Ask for a step: it will come under the want returned, and the steps after it are wanted now."""
         self._asked += 1
+        if self._end is not None and position == self._next(self._cursors[0].position):
+            return self._go_on(position, self._next(self._end))
         self._move_cursor(position)
         claim = Claim(self._ahead.pop(position, 0))
         if not claim.want:
@@ -83,9 +86,19 @@ class Lookahead:
         self._look_ahead(claim)
         return claim
 
+    def _go_on(self, position: Position, end: Position) -> Claim:
+        """Ask for the only cursor's next step: one more is wanted. To look at each of 32 steps of prefetch takes 50 µs."""
+        self._cursors[0].position = position
+        self._cursors[0].moved = self._asked
+        self._end = end
+        self._ahead[end] = self._new_want()
+        return Claim(self._ahead.pop(position), [(self._ahead[end], end)])
+
     def _look_ahead(self, claim: Claim) -> None:
         """Add to a claim what is to be wanted now, and no more."""
         wished = dict.fromkeys(self._wished())
+        goes_on = self._is_known is None and len(self._cursors) == 1 and not self._cursors[0].skipped
+        self._end = next(reversed(wished)) if goes_on else None
         for stale in [each for each in self._ahead if each not in wished]:
             claim.forgotten.append(self._ahead.pop(stale))
         for each in wished:

@@ -295,12 +295,11 @@ class Stream:
 
     def _begin(self, opened: Opened) -> None:
         steps_per_epoch = opened.steps_per_epoch if self._index is None else self._index.steps_per_epoch
-        self._lookahead = Lookahead(steps_per_epoch, opened.prefetch, self._knows)
+        announced = self._index if isinstance(self._index, AnnouncedIndex) else None
+        is_known = None if announced is None else lambda position: announced.knows(*position)
+        self._lookahead = Lookahead(steps_per_epoch, opened.prefetch, is_known)
         if self.spec.on_error == "substitute":
             self._bad = BadSamples(self.spec.max_bad_samples, steps_per_epoch, self._line.endpoint)
-
-    def _knows(self, position: Position) -> bool:
-        return self._index is None or self._index.knows(*position)
 
     def _claim(self, position: Position) -> int:
         claim = self._require_lookahead().claim(position)

@@ -20,6 +20,7 @@ from loader_service.core.ledger import Limits
 from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.clients import Client, Clients
 from loader_service.daemon.memory import GROWTH_BYTES, MemoryGuard, own_bytes
+from loader_service.daemon.notes import Notes
 from loader_service.daemon.notify import Notifier
 from loader_service.daemon.openings import Opening, StreamOpener
 from loader_service.daemon.pool import Pool
@@ -28,6 +29,7 @@ from loader_service.daemon.reports import Reporter, Traffic
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import Received, Router
+from loader_service.daemon.weights import Weights
 from loader_service.errors import ConfigError, LoaderError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
 
@@ -49,7 +51,7 @@ _LOOK_EVERY_S = 0.5
 MOST_STREAMS_OF_ONE, MOST_STREAMS = 64, 1024
 
 #: Faults that `status` still shows.
-_EVENTS_KEPT = 50
+_NOTES_KEPT = 50
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,12 @@ class Daemon:
         self._workers_wanted = parts.config.worker_count
         self._connected: set[int] = set()  # workers that can be sent messages
         self._dismissed: set[int] = set()  # workers that were told to leave: their end is no fault
-        self._overweight: set[int] = set()  # workers that are being replaced
-        self._bytes_at_start: dict[int, int] = {}  # of workers that run a user's own code
+        self._weights = Weights(parts.config.worker_memory)
         self._runs_users_code = parts.config.source is not None or parts.config.transform is not None
         self._messages_malformed = 0
         self._requests_refused = 0
         self._pending: deque[events.Event] = deque()  # the first one is being acted on
-        self._events: deque[str] = deque(maxlen=_EVENTS_KEPT)
+        self._notes = Notes(_NOTES_KEPT)
         self._started = time.monotonic()
         self._drain_deadline: float | None = None
         self._failure: LoaderError | None = None
@@ -173,7 +174,8 @@ class Daemon:
             if worker is not None:
                 self._note(f"worker {worker} took too long to try the transform; it is killed")
                 self._parts.pool.kill(worker)
-            self._conclude(answer)
+            if answer is not None:
+                self._conclude(answer)
         if self._next_beat is not None and self._next_beat <= now:
             self._beat(now)
         if self._next_look <= now:
@@ -200,15 +202,13 @@ class Daemon:
 
     def _recycle(self) -> None:
         """Have workers replaced that have grown too large: HDF5 does not give back all that it takes."""
-        limit = self._parts.config.worker_memory
-        for worker in sorted(self._connected - self._overweight):
-            own = own_bytes(self._parts.pool.pid(worker)) - self._bytes_at_start.get(worker, 0)
-            if own > limit:
-                self._overweight.add(worker)
-                self._note(
-                    f"worker {worker} has {own} bytes of its own, more than --worker-memory={limit}; replacing it"
-                )
-                self._happens(events.WorkerOverweight(worker))
+        now = time.monotonic()
+        for worker in sorted(self._connected):
+            verdict = self._weights.judge(worker, own_bytes(self._parts.pool.pid(worker)), now)
+            if verdict is not None:
+                self._note(verdict.line)
+                if verdict.is_replaced:
+                    self._happens(events.WorkerOverweight(worker))
 
     def _beat(self, now: float) -> None:
         """Tell systemd that the loop turns, when it waits to be told."""
@@ -247,8 +247,7 @@ class Daemon:
         self._parts.pool.listen()
         for worker, cause in self._parts.pool.reap():
             self._connected.discard(worker)
-            self._overweight.discard(worker)
-            self._bytes_at_start.pop(worker, None)
+            self._weights.ends(worker)
             if worker not in self._dismissed:
                 self._note(f"worker {worker} {cause}")
             self._dismissed.discard(worker)
@@ -276,7 +275,7 @@ class Daemon:
     def _note(self, line: str) -> None:
         """Log a fault, and keep it for `status`."""
         _LOG.warning("%s", line)
-        self._events.append(f"{time.monotonic() - self._started:.1f} s: {line}")
+        self._notes.add(line, time.monotonic() - self._started)
 
     # ---- what workers say
 
@@ -288,16 +287,19 @@ class Daemon:
                     self._tell_worker(worker, opening.prepare)
                 self._happens(events.WorkerStarted(worker))
                 self._probes.dispatch(self._connected - self._dismissed)
-                if self._runs_users_code:  # what that holds from the start is its own affair
-                    self._bytes_at_start[worker] = own_bytes(self._parts.pool.pid(worker))
+                # What a user's code holds from the start is its own affair.
+                held = own_bytes(self._parts.pool.pid(worker)) if self._runs_users_code else 0
+                self._weights.begins(worker, time.monotonic(), held)
                 if self._announce is not None and self._scheduler.working >= self._workers_wanted:
                     self._announce()
                     self._announce = None
             case m.TaskDone(worker, task, bad):
                 failpoints.passing("daemon.task_reported")
+                self._probes.heard(worker, time.monotonic())
                 self._happens(events.TaskEnded(worker, task, bad))
             case m.Probed():
                 answer = self._probes.answered(received.message)
+                self._probes.heard(received.message.worker, time.monotonic())
                 if answer is not None:
                     self._conclude(answer)
             case Exception() as error:
@@ -356,7 +358,7 @@ class Daemon:
             case m.CloseStream(stream):
                 self._happens(events.StreamClosed(client.key, stream))
             case m.GetStatus(request):
-                traffic = Traffic(self._parts.clients, self._parts.pool, self._openings, tuple(self._events))
+                traffic = Traffic(self._parts.clients, self._parts.pool, self._openings, self._notes.lines)
                 refused = {
                     "messages_malformed": self._messages_malformed,
                     "requests_refused": self._requests_refused,
@@ -391,8 +393,6 @@ class Daemon:
         self._tell_peer(peer, m.Refused(0, kind, str(error)))
 
     def _open(self, client: Client, asked: m.OpenStream) -> None:
-        if self._drain_deadline is not None:
-            raise ConfigError("the service is stopping and opens no streams")
         self._check_room(client)
         said_before = self._find_opening(client, asked.request)
         if said_before is not None:
@@ -411,6 +411,7 @@ class Daemon:
         try:
             if answer.error is not None:
                 raise answer.error
+            self._check_room(client)  # there was time for other streams, or for the end to begin
             self._begin(client, self._opener.open(client.key, answer.asked.request, answer.asked.spec, answer.fields))
         except LoaderError as error:
             self._requests_refused += 1
@@ -431,6 +432,8 @@ class Daemon:
         return next((each for each in mine if each.opened.request == request), None)
 
     def _check_room(self, client: Client) -> None:
+        if self._drain_deadline is not None:
+            raise ConfigError("the service is stopping and opens no streams")
         owners = [opening.event.client for opening in self._openings.values()]
         if owners.count(client.key) >= MOST_STREAMS_OF_ONE or len(owners) >= MOST_STREAMS:
             raise ConfigError(

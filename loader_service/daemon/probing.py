@@ -25,8 +25,10 @@ class _Probe:
     client: str
     asked: OpenStream
     message: ProbeStream
-    deadline: float
+    deadline: float  # of the answer
+    busy_until: float  # when its worker was last known to be at something else
     worker: int | None = None  # who has it; None while there is no worker to give it to
+    is_wanted: bool = True  # whether somebody waits for the answer; a worker may be at it even when nobody does
     workers_lost: int = 0
 
 
@@ -48,7 +50,7 @@ class Probes:
     send
         Called with a worker's number and the message for it.
     timeout_s
-        How long one may take.
+        How long one may take, and how long its client waits, though the worker be busy with other streams first.
     """
 
     def __init__(self, send: Callable[[int, ProbeStream], None], timeout_s: float) -> None:
@@ -66,13 +68,16 @@ class Probes:
             When as many streams wait already as may.
         """
         mine = [each for each in self._open.values() if each.client == client]
-        if any(each.asked.request == asked.request for each in mine):
-            return
+        for probe in mine:
+            if probe.asked.request == asked.request:
+                if not probe.is_wanted:  # it was gone, and waits from now
+                    probe.is_wanted, probe.deadline = True, now + self._timeout_s
+                return
         if len(mine) >= _MOST_OF_ONE:
             raise ConfigError(f"{len(mine)} streams of this client are being opened; wait for them first")
         self._last += 1
         message = ProbeStream(self._last, asked.spec, inputs)
-        self._open[self._last] = _Probe(client, asked, message, now + self._timeout_s)
+        self._open[self._last] = _Probe(client, asked, message, now + self._timeout_s, now)
 
     def dispatch(self, workers: Iterable[int]) -> None:
         """Give probes that no worker has to the first of these workers."""
@@ -84,38 +89,77 @@ class Probes:
                 probe.worker = worker
                 self._send(worker, probe.message)
 
+    def heard(self, worker: int, now: float) -> None:
+        """Take note that a worker has said something else: until then it was not at its probes."""
+        for probe in self._open.values():
+            if probe.worker == worker:
+                probe.busy_until = now
+
     def answered(self, message: Probed) -> Answer | None:
         """Return what came of a probe; None when it was given up meanwhile."""
         probe = self._open.get(message.probe)
         if probe is None or probe.worker != message.worker:
             return None
         error = from_name(message.error, message.message) if message.error else None
-        return self._end(message.probe, message.fields, error)
+        answer = self._end(message.probe, message.fields, error)
+        return answer if probe.is_wanted else None
 
     def lost(self, worker: int, cause: str) -> Iterator[Answer]:
         """Take the probes of a worker that has ended back; yield those that have ended too many."""
         for number, probe in list(self._open.items()):
             if probe.worker == worker:
+                if not probe.is_wanted:
+                    del self._open[number]
+                    continue
                 probe.worker = None
                 probe.workers_lost += 1
                 if probe.workers_lost >= _MOST_WORKERS:
                     text = f"{_MOST_WORKERS} workers died while they tried the transform; the last one {cause}"
                     yield self._end(number, (), WorkerDied(text))
 
-    def late(self, now: float) -> Iterator[tuple[int | None, Answer]]:
-        """Yield the probes that have had their time, each with the worker that is still at it."""
+    def late(self, now: float) -> Iterator[tuple[int | None, Answer | None]]:
+        """Yield the workers that do not come to an end with a probe, and the answers that clients wait for no longer.
+
+        Yields
+        ------
+        int or None
+            The worker, when it was at this probe for all of the time.
+        Answer or None
+            What to say; None when nobody waits for it.
+        """
         for number, probe in list(self._open.items()):
-            if probe.deadline <= now:
+            if probe.worker is not None and probe.busy_until + self._timeout_s <= now:
                 text = f"the transform did not return within {self._timeout_s:g} s when it was tried; make it faster"
-                yield probe.worker, self._end(number, (), ConfigError(text))
+                answer = self._end(number, (), ConfigError(text))
+                self.heard(probe.worker, now)  # those behind it were not begun, and go to another worker
+                yield probe.worker, answer if probe.is_wanted else None
+            elif probe.is_wanted and probe.deadline <= now:
+                yield None, self._give_up(number, probe)
+
+    def _give_up(self, number: int, probe: _Probe) -> Answer:
+        """Return an answer for a client that has waited long enough; a worker may still come to the probe."""
+        text = (
+            f"no worker was free to try the transform within {self._timeout_s:g} s; open the stream again, or start "
+            "more workers with `loader-service scale`"
+        )
+        if probe.worker is None:
+            del self._open[number]
+        probe.is_wanted = False
+        return Answer(probe.client, probe.asked, (), ConfigError(text))
 
     def forget(self, client: str) -> None:
-        """Drop the probes of a client that is gone."""
-        self._open = {number: each for number, each in self._open.items() if each.client != client}
+        """Answer a client that is gone no more; a worker that is at its probe is watched until it comes to an end."""
+        for number, probe in list(self._open.items()):
+            if probe.client == client:
+                probe.is_wanted = False
+                if probe.worker is None:
+                    del self._open[number]
 
     def next_deadline(self) -> float | None:
         """Return when `late` has something to say; None while nothing is open."""
-        return min((each.deadline for each in self._open.values()), default=None)
+        times = [each.deadline for each in self._open.values() if each.is_wanted]
+        times += [each.busy_until + self._timeout_s for each in self._open.values() if each.worker is not None]
+        return min(times, default=None)
 
     def _end(self, number: int, fields: tuple[Field, ...], error: LoaderError | None) -> Answer:
         probe = self._open.pop(number)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import io
 import json
 import mmap
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import zmq
 
@@ -239,5 +241,14 @@ def main() -> int:
     return 0
 
 
+def leave(code: int) -> NoReturn:
+    """End this process without waiting for threads that the user's code has started and not ended."""
+    if threading.active_count() > 1:
+        atexit._run_exitfuncs()  # noqa: SLF001 - what the interpreter does once it has waited: it ends processes
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())
