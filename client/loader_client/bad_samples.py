@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from loader_service.errors import LoaderError
 
 _LOG = logging.getLogger(__name__)
+
+_Kept = TypeVar("_Kept")
 
 #: Epochs that are counted at a time: iterators side by side are in different ones, and dropped ones never end.
 _KEPT_EPOCHS = 16
@@ -15,8 +18,29 @@ _KEPT_EPOCHS = 16
 
 @dataclass
 class _Epoch:
-    rows: dict[int, int] = field(default_factory=dict)  # by step: one that is fetched again counts once
-    bad: dict[int, int] = field(default_factory=dict)
+    """What was delivered of an epoch. Its size is not that of the epoch, which may have millions of steps."""
+
+    steps: int
+    first: int  # step: where a training that was resumed goes on
+    end: int  # all from `first` to here were delivered
+    later: set[int] = field(default_factory=set)  # delivered before one that comes before them, by threads side by side
+    rows: int = 0
+    bad: dict[int, int] = field(default_factory=dict)  # by step: one that is fetched again counts once
+
+    def add(self, step: int, rows: int, bad: int) -> None:
+        if bad:
+            self.bad[step] = bad
+        if self.first <= step < self.end or step in self.later:
+            return
+        self.rows += rows
+        self.later.add(step)
+        while self.end in self.later:
+            self.later.remove(self.end)
+            self.end += 1
+
+    @property
+    def is_over(self) -> bool:
+        return self.end >= self.steps
 
 
 class BadSamples:
@@ -27,7 +51,7 @@ class BadSamples:
     most
         How many an epoch may have; None for any number.
     steps_per_epoch
-        After which step an epoch has ended.
+        After how many steps an epoch has ended, unless `ends` says another number.
     endpoint
         Of the service, which lists them.
     """
@@ -37,6 +61,7 @@ class BadSamples:
         self._steps_per_epoch = steps_per_epoch
         self._endpoint = endpoint
         self._epochs: dict[int, _Epoch] = {}
+        self._lengths: dict[int, int] = {}  # of epochs whose length was said before their first step
 
     def count(self, epoch: int, step: int, rows: int, bad: int) -> None:
         """Take note of a step that was delivered; at the end of an epoch with bad samples, log how many there were.
@@ -46,12 +71,11 @@ class BadSamples:
         LoaderError
             When the epoch has had more than it may.
         """
-        of_epoch = self._epochs.setdefault(epoch, _Epoch())
-        if len(self._epochs) > _KEPT_EPOCHS:
-            del self._epochs[next(iter(self._epochs))]
-        of_epoch.rows[step] = rows
-        if bad:
-            of_epoch.bad[step] = bad
+        of_epoch = self._epochs.get(epoch)
+        if of_epoch is None:
+            of_epoch = _Epoch(self._lengths.pop(epoch, self._steps_per_epoch), step, step)
+            _keep(self._epochs, epoch, of_epoch)
+        of_epoch.add(step, rows, bad)
         so_far = sum(of_epoch.bad.values())
         if self._most is not None and so_far > self._most:
             raise LoaderError(
@@ -59,13 +83,33 @@ class BadSamples:
                 f"max_bad_samples={self._most:,}; `loader-service status {self._endpoint}` names them: "
                 "repair or remove their files, or raise max_bad_samples"
             )
-        if step == self._steps_per_epoch - 1:
-            del self._epochs[epoch]
-            if so_far:
-                _LOG.warning(
-                    "epoch %d: %s of %s samples were bad and replaced; see `loader-service status %s`",
-                    epoch,
-                    f"{so_far:,}",
-                    f"{sum(of_epoch.rows.values()):,}",
-                    self._endpoint,
-                )
+        self._end_if_over(epoch, of_epoch)
+
+    def ends(self, epoch: int, steps: int) -> None:
+        """Take note how many steps an epoch has, where that comes out in its course."""
+        of_epoch = self._epochs.get(epoch)
+        if of_epoch is None:
+            _keep(self._lengths, epoch, steps)
+        else:
+            of_epoch.steps = steps
+            self._end_if_over(epoch, of_epoch)
+
+    def _end_if_over(self, epoch: int, of_epoch: _Epoch) -> None:
+        if not of_epoch.is_over:
+            return
+        del self._epochs[epoch]
+        if of_epoch.bad:
+            _LOG.warning(
+                "epoch %d: %s of %s samples were bad and replaced; see `loader-service status %s`",
+                epoch,
+                f"{sum(of_epoch.bad.values()):,}",
+                f"{of_epoch.rows:,}",
+                self._endpoint,
+            )
+
+
+def _keep(kept: dict[int, _Kept], epoch: int, value: _Kept) -> None:
+    """Keep something of an epoch, and no more than of the latest few."""
+    kept[epoch] = value
+    if len(kept) > _KEPT_EPOCHS:
+        del kept[next(iter(kept))]

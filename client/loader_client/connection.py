@@ -13,12 +13,12 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from loader_client.asking import ClipChoice, make_request
 from loader_client.forms import Batch
 from loader_client.line import Line, anew
 from loader_client.link import Link
 from loader_client.patience import Patience
-from loader_client.stream import Request, Stream
+from loader_client.request import ClipChoice, Request, make_request
+from loader_client.stream import Stream
 from loader_service import endpoint as endpoints
 from loader_service.errors import CatalogChanged, LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.messages import (
@@ -253,6 +253,7 @@ class Connection:
                 case Ready() | Failed():
                     for stream in self._streams:
                         stream.answer(message)
+                    return  # the stream has woken who waits for it
                 case Opened():
                     self._opened(message)
                 case Refused() if message.request in self._opening:

@@ -21,14 +21,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from loader_client.asking import ClipChoice, check_options, make_request
 from loader_client.epochs import EpochNumbers
 from loader_client.forms import Batch, Ragged
 from loader_client.indexes import AnnouncedIndex
 from loader_client.interrupts import INTERRUPTS
 from loader_client.patience import Patience
 from loader_client.reach import Source, reach
-from loader_client.stream import Request, Stream
+from loader_client.request import ClipChoice, Request, check_options, make_request
+from loader_client.stream import Stream
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
 from loader_service.protocol.fields import ALIGNMENT_BYTES, Field
 from loader_service.protocol.spec import Image
@@ -212,7 +212,9 @@ class _Feed:
 
     def announce(self, epoch: Any, step: Any, first: Any, samples: Any) -> Any:
         """Have a step made that will be fetched soon; return its number."""
-        if int(step) != _NO_STEP:
+        if int(step) == _NO_STEP:
+            self._stream.announce_end(int(epoch))
+        else:
             self._stream.announce(int(epoch), int(step), samples.numpy(), int(first))
         return step
 

@@ -44,9 +44,6 @@ class Index(Protocol):
     def check(self, sample_count: int) -> None:
         """Raise ConfigError when an entry is none of so many samples."""
 
-    def knows(self, epoch: int, step: int) -> bool:
-        """Return whether it is known what a step holds."""
-
     def contents(self, epoch: int, step: int) -> Contents:
         """Return what a step holds; asked once for each want."""
 
@@ -93,10 +90,6 @@ class RowIndex:
         if len(outside):
             raise _outside(f"index[{outside[0]}]", int(self._entries[outside[0]]), sample_count, len(outside))
 
-    def knows(self, epoch: int, step: int) -> bool:  # noqa: ARG002 - all are known
-        """Return True."""
-        return True
-
     def contents(self, epoch: int, step: int) -> Contents:
         """Return what a step holds."""
         positions = self._plan.samples(epoch, step)
@@ -118,6 +111,7 @@ class AnnouncedIndex:
         self._batch_size = batch_size
         self._sample_count = ENDLESS
         self._announced: dict[tuple[int, int], Contents] = {}
+        self._lengths: dict[int, int] = {}  # steps that were announced, by epoch
 
     @property
     def steps_per_epoch(self) -> int:
@@ -156,8 +150,15 @@ class AnnouncedIndex:
             raise _outside(f"entry {first + entry} of the index dataset", value, self._sample_count, len(outside))
         positions = tuple(range(first, first + len(samples)))
         self._announced[epoch, step] = Contents(tuple(samples.tolist()), positions)
+        self._lengths[epoch] = max(step + 1, self._lengths.get(epoch, 0))
         if len(self._announced) > _MOST_ANNOUNCED:
             del self._announced[next(iter(self._announced))]
+        if len(self._lengths) > _MOST_ANNOUNCED:
+            del self._lengths[next(iter(self._lengths))]
+
+    def end(self, epoch: int) -> int | None:
+        """Return how many steps an epoch has of which all were announced; None when that was asked before."""
+        return self._lengths.pop(epoch, None)
 
     def knows(self, epoch: int, step: int) -> bool:
         """Return whether a step was announced, and not asked for since."""

@@ -15,6 +15,7 @@ Ours stays until the process ends or someone else sets one: only the main thread
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import threading
@@ -31,6 +32,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pair: tuple[socket.socket, socket.socket] | None = None  # Python writes to the second one
+        self._written = select.poll()
         self._count = 0
 
     def watch(self) -> None:
@@ -39,6 +41,7 @@ class Interrupts:
             return
         if self._pair is None:
             self._pair = _socket_pair()
+            self._written.register(self._pair[0], select.POLLIN)
         ours = self._pair[1].fileno()
         before = signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
         if before not in (_UNSET, ours):
@@ -50,6 +53,8 @@ class Interrupts:
         if self._pair is None or _is_main_thread():
             return 0
         with self._lock:
+            if not self._written.poll(0):
+                return self._count  # a tenth of the time that `recv` takes to say so
             numbers = _drain(self._pair[0])
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 self._count += numbers.count(signal.SIGINT)
@@ -63,6 +68,7 @@ class Interrupts:
         now = signal.set_wakeup_fd(_UNSET)
         if now not in (_UNSET, self._pair[1].fileno()):
             signal.set_wakeup_fd(now)
+        self._written.unregister(self._pair[0])
         for each in self._pair:
             each.close()
         self._pair = None

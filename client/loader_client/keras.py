@@ -10,9 +10,9 @@ from typing import Any
 
 import keras
 
-from loader_client.asking import ClipChoice, check_options, make_request
 from loader_client.patience import Patience
 from loader_client.reach import Source, reach
+from loader_client.request import ClipChoice, check_options, make_request
 from loader_client.stream import Stream
 from loader_service.errors import ConfigError, ServiceUnavailable
 from loader_service.protocol.spec import Image

@@ -162,7 +162,7 @@ class Link:
 
     def _receive(self, socket: zmq.Socket[bytes]) -> None:
         # Not until `zmq.Again`: to make that error takes five times as long as to ask.
-        while socket.get(zmq.EVENTS) & _READABLE:
+        while socket.getsockopt(zmq.EVENTS) & _READABLE:  # type: ignore[operator] # of this option it is a number
             payload = socket.recv(zmq.NOBLOCK)
             try:
                 messages: list[Any] = wire.decode(payload, ToClient)

@@ -87,7 +87,7 @@ class Lookahead:
         return claim
 
     def _go_on(self, position: Position, end: Position) -> Claim:
-        """Ask for the only cursor's next step: one more is wanted. To look at each of 32 steps of prefetch takes 50 µs."""
+        """Ask for the only cursor's next step: one more is wanted. A look at each of 32 takes 50 µs."""
         self._cursors[0].position = position
         self._cursors[0].moved = self._asked
         self._end = end

@@ -1,4 +1,4 @@
-"""Reaches a service: connects to a running one, or starts a private one of some files; knows no TensorFlow."""
+"""Reaches a service: connects to a running one, or starts a private one of files or a source; knows no TensorFlow."""
 
 from __future__ import annotations
 

@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 
 from loader_client.bad_samples import BadSamples
 from loader_client.forms import LENGTH, Batch, alone, hides_length, shaped
-from loader_client.indexes import AnnouncedIndex, Contents, Index
+from loader_client.indexes import AnnouncedIndex, Contents
 from loader_client.interrupts import INTERRUPTS, LOOK_EVERY_S
 from loader_client.leases import Leases
 from loader_client.line import Line, anew
 from loader_client.lookahead import Claim, Lookahead, Position
 from loader_client.patience import Patience, Wait
+from loader_client.request import Request
+from loader_client.session import Session
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.messages import CloseStream, Failed, Forget, Opened, Ready, Release, Want
-from loader_service.protocol.spec import Spec
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,50 +38,11 @@ _FORGOTTEN_KEPT = 1024
 
 
 @dataclass(frozen=True)
-class Request:
-    """What a stream is to deliver.
-
-    Parameters
-    ----------
-    spec
-        What the service is told.
-    index
-        Says what the steps hold when the spec is `indexed`.
-    batched
-        Whether a step is a batch; else it is the only sample of one, without the batch axis.
-    """
-
-    spec: Spec
-    index: Index | None = None
-    batched: bool = True
-
-
-@dataclass(frozen=True)
 class _Wanted:
     """A step that is wanted, and what it is to hold if that is ours to say: a new service is told again."""
 
     position: Position
     contents: Contents
-
-
-@dataclass
-class _Session:
-    """The stream as one service knows it."""
-
-    opened: Opened
-    generation: int
-    leases: Leases
-    highest_lease: int = 0  # that was said; leases are numbered in the order in which they are given
-
-    def fits(self, opened: Opened) -> bool:
-        """Return whether nothing is different that must not change when a service comes back."""
-        before = self.opened
-        return (opened.fields, opened.steps_per_epoch, opened.samples, opened.frames) == (
-            before.fields,
-            before.steps_per_epoch,
-            before.samples,
-            before.frames,
-        )
 
 
 class Stream:
@@ -104,14 +66,14 @@ class Stream:
         self._batched = request.batched
         self._line = line
         self._patience = patience
-        self._session: _Session | None = None
+        self._session: Session | None = None
         self._lookahead: Lookahead | None = None
         self._bad: BadSamples | None = None
         self._wants: dict[int, _Wanted] = {}  # everything wanted, until it is fetched or forgotten
         self._answers: dict[int, Ready | Failed] = {}
         self._forgotten: deque[int] = deque(maxlen=_FORGOTTEN_KEPT)
         self._failure: LoaderError | None = None
-        self._waiting = 0  # threads in `fetch` that wait for an answer
+        self._awaited: set[int] = set()  # wants that threads in `fetch` wait for; the others' answers wake nobody
         self._unsent = 0  # wants that wait for company
 
     # ---- what the trainer asks
@@ -182,6 +144,14 @@ class Stream:
                 self._index.announce(epoch, step, samples, first)
                 self._look_ahead(self._require_lookahead().announce((epoch, step)))
 
+    def announce_end(self, epoch: int) -> None:
+        """Say that all steps of an epoch of an announced index were announced; harmless when it was said before."""
+        assert isinstance(self._index, AnnouncedIndex)  # noqa: S101 - who opened the stream announces to it
+        with self._line.changed:
+            steps = self._index.end(epoch)
+            if steps is not None and self._bad is not None:
+                self._bad.ends(epoch, steps)
+
     def fetch(self, epoch: int, step: int) -> Batch:
         """Return the batch of a step, and have the following ones made.
 
@@ -208,7 +178,7 @@ class Stream:
         with self._line.changed:
             want = self._claim((epoch, step))
             try:
-                answer = self._wait_for(want)
+                answer = self._answers.pop(want, None) or self._wait_for(want)
             except BaseException:
                 self._forget(want)
                 raise
@@ -241,13 +211,13 @@ class Stream:
                 return
             layout = SlotLayout(opened.fields, self.spec.batch_size, opened.frames)
             leases = Leases(layout, instance, opened.slots, self._releaser(opened.stream, generation))
-            self._session = _Session(opened, generation, leases)
+            self._session = Session(opened, generation, leases)
             if before is None:
                 self._begin(opened)
             self._answers.clear()
             self._forgotten.clear()
             for want in self._wants:
-                self._send_want(want)
+                self._send_want(self._session, want)
             self._line.changed.notify_all()
 
     def is_open_as(self, number: int, generation: int) -> bool:
@@ -279,7 +249,7 @@ class Stream:
 
     # ---- inside; the condition is held
 
-    def _take_in(self, session: _Session, answer: Ready | Failed) -> None:
+    def _take_in(self, session: Session, answer: Ready | Failed) -> None:
         if answer.want in self._answers:
             return  # said twice
         if isinstance(answer, Ready):
@@ -291,7 +261,8 @@ class Stream:
                 _LOG.warning("%s; it will be asked for again", str(error))  # not what its traceback holds
                 return  # the service ended just now, and this answer with it
         self._answers[answer.want] = answer
-        self._line.changed.notify_all()
+        if answer.want in self._awaited:
+            self._line.changed.notify_all()
 
     def _begin(self, opened: Opened) -> None:
         steps_per_epoch = opened.steps_per_epoch if self._index is None else self._index.steps_per_epoch
@@ -310,18 +281,19 @@ class Stream:
 
     def _look_ahead(self, claim: Claim) -> None:
         """Send what follows from a claim: at once what is urgent, else in company."""
+        session = self._require_session()
         for want in claim.forgotten:
             self._forget(want)
         for want, position in claim.new:
             contents = Contents() if self._index is None else self._index.contents(*position)
             self._wants[want] = _Wanted(position, contents)
-            self._send_want(want, urgent=False)
+            self._send_want(session, want, urgent=False)
         self._unsent += len(claim.new)
-        if self._unsent >= max(1, self._require_session().opened.prefetch // _WANTS_TOGETHER):
+        if self._unsent >= max(1, session.opened.prefetch // _WANTS_TOGETHER):
             self._unsent = 0
             self._line.link.hurry()
 
-    def _count_bad(self, session: _Session, answer: Ready, epoch: int, step: int) -> None:
+    def _count_bad(self, session: Session, answer: Ready, epoch: int, step: int) -> None:
         if self._bad is None:
             return
         try:
@@ -338,13 +310,12 @@ class Stream:
             self._line.link.send(Forget(self._session.opened.stream, want), self._session.generation)
 
     def _wait_for(self, want: int) -> Ready | Failed:
-        if want not in self._answers:
-            self._waiting += 1
-            self._line.link.hurry()
-            try:
-                self._wait_patiently(want)
-            finally:
-                self._waiting -= 1
+        self._awaited.add(want)
+        self._line.link.hurry()
+        try:
+            self._wait_patiently(want)
+        finally:
+            self._awaited.remove(want)
         return self._answers.pop(want)
 
     def _wait_patiently(self, want: int) -> None:
@@ -357,9 +328,11 @@ class Stream:
             self._require_session()
             wait = Wait(what, self._line.endpoint, now - begun, self._line.link.silent_s)
             patience_s = wait.left_s(self._patience)
+            self._line.changed.wait(min(say_at - now, ask_at - now, patience_s, LOOK_EVERY_S))
+            if want in self._answers:
+                return  # before the looks below, which take a system call
             if INTERRUPTS.count > interrupts:
                 raise LoaderError(f"{what}: interrupted while waiting for {self._line.endpoint}")
-            self._line.changed.wait(min(say_at - now, ask_at - now, patience_s, LOOK_EVERY_S))
             now = time.monotonic()
             if now >= say_at:
                 wait.say(self._patience, self.leases_out)
@@ -376,11 +349,11 @@ class Stream:
         session = self._require_session()
         stream = session.opened.stream
         for over in (*self._forgotten, *list(session.leases.handed_back.values())):
-            self._send(Forget(stream, over), urgent=False)
-        self._send_want(want)
+            self._line.link.send(Forget(stream, over), session.generation, urgent=False)
+        self._send_want(session, want)
         self._line.ask_for_streams()
 
-    def _require_session(self) -> _Session:
+    def _require_session(self) -> Session:
         if self._failure is not None:
             raise anew(self._failure)
         self._line.check()
@@ -393,14 +366,12 @@ class Stream:
         assert self._lookahead is not None  # noqa: S101 - there since the first session
         return self._lookahead
 
-    def _send_want(self, want: int, *, urgent: bool = True) -> None:
+    def _send_want(self, session: Session, want: int, *, urgent: bool = True) -> None:
         wanted = self._wants[want]
-        stream = self._require_session().opened.stream
-        samples, positions = wanted.contents.samples, wanted.contents.positions
-        self._send(Want(stream, want, *wanted.position, samples, positions), urgent=urgent)
-
-    def _send(self, message: Any, *, urgent: bool = True) -> None:
-        self._line.link.send(message, self._require_session().generation, urgent=urgent)
+        message = Want(
+            session.opened.stream, want, *wanted.position, wanted.contents.samples, wanted.contents.positions
+        )
+        self._line.link.send(message, session.generation, urgent=urgent)
 
     def _releaser(self, stream: int, generation: int) -> Callable[[int], None]:
         """Return what hands a lease back; called by finalizers, so it takes no lock, and knows its own generation."""
@@ -408,6 +379,6 @@ class Stream:
 
         def release(lease: int) -> None:
             if self._failure is None:  # a closed stream has no leases: the service took them back with it
-                link.send(Release(stream, lease), generation, urgent=self._waiting > 0)
+                link.send(Release(stream, lease), generation, urgent=bool(self._awaited))
 
         return release

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from loader_service.catalog.columns import FieldFacts, Header, PathRule
+from loader_service.catalog.common_fields import MergedField, merge_fields
 from loader_service.catalog.label_csv import keys_of, match
-from loader_service.catalog.merge import MergedField, merge_fields
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
 

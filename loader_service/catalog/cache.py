@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loader_service.catalog.columns import FORMAT_VERSION, Catalog, FileStat, Header, open_catalog, write_catalog
+from loader_service.catalog.directory_locks import hold, remove_unless_held, temporary_directory
 from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, ScanOptions, pack, unpack
-from loader_service.catalog.holds import hold, remove_unless_held, temporary_directory
 from loader_service.catalog.pruning import UNFINISHED, note_use, prune
 from loader_service.errors import CatalogError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 class ScanCache:
@@ -55,7 +55,7 @@ class ScanCache:
         except FileNotFoundError:
             return None
         except UNPACK_ERRORS as error:
-            logger.warning("scanning %r again, its cached scan cannot be read: %s", path, str(error))
+            _LOG.warning("scanning %r again, its cached scan cannot be read: %s", path, str(error))
             return None
         note_use(entry)
         return scan
@@ -68,7 +68,7 @@ class ScanCache:
             _write_whole(self._entry(path, scan.status), pack(scan))
         except OSError as error:
             self._writable = False
-            logger.warning("cannot keep scans in %r: %s; every start will scan anew", str(self._directory), str(error))
+            _LOG.warning("cannot keep scans in %r: %s; every start will scan anew", str(self._directory), str(error))
 
     def _entry(self, path: str, status: FileStat) -> Path:
         key = json.dumps([FORMAT_VERSION, path, asdict(status), self._options])
@@ -99,7 +99,7 @@ def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
     try:
         found = _open_held(directory)
     except (CatalogError, OSError) as error:
-        logger.warning("making the catalog anew: %s", str(error))
+        _LOG.warning("making the catalog anew: %s", str(error))
         return None
     if found is not None:
         note_use(directory)
@@ -122,9 +122,7 @@ def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDAr
         _write_directory(final, header, columns)
         kept = _open_held(final)
     except (CatalogError, OSError) as error:
-        logger.warning(
-            "cannot keep the catalog in %r: %s; it goes to a temporary directory", str(cache_dir), str(error)
-        )
+        _LOG.warning("cannot keep the catalog in %r: %s; it goes to a temporary directory", str(cache_dir), str(error))
         kept = None
     if kept is None:
         return write_temporary(header, columns)

@@ -11,6 +11,7 @@ import numpy as np
 
 from loader_service.catalog.columns import Access
 from loader_service.catalog.layouts import empty_groups
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.tree import DatasetInfo, Tree
 
 _DIGITS = re.compile(r"[0-9]+")
-
-#: Names of datasets, or attributes, that hold labels.
-LABEL_NAMES = frozenset({"label", "labels"})
 
 
 @dataclass(frozen=True)

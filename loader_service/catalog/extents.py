@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.layouts import FoundVideo
     from loader_service.catalog.tree import DatasetInfo
 
-logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 _MAX_FRAME_BYTES = 2**32 - 1
 # How many bytes of the end of a padded row are looked at first; JPEGs of one video differ in length by a few KB.
@@ -117,7 +117,7 @@ def _locate_direct(source: Source, video: FoundVideo) -> Located | None:
     try:
         places = _DIRECT[video.access](source, video)
     except heap.HeapError as error:
-        logger.debug("reading %r through HDF5: %s", video.dataset_path, error)
+        _LOG.debug("reading %r through HDF5: %s", video.dataset_path, error)
         return None
     if places is None:
         return None
@@ -130,7 +130,7 @@ def _locate_direct(source: Source, video: FoundVideo) -> Located | None:
         )
     if all(_equals_plain(source, video, located, frame) for frame in {0, video.frame_count - 1}):
         return located
-    logger.debug("reading %r through HDF5: bytes found directly differ", video.dataset_path)
+    _LOG.debug("reading %r through HDF5: bytes found directly differ", video.dataset_path)
     return None
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog import heap
-from loader_service.catalog.episodes import LABEL_NAMES
 from loader_service.catalog.extents import Source, locate, read_frame
+from loader_service.catalog.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.findings import FieldScan
 from loader_service.catalog.jpeg import frame_size
-from loader_service.catalog.members import MOST_VALUE_BYTES
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.schema import pattern_of
 from loader_service.catalog.storage import read_references
 from loader_service.catalog.tree import to_bytes

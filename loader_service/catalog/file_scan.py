@@ -9,14 +9,14 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.columns import FileStat
-from loader_service.catalog.declared import declares_label, find_declared
+from loader_service.catalog.declared_videos import declares_label, find_declared
 from loader_service.catalog.episodes import Found, group_frames
 from loader_service.catalog.extents import Source
 from loader_service.catalog.field_scan import scan_fields
+from loader_service.catalog.fields_beside import add_members
 from loader_service.catalog.findings import FieldScan, FileScan, ScanOptions
 from loader_service.catalog.labels import read_labels, to_label
 from loader_service.catalog.layouts import EXPECTED, find_frames
-from loader_service.catalog.members import add_members
 from loader_service.catalog.plain import HDF5_ERRORS
 from loader_service.catalog.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.tables import find_without_frames

@@ -12,6 +12,7 @@ import numpy as np
 
 from loader_service.catalog.columns import Access
 from loader_service.catalog.jpeg import START_OF_IMAGE
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.tree import DatasetInfo, Kind, Tree, to_bytes
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 _DIGITS = re.compile(r"[0-9]+")
 _LENGTH_NAMES = ("lengths", "length", "sizes", "{}_lengths", "{}_length", "{}_sizes")
 _OFFSET_NAMES = ("{}_offsets", "offsets")
-_LABEL_NAMES = frozenset({"label", "labels"})
 
 EXPECTED = (
     "a vlen uint8 dataset per video; a uint8 dataset of concatenated JPEGs with a dataset 'offsets' beside it; a 2-D "
@@ -245,7 +245,7 @@ def _find_datasets(contents: Contents) -> list[FoundVideo]:
 
 def _frames_among(contents: Contents, children: list[DatasetInfo]) -> list[DatasetInfo]:
     """Return the children that are frames: those named like the first JPEG, and any other that is one."""
-    children = [info for info in children if info.basename not in _LABEL_NAMES]
+    children = [info for info in children if info.basename not in LABEL_NAMES]
     first = next((info for info in children if contents.any_jpeg(info, _beginning(info))), None)
     if first is None:
         return []

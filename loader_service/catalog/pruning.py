@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from loader_service.catalog.holds import remove_unless_held
+from loader_service.catalog.directory_locks import remove_unless_held
 
-logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 #: Names of what is being written, or was when its writer was killed, begin so.
 UNFINISHED = ".new-"
@@ -65,14 +65,14 @@ def prune(cache_dir: Path, limits: Limits | None = None) -> None:
         _prune_catalogs(cache_dir / "catalogs", bounds)
         _prune_scans(cache_dir / "scans", bounds)
     except OSError as error:
-        logger.warning("cannot prune the cache %r: %s; it keeps growing", str(cache_dir), str(error))
+        _LOG.warning("cannot prune the cache %r: %s; it keeps growing", str(cache_dir), str(error))
 
 
 def _prune_catalogs(directory: Path, limits: Limits) -> None:
     entries = [_catalog_entry(path) for path in _children(directory) if not path.name.startswith(UNFINISHED)]
     removed = sum(remove_unless_held(each.path) for each in _beyond(entries, limits.catalogs, limits.catalog_bytes))
     if removed:
-        logger.info("removed %d catalogs from the cache, unused for longest", removed)
+        _LOG.info("removed %d catalogs from the cache, unused for longest", removed)
 
 
 def _prune_scans(directory: Path, limits: Limits) -> None:
@@ -87,7 +87,7 @@ def _prune_scans(directory: Path, limits: Limits) -> None:
         entry.path.unlink(missing_ok=True)  # who is reading it has it open; who comes later scans the file again
         removed += 1
     if removed:
-        logger.info("removed %d scans from the cache, unused for longest", removed)
+        _LOG.info("removed %d scans from the cache, unused for longest", removed)
 
 
 def _beyond(entries: Iterable[_Entry], most: int, most_bytes: int) -> Iterator[_Entry]:

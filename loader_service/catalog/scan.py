@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScanOptions", "expand_patterns", "scan"]
 
-logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 
 def scan(
@@ -127,7 +127,7 @@ def _scan_files(
         elif options.on_bad_file == "raise":
             raise outcome
         else:
-            logger.warning("skipping a file: %s", outcome)
+            _LOG.warning("skipping a file: %s", outcome)
         outcomes[path] = outcome
         report(len(outcomes), len(paths))
     return [(path, outcomes[path]) for path in paths]

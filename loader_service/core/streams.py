@@ -4,7 +4,7 @@ A want goes through four stages: *waiting* for a slot, *filling* (its rows are w
 *leased* (announced; the client may read), gone. It leaves filling only when no task of it is left anywhere, so a slot
 is never announced or used again while a living worker could write into it.
 
-A bad sample is replaced by the next of a chain that is a pure function of (seed, epoch, row) when the stream
+A bad sample is replaced by the next of a chain that its stream's source tells, a pure function, when the stream
 allows it; else the step fails with the error of its lowest bad row, whichever worker found which first.
 """
 

@@ -2,7 +2,8 @@
 
 References
 ----------
-sd_notify(3): datagrams of ``VARIABLE=VALUE`` lines to the socket that ``$NOTIFY_SOCKET`` names.
+sd_notify(3): datagrams of ``VARIABLE=VALUE`` lines to the socket that ``$NOTIFY_SOCKET`` names;
+sd_watchdog_enabled(3): ``$WATCHDOG_USEC`` is for the process ``$WATCHDOG_PID``, if that is set.
 """
 
 from __future__ import annotations
@@ -13,16 +14,23 @@ import socket
 
 
 class Notifier:
-    """Speaks to systemd; a context manager that closes its socket. Used by the daemon's one thread."""
+    """Speaks to systemd; a context manager that closes its socket. Used by the daemon's one thread.
 
-    def __init__(self) -> None:
-        address = os.environ.get("NOTIFY_SOCKET", "")
+    Parameters
+    ----------
+    address
+        Of systemd's socket, as ``$NOTIFY_SOCKET`` has it; empty to say nothing.
+    """
+
+    def __init__(self, address: str) -> None:
         self._socket: socket.socket | None = None
         if address:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
             self._socket.setblocking(False)
             self._socket.connect("\0" + address[1:] if address.startswith("@") else address)
-        watchdog_us = int(os.environ.get("WATCHDOG_USEC") or 0)
+        # systemd watches one process; what that has started inherits its environment, but is not waited for.
+        watched_pid = int(os.environ.get("WATCHDOG_PID") or os.getpid())
+        watchdog_us = int(os.environ.get("WATCHDOG_USEC") or 0) if watched_pid == os.getpid() else 0
         #: How often `alive` should be called, in seconds; None when nobody waits for it.
         self.beat_s = watchdog_us / 3e6 if watchdog_us and self._socket is not None else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import resource
 import select
 from collections.abc import Callable
@@ -19,8 +20,9 @@ from loader_service.catalog.scan import ScanOptions, scan
 from loader_service.catalog.schema import read_schema
 from loader_service.config import ServiceConfig
 from loader_service.daemon.clients import Clients
-from loader_service.daemon.daemon import Daemon, Parts
+from loader_service.daemon.daemon import Daemon
 from loader_service.daemon.notify import Notifier
+from loader_service.daemon.parts import Parts
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.reports import serves
 from loader_service.daemon.segments import SegmentStore
@@ -95,7 +97,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
             client_socket=client_socket,
             worker_socket=worker_socket,
             signals=signals,
-            notifier=stack.enter_context(Notifier()),
+            notifier=stack.enter_context(Notifier("" if config.embedded else os.environ.get("NOTIFY_SOCKET", ""))),
         )
 
         def announce() -> None:

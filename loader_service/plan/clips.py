@@ -10,7 +10,7 @@ from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.protocol.spec import Clip
 
 
-class ClipPlan:
+class ClipPlan(Numbering):
     """Samples of a data set: one clip of each video, or each window of each video.
 
     Samples are numbered in the order of the videos, windows of one video by their start. A video too short for the
@@ -51,27 +51,7 @@ class ClipPlan:
         self.empty_videos = int(np.count_nonzero(self._counts == 0))
         self.padded_videos = int(np.count_nonzero(self._counts < clip.span)) - self.empty_videos
         one_each = clip.sampling != "every" and not self.empty_videos
-        self._numbering = Numbering(None if one_each else self._windows(), len(self._counts))
-        self.sample_count = self._numbering.sample_count
-
-    def videos(self, samples: ArrayLike) -> NDArray[np.int64]:
-        """Return the video of each sample.
-
-        Parameters
-        ----------
-        samples
-            Sample numbers, any shape.
-
-        Raises
-        ------
-        IndexError
-            When there is no such sample.
-        """
-        return self._numbering.videos(samples)
-
-    def before(self, videos: ArrayLike) -> NDArray[np.int64]:
-        """Return how many samples the videos before each of `videos` have: the number of its first sample."""
-        return self._numbering.before(videos)
+        super().__init__(None if one_each else self._windows(), len(self._counts))
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the first frame of each sample; only for ``"random"`` does it depend on epoch and key.
@@ -102,7 +82,7 @@ class ClipPlan:
             case "start":
                 return np.zeros_like(last_starts)
             case "every":
-                return np.asarray((samples - self._numbering.before(videos)) * self._clip.hop)
+                return np.asarray((samples - self.before(videos)) * self._clip.hop)
 
     def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
         """Return how many frames of each sample are really there: 1 to `clip.frames`, the same in every epoch.

@@ -8,15 +8,8 @@ from dataclasses import dataclass
 
 from loader_service.errors import ConfigError
 from loader_service.plan.image_shape import output_shape
-from loader_service.protocol.fields import CatalogField, Field
+from loader_service.protocol.fields import BOOKKEEPING, POSITION, SERVICE_FIELDS, CatalogField, Field
 from loader_service.protocol.spec import Clip, Image, Spec
-
-#: Fields that every stream offers beside the catalog's: the sample's number, its video's name in UTF-8, its first
-#: frame, and how many frames are really there.
-BOOKKEEPING = ("index", "video", "start", "length")
-
-#: Offered beside them by a stream with an index: which entry of it the sample comes from.
-POSITION = "position"
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,7 @@ def select_fields(facts: CatalogFacts, outputs: Iterable[Field], spec: Spec) -> 
 
 
 def _bookkeeping(facts: CatalogFacts, spec: Spec) -> tuple[Field, ...]:
-    names = (*BOOKKEEPING, POSITION) if spec.indexed else BOOKKEEPING
+    names = SERVICE_FIELDS if spec.indexed else BOOKKEEPING
     video = f"S{max(1, facts.name_bytes)}"
     return tuple(Field(name, video if name == "video" else "int64", ()) for name in names)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from loader_service.plan.clips import ClipPlan
-from loader_service.plan.singles import FramePlan, VideoPlan
+from loader_service.plan.frames_and_videos import FramePlan, VideoPlan
 from loader_service.protocol.spec import Clip, Frame
 
 

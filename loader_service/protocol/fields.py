@@ -23,6 +23,16 @@ MAX_FIELD_AXES = 16
 #: The dtypes that can travel. Not whatever `numpy.dtype` takes: that parses Python, and pads, aliases and nests.
 _DTYPE = re.compile(r"(bool|u?int(8|16|32|64)|float(16|32|64)|S[1-9][0-9]{0,8})\Z")
 
+#: Fields that every stream offers beside the catalog's: the sample's number, its video's name in UTF-8, its first
+#: frame, and how many frames are really there.
+BOOKKEEPING = ("index", "video", "start", "length")
+
+#: Offered beside them by a stream with an index: which entry of it the sample comes from.
+POSITION = "position"
+
+#: What only the service itself can say of a sample.
+SERVICE_FIELDS = (*BOOKKEEPING, POSITION)
+
 
 @dataclass(frozen=True)
 class CatalogField:

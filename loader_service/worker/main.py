@@ -36,11 +36,11 @@ from loader_service.protocol.messages import (
     WorkerReady,
 )
 from loader_service.protocol.segments import map_segment
-from loader_service.worker.parts import Origin
-from loader_service.worker.probing import probe_transform
+from loader_service.worker.frame_fields import Origin
 from loader_service.worker.reader import Reader
 from loader_service.worker.rows import RowWriter
-from loader_service.worker.transforms import TransformWriter
+from loader_service.worker.transform_probe import probe_transform
+from loader_service.worker.transformed_rows import TransformWriter
 
 if TYPE_CHECKING:
     from loader_service.worker.python_source import GeneratorSource, MapSource
@@ -63,7 +63,7 @@ class WorkerOptions:
     instance: str  # names the folder of the segments
     catalog: str  # folder of the columns
     source: str = ""  # the user's own, instead of files: package.module:Name
-    source_args: str = "{}"  # JSON
+    source_args: str = "[]"  # JSON: name=value texts
     transform: str = ""  # the user's own: module:function
     seed: int = 0  # of a generator source
 

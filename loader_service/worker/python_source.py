@@ -17,8 +17,8 @@ import numpy as np
 
 from loader_service.config import parse_arguments
 from loader_service.errors import SourceError
-from loader_service.worker.samples import Sample, flatten
 from loader_service.worker.user_code import attribute, blamed, load_first
+from loader_service.worker.user_samples import Sample, flatten
 
 
 @dataclass(frozen=True)

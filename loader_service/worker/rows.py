@@ -14,7 +14,7 @@ from loader_service.plan.samples import make_samples
 from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import BadRow, Task
 from loader_service.protocol.spec import Clip, Spec
-from loader_service.worker.parts import Arrays, Origin, Part, SourceItems, make_parts
+from loader_service.worker.frame_fields import Arrays, Origin, Part, SourceItems, make_parts
 from loader_service.worker.picks import Draws, Pick, Picks, draw, make_picks, runs_by_video
 from loader_service.worker.values import column, is_column
 

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from loader_service.errors import LoaderError, ProtocolError, SourceError
 from loader_service.lifeline import die_with_parent
-from loader_service.protocol.fields import CatalogField, Field
+from loader_service.protocol.fields import SERVICE_FIELDS, CatalogField, Field
 from loader_service.worker.python_source import GeneratorSource, MapSource, SourceOptions, open_source
-from loader_service.worker.samples import Sample
 from loader_service.worker.transform import Transform
 from loader_service.worker.user_code import load_first
+from loader_service.worker.user_samples import Sample
 
 #: Items that are looked at to learn how long texts get; a field of texts has room for twice the longest of them.
 _ITEMS_FOR_TEXTS = 64
@@ -32,9 +32,6 @@ _LEAST_TEXT_BYTES = 64
 
 #: Items that are tried before a source is called broken.
 _ITEMS_TRIED = 8
-
-#: What the service itself says of each sample.
-_RESERVED = frozenset({"index", "video", "start", "length", "position"})
 
 #: As many items as a plan can number.
 _MOST_ITEMS = 2**48
@@ -136,7 +133,7 @@ def _form(array: NDArray[Any]) -> str:
 def _fields(reference: str, items: list[Sample]) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
     fields = tuple((name, _dtype(name, items), array.shape) for name, array in items[0].items())
     for name, dtype, shape in fields:
-        if name in _RESERVED:
+        if name in SERVICE_FIELDS:
             raise SourceError(
                 f"source {reference!r} has a field {name!r}, and that is what the service itself says of each sample; "
                 "give it another name"

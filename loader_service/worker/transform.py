@@ -10,8 +10,8 @@ import numpy as np
 
 from loader_service.errors import SourceError
 from loader_service.plan.randomness import Purpose, draws
-from loader_service.worker.samples import Sample, flatten
 from loader_service.worker.user_code import blamed, load
+from loader_service.worker.user_samples import Sample, flatten
 
 
 class Transform:

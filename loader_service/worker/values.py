@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from loader_service.catalog.columns import Catalog
+from loader_service.protocol.fields import SERVICE_FIELDS
 from loader_service.worker.picks import Picks
 
 #: Gives a field's values for the rows of a task, one for each.
@@ -18,13 +19,10 @@ _NUMBERS: dict[str, Column] = {
     "length": lambda picks: picks.lengths,
 }
 
-#: What a stream can say of its samples, whatever the catalog holds.
-BOOKKEEPING = (*_NUMBERS, "video")
-
 
 def is_column(catalog: Catalog, name: str) -> bool:
     """Return whether a field has one value a sample, rather than frames."""
-    return name in BOOKKEEPING or catalog.field(name).kind == "value"
+    return name in SERVICE_FIELDS or catalog.field(name).kind == "value"
 
 
 def column(catalog: Catalog, name: str) -> Column:

@@ -44,3 +44,41 @@ def test_the_budget_is_for_each_epoch_and_a_step_fetched_again_counts_once():
     bad.count(1, 1, 4, 1)
     with pytest.raises(LoaderError, match="epoch 1, step 2: 4 samples"):
         bad.count(1, 2, 4, 1)
+
+
+def lines_of(caplog):
+    return [record.getMessage().partition(" samples")[0] for record in caplog.records]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3), (1, 3, 2, 0), (0, 0, 1, 2, 2, 3), (0, 3, 1, 2)])
+def test_threads_may_deliver_steps_in_any_order_and_again(caplog, order):
+    bad = BadSamples(2, 4, "ipc:///here")
+    with caplog.at_level(logging.WARNING):
+        for step in order[:-1]:
+            bad.count(0, step, 10, 1 if step in (1, 3) else 0)
+            assert not caplog.records or set(order[: order.index(step) + 1]) >= {1, 2, 3}
+        bad.count(0, order[-1], 10, 1 if order[-1] in (1, 3) else 0)
+    assert len(lines_of(caplog)) == 1
+    assert lines_of(caplog)[0].startswith("epoch 0: 2 of ")
+
+
+def test_an_epoch_that_was_resumed_tells_of_what_it_delivered(caplog):
+    bad = BadSamples(None, 100, "ipc:///here")
+    with caplog.at_level(logging.WARNING):
+        for step in range(90, 100):
+            bad.count(5, step, 4, step % 2)
+    assert lines_of(caplog) == ["epoch 5: 5 of 40"]
+
+
+@pytest.mark.parametrize("said_before", [0, 1, 2])
+def test_an_epoch_whose_length_comes_out_later_ends_with_a_line_too(caplog, said_before):
+    bad = BadSamples(None, 2**62, "ipc:///here")
+    with caplog.at_level(logging.WARNING):
+        for step in range(3):
+            if step == said_before:
+                bad.ends(0, 3)
+            bad.count(0, step, 4, 1)
+        assert lines_of(caplog) == ["epoch 0: 3 of 12"]
+        bad.count(1, 0, 4, 1)
+        bad.ends(1, 1)
+    assert lines_of(caplog)[1:] == ["epoch 1: 1 of 4"]

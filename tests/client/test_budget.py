@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,7 +127,7 @@ def test_entries_of_an_index_count_each_and_shards_have_a_budget_each(
         for rank, bad in ((0, 4), (1, 0)):
             list(connection.batches(2, shard=(rank, 2), max_bad_samples=bad, **options))
     assert [line.partition(" samples")[0] for line in lines_of(caplog)] == ["epoch 0: 4 of 4"]
-    with pytest.raises(LoaderError, match="step 1: 4 samples of this epoch .* max_bad_samples=3"):
+    with pytest.raises(LoaderError, match=r"step 1: 4 samples of this epoch .* max_bad_samples=3"):
         list(connection.batches(2, shard=(0, 2), max_bad_samples=3, **options))
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from loader_client.connection import Connection, connect
 from loader_client.indexes import AnnouncedIndex, Index, RowIndex
-from loader_client.stream import Request, Stream
+from loader_client.request import Request
+from loader_client.stream import Stream
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.protocol import messages as m
 from loader_service.protocol.spec import Frame, Spec

@@ -244,3 +244,18 @@ def test_whoever_announces_and_reads_in_turn_gets_each_step_and_no_more_are_want
             read[epoch] += 1
         assert set(books.open.values()) <= books.known
         assert len(books.open) <= max(prefetch, 4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    _steps,
+    _prefetch,
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11), st.integers(1, 30)), min_size=1, max_size=8),
+)
+def test_a_step_after_the_last_one_gives_the_same_claim_the_short_way_and_the_long_way(steps, prefetch, runs):
+    short, long = Lookahead(steps, prefetch), Lookahead(steps, prefetch, lambda _: True)
+    for epoch, step, length in runs:
+        position = (epoch, step % steps)
+        for _ in range(length):
+            assert short.claim(position) == long.claim(position)
+            position = (position[0], position[1] + 1) if position[1] + 1 < steps else (position[0] + 1, 0)

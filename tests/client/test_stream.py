@@ -284,7 +284,7 @@ def test_a_step_that_takes_too_long_is_given_up_and_taken_back():
             waiting = other.submit(fetching.exception, _SOON_S)
             while not waiting.done():
                 play.service.answers_heartbeats(0.05)  # and does no more
-        with pytest.raises(ServiceUnavailable, match=r"epoch 0, step 3: not ready after 0 s, .*step_timeout_s"):
+        with pytest.raises(ServiceUnavailable, match=r"epoch 0, step 3: not ready after \d s, .*step_timeout_s"):
             fetching.result()
         assert play.service.expect(m.Forget).want == want.want
 
@@ -297,7 +297,8 @@ def test_a_wait_for_a_step_is_told_and_names_it(monkeypatch, caplog):
         eventually(lambda: play.service.answers_heartbeats(0.02) or caplog.records, "a warning")
         play.service.say(play.service.fill(want, lease=1))
         assert fetching.result(_SOON_S) == 0
-    assert "waiting for epoch 0, step 0 for 0 s; 0 batches are held here" in caplog.messages
+    told = r"waiting for epoch 0, step 0 for \d s; 0 batches are held here"
+    assert any(re.fullmatch(told, message) for message in caplog.messages), caplog.messages
 
 
 def test_a_wait_for_a_service_is_told_and_names_endpoint_and_time_left(monkeypatch, caplog):
@@ -370,7 +371,7 @@ def test_closing_without_a_service_does_not_wait_for_one():
             play = Scene(service, threads, Patience())
         begun = time.monotonic()
         play.connection.close()
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < 4.0  # to give up waiting for the thread takes 5
 
 
 def test_a_connection_that_nobody_has_any_more_ends_by_itself():

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: How long a trainer may take, in seconds: TensorFlow alone takes 5 to be imported, on a busy machine 20.
-_PATIENCE_S = 60.0
+#: How long a trainer may take, in seconds: TensorFlow alone takes 5 to be imported, on a busy machine 20 and more.
+_PATIENCE_S = 100.0
 
 
 @contextmanager

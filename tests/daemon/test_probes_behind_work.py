@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loader_service.daemon.probing import Probes
+from loader_service.daemon.probes import Probes
 from loader_service.protocol.fields import Field
 from loader_service.protocol.messages import OpenStream, Probed
 from loader_service.protocol.spec import Frame, Spec

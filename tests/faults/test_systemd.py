@@ -87,7 +87,9 @@ def test_the_unit_starts_hardened_and_its_manager_brings_it_back_under_a_trainin
                 drop_in(folder, "host", "ProtectKernelTunables=no")
                 manager.control("daemon-reload")
             manager.control("start", unit)  # which returns when the service says that it is ready
-            assert manager.property(unit, "StatusText").startswith("serving 32 videos at ipc:///run/user/0/")
+            assert manager.property(unit, "StatusText").startswith(
+                "serving 4 files, 32 videos, 912 frames at ipc:///run/user/0/"
+            )
             main = int(manager.property(unit, "MainPID"))
             for pid in (main, *children_of(main)):
                 status = Path(f"/proc/{pid}/status").read_text()
@@ -164,7 +166,7 @@ def test_a_manager_is_told_of_the_start_of_each_beat_and_of_the_end_by_the_main_
             first = manager.next()
             while "WATCHDOG" in first:  # it lives while it starts its workers
                 first = manager.next()
-            assert first == {"READY": "1", "STATUS": f"serving 32 videos at {service.endpoint}"}
+            assert first == {"READY": "1", "STATUS": f"serving 4 files, 32 videos, 912 frames at {service.endpoint}"}
             beats = [time.monotonic()]
             for _ in range(6):
                 assert manager.next() == {"WATCHDOG": "1"}

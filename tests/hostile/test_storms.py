@@ -11,8 +11,8 @@ import pytest
 
 import loader_client
 from loader_service.daemon.clients import MOST_CLIENTS
-from loader_service.daemon.daemon import MOST_STREAMS_OF_ONE
 from loader_service.daemon.memory import own_bytes
+from loader_service.daemon.requests import MOST_STREAMS_OF_ONE
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
 from loader_service.protocol import wire

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from loader_service.plan.buckets import BUCKET_BATCHES, MEASURED_SAMPLES, BucketPlan, padding_share
 from loader_service.plan.steps import Plan
 from loader_service.protocol.spec import Spec
+from tests.plan.epochs import epoch_of
 
 LENGTHS = np.random.default_rng(0).integers(5, 180, 40_000)
 
@@ -17,10 +18,6 @@ LENGTHS = np.random.default_rng(0).integers(5, 180, 40_000)
 def buckets(count: int, batch_size: int, lengths=LENGTHS, **options) -> BucketPlan:
     spec = Spec(batch_size, None, batching="bucket", **options)
     return BucketPlan(count, spec, lambda samples: lengths[samples])
-
-
-def epoch_of(plan: Plan, epoch: int = 0) -> list[int]:
-    return [int(sample) for step in range(plan.steps_per_epoch) for sample in plan.samples(epoch, step)]
 
 
 @settings(max_examples=60, deadline=None)

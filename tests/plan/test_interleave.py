@@ -11,6 +11,7 @@ from loader_service.plan.interleave import Interleaving
 from loader_service.plan.plans import make_plan
 from loader_service.plan.samples import make_samples
 from loader_service.protocol.spec import Frame, Spec
+from tests.plan.epochs import epoch_of
 
 SIZES = st.lists(st.integers(0, 30), min_size=1, max_size=12)
 CYCLES = st.integers(1, 14)
@@ -25,10 +26,6 @@ def plan_of(sizes, cycle_length: int, block_length: int, batch_size: int = 1, **
         batch_size, Frame(), order="interleave", cycle_length=cycle_length, block_length=block_length, **options
     )
     return make_plan(samples, np.arange(len(sizes)), spec)
-
-
-def epoch_of(plan, epoch: int = 0) -> list[int]:
-    return [int(sample) for step in range(plan.steps_per_epoch) for sample in plan.samples(epoch, step)]
 
 
 def interleaved(sizes, cycle_length: int, block_length: int) -> list[int]:

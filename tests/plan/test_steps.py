@@ -15,15 +15,12 @@ from loader_service.plan import steps
 from loader_service.plan.order import Permutation
 from loader_service.plan.steps import Plan
 from loader_service.protocol.spec import Clip, Spec
+from tests.plan.epochs import epoch_of
 from tests.plan.uniformity import share_p
 
 
 def plan_of(sample_count: int, batch_size: int = 4, **options) -> Plan:
     return Plan(sample_count, Spec(batch_size=batch_size, clip=Clip(16), **options))
-
-
-def epoch_of(plan: Plan, epoch: int) -> list[int]:
-    return [int(sample) for step in range(plan.steps_per_epoch) for sample in plan.samples(epoch, step)]
 
 
 def test_steps_are_those_of_earlier_versions():

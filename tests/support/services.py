@@ -182,3 +182,12 @@ def running_service(*files: object, **options: Any) -> Iterator[Service]:
         if service.process.poll() is None:
             code = service.stop()
             assert code == 0, f"service exited with code {code}; its log:\n{service.log}"
+
+
+@contextmanager
+def surviving_service(*files: object) -> Iterator[Service]:
+    """Run a service with one worker, and fail unless it still runs at the end, whatever the tests did to it."""
+    with running_service(*files, workers=1) as service:
+        yield service
+        service.process.poll()
+        assert service.process.returncode is None, f"the service died; its log:\n{service.log}"

@@ -16,7 +16,7 @@ from loader_service.plan.samples import make_samples
 from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import BadRow, Task
 from loader_service.protocol.spec import Spec
-from loader_service.worker.parts import Origin
+from loader_service.worker.frame_fields import Origin
 from loader_service.worker.reader import Reader
 from loader_service.worker.rows import RowWriter
 

@@ -96,3 +96,13 @@ class Counter:
     def count(self) -> Iterator[Sample]:
         for number in range(1_000):
             yield {"number": np.int64(number), "pair": np.array([number, number + 1], np.int16)}
+
+
+class Titles:
+    """A map-style source of texts, each as long as its number says."""
+
+    def __len__(self) -> int:
+        return 10
+
+    def __getitem__(self, number: int) -> Sample:
+        return {"title": "x" * (10 * number)}

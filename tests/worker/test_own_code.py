@@ -19,12 +19,12 @@ from loader_service.plan.fields import CatalogFacts, select_fields, transform_in
 from loader_service.protocol.fields import CatalogField, Field, SlotLayout
 from loader_service.protocol.messages import Probed, ProbeStream
 from loader_service.protocol.spec import Clip, Frame, Spec
+from loader_service.worker.frame_fields import Origin
 from loader_service.worker.main import Worker, WorkerOptions
-from loader_service.worker.parts import Origin
-from loader_service.worker.probing import probe_transform
 from loader_service.worker.python_source import SourceOptions, open_source
 from loader_service.worker.transform import Transform
-from loader_service.worker.transforms import TransformWriter
+from loader_service.worker.transform_probe import probe_transform
+from loader_service.worker.transformed_rows import TransformWriter
 from tests.support.catalogs import catalog_of
 from tests.support.videos import make_videos, write_videos
 from tests.worker.filling import Filled, fill_slot, filled, origin_of, task_of, writer_of
@@ -272,6 +272,17 @@ def test_an_item_of_another_shape_is_an_error_of_its_row_with_expected_and_got()
     assert "own_code:Squares" in bad.message
     assert "'grid': expected float32 of shape (2, 2), got float32 of shape (3, 2)" in bad.message
     assert got["square"][[0, 2]].tolist() == [9, 25]
+
+
+def test_a_text_that_is_longer_than_its_room_is_an_error_of_its_row_with_both_lengths() -> None:
+    with source_of("Titles", 10, (CatalogField("title", "array", "S64", ()),), "map") as origin:
+        spec = Spec(batch_size=3, clip=Frame())
+        got = fill_slot(writer_of(origin, spec), task_of(origin.catalog, spec, [6, 7, 0]))
+    (bad,) = got.bad
+    assert (bad.row, bad.error) == (1, "SourceError")
+    assert "item 7 of " in bad.message
+    assert "'title': a text of 70 bytes, and there is room for 64" in bad.message
+    assert got["title"][[0, 2]].tolist() == [b"x" * 60, b""]
 
 
 def test_a_generator_source_gives_its_items_one_after_the_other_whatever_is_asked_for() -> None:

@@ -196,7 +196,7 @@ def test_positions_key_the_draws_and_samples_do_without(robot: Catalog) -> None:
     [Image(), Image(flip=True), Image(channels=1), Image(size=(10, 14)), Image(size=20, crop="center")],
 )
 def test_many_raw_frames_are_scaled_one_by_one(tmp_path: Path, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loader_service.worker.parts._SCRATCH_BYTES", 3 * 24 * 32 * 3)  # three frames
+    monkeypatch.setattr("loader_service.worker.frame_fields._SCRATCH_BYTES", 3 * 24 * 32 * 3)  # three frames
     pixels = np.stack([frame_image(frame, 24, 32) for frame in range(11)])
     with h5py.File(tmp_path / "table.h5", "w") as file:
         file.create_dataset("images", data=pixels, chunks=(2, 24, 32, 3), compression="gzip")
@@ -323,7 +323,7 @@ def test_a_damaged_frame_is_bad_with_file_video_and_frame_and_no_other_row_is(tm
 
 
 def test_many_frames_of_a_video_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loader_service.worker.parts._FRAMES_AT_ONCE", 4)
+    monkeypatch.setattr("loader_service.worker.frame_fields._FRAMES_AT_ONCE", 4)
     videos = make_videos([13])
     write_videos(tmp_path / "a.h5", "padded", videos, storage=Storage(chunks=3, compression="gzip"))
     catalog = catalog_of(tmp_path)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from loader_service.plan.numbering import Numbering, checked_counts
 
 
-class FramePlan:
+class FramePlan(Numbering):
     """Each frame of each video is a sample: its number is the frame's number over all videos.
 
     Pure, as `loader_service.plan.clips.ClipPlan` is, and with the same methods.
@@ -41,16 +41,7 @@ class FramePlan:
     def __init__(self, frame_counts: NDArray[np.integer]) -> None:
         counts = checked_counts(frame_counts)
         self.empty_videos = int(np.count_nonzero(counts == 0))
-        self._numbering = Numbering(counts, len(counts))
-        self.sample_count = self._numbering.sample_count
-
-    def videos(self, samples: ArrayLike) -> NDArray[np.int64]:
-        """Return the video of each sample."""
-        return self._numbering.videos(samples)
-
-    def before(self, videos: ArrayLike) -> NDArray[np.int64]:
-        """Return how many samples the videos before each of `videos` have: the number of its first sample."""
-        return self._numbering.before(videos)
+        super().__init__(counts, len(counts))
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: ARG002
         """Return the place of each frame in its video."""
@@ -66,7 +57,7 @@ class FramePlan:
         return np.asarray([start], np.int64)
 
 
-class VideoPlan:
+class VideoPlan(Numbering):
     """Each video is a sample, with all of its frames; a video without frames is none.
 
     Pure, as `loader_service.plan.clips.ClipPlan` is, and with the same methods.
@@ -96,18 +87,7 @@ class VideoPlan:
     def __init__(self, frame_counts: NDArray[np.integer]) -> None:
         self._counts = checked_counts(frame_counts)
         self.empty_videos = int(np.count_nonzero(self._counts == 0))
-        self._numbering = Numbering(
-            (self._counts > 0).astype(np.int64) if self.empty_videos else None, len(self._counts)
-        )
-        self.sample_count = self._numbering.sample_count
-
-    def videos(self, samples: ArrayLike) -> NDArray[np.int64]:
-        """Return the video of each sample."""
-        return self._numbering.videos(samples)
-
-    def before(self, videos: ArrayLike) -> NDArray[np.int64]:
-        """Return how many samples the videos before each of `videos` have: the number of its first sample."""
-        return self._numbering.before(videos)
+        super().__init__((self._counts > 0).astype(np.int64) if self.empty_videos else None, len(self._counts))
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: ARG002
         """Return the first frame of each sample: 0."""

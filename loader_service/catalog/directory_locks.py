@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
-logger = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 #: Temporary catalogs are called so once they are held, and so before that.
 _HELD_PREFIX, _NEW_PREFIX = "loader-service-catalog-", "loader-service-new-"
@@ -111,9 +111,9 @@ def sweep_temporary() -> None:
     for directory in _temporary_directories():
         try:
             if remove_unless_held(directory):
-                logger.info("removed the catalog %r, which a killed service had left", str(directory))
+                _LOG.info("removed the catalog %r, which a killed service had left", str(directory))
         except OSError as error:
-            logger.warning("cannot remove the unused catalog %r: %s", str(directory), str(error))
+            _LOG.warning("cannot remove the unused catalog %r: %s", str(directory), str(error))
 
 
 def _temporary_directories() -> Iterator[Path]:

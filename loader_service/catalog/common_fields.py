@@ -6,18 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loader_service.catalog.findings import FieldScan, FileScan
-
-#: Names of datasets, or attributes, that hold labels.
-LABEL_NAMES = frozenset({"label", "labels"})
-
-#: Names of fields that every stream has, or that mean something.
-RESERVED = frozenset({"frames", "label", "index", "video", "start", "length", "position"})
 
 
 @dataclass(frozen=True)

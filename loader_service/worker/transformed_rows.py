@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.errors import ConfigError, LoaderError, SourceError, from_name
-from loader_service.protocol.fields import Field, SlotLayout
+from loader_service.protocol.fields import SERVICE_FIELDS, Field, SlotLayout
 from loader_service.protocol.messages import BadRow, Task
 from loader_service.protocol.spec import Spec
-from loader_service.worker.parts import Origin, checked
+from loader_service.worker.frame_fields import Origin, checked
 from loader_service.worker.rows import RowWriter
-from loader_service.worker.values import BOOKKEEPING
 
 if TYPE_CHECKING:
     from loader_service.worker.transform import Transform
@@ -129,7 +128,7 @@ class TransformWriter:
         sample, row = task.samples[entry], task.rows[entry]
         outputs = self._maker.make(task, entry)
         # What the service says of a sample stays true, whatever the transform does to it or returns under that name.
-        kept = {name: np.array(outputs[name]) for name in BOOKKEEPING if name in outputs}
+        kept = {name: np.array(outputs[name]) for name in SERVICE_FIELDS if name in outputs}
         key = task.positions[entry] if task.positions else sample
         try:
             outputs = {**self._transform.apply(outputs, self._spec.seed, task.epoch, key), **kept}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from loader_service.errors import SourceError
-from loader_service.worker.samples import flatten
+from loader_service.worker.user_samples import flatten
 
 
 def form(sample):

@@ -10,12 +10,11 @@ import numpy as np
 
 from loader_service.errors import LoaderError, ProtocolError, SourceError
 from loader_service.plan.samples import Samples, make_samples
-from loader_service.protocol.fields import Field
+from loader_service.protocol.fields import SERVICE_FIELDS, Field
 from loader_service.protocol.messages import Task
 from loader_service.protocol.spec import Spec
-from loader_service.worker.parts import Origin
-from loader_service.worker.transforms import SampleMaker
-from loader_service.worker.values import BOOKKEEPING
+from loader_service.worker.frame_fields import Origin
+from loader_service.worker.transformed_rows import SampleMaker
 
 if TYPE_CHECKING:
     from loader_service.worker.transform import Transform
@@ -65,7 +64,7 @@ def probe_transform(origin: Origin, spec: Spec, inputs: tuple[Field, ...], trans
         if different.size:
             others.append(trials.run(different.tolist()))
     widths = {field.name: np.dtype(field.dtype) for field in inputs if field.dtype.startswith("S")}
-    return tuple(_field(name, others, spec, widths) for name in first.outputs if name not in BOOKKEEPING)
+    return tuple(_field(name, others, spec, widths) for name in first.outputs if name not in SERVICE_FIELDS)
 
 
 class _Trials:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from loader_service.catalog.episodes import LABEL_NAMES, Episode, Found, Part, key_in, split
+from loader_service.catalog.episodes import Episode, Found, Part, key_in, split
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.tree import dtype_of, to_bytes, to_text
 from loader_service.errors import CatalogError
 
@@ -83,8 +84,7 @@ def array_part(info: DatasetInfo) -> Part | None:
     """Return a dataset as an array, or as raw pixels, with an entry for each frame; None if it is neither."""
     if not info.dtype or info.dtype.startswith("vlen") or 0 in info.shape:
         return None
-    kind = "image" if is_picture(info) else "array"
-    return Part("image" if kind == "image" else "array", info.dtype, info.shape[1:], info.path, info=info)
+    return Part("image" if is_picture(info) else "array", info.dtype, info.shape[1:], info.path, info=info)
 
 
 def is_picture(info: DatasetInfo) -> bool:

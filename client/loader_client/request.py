@@ -1,14 +1,14 @@
-"""Turns what users ask for into a request: a clip that suits the catalog, an index of rows or of keys."""
+"""What a stream is to deliver, made of what users ask for: a clip that suits the catalog, an index of rows or keys."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loader_client.indexes import AnnouncedIndex, RowIndex, rows_of_keys
-from loader_client.stream import Request
+from loader_client.indexes import AnnouncedIndex, Index, RowIndex, rows_of_keys
 from loader_service.errors import ConfigError
 from loader_service.protocol.messages import CatalogSummary
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
@@ -24,6 +24,25 @@ _KEYS_TOGETHER = 1024
 
 #: The field of keys, where the catalog has one of that name.
 _KEY = "key"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a stream is to deliver.
+
+    Parameters
+    ----------
+    spec
+        What the service is told.
+    index
+        Says what the steps hold when the spec is `indexed`.
+    batched
+        Whether a step is a batch; else it is the only sample of one, without the batch axis.
+    """
+
+    spec: Spec
+    index: Index | None = None
+    batched: bool = True
 
 
 def make_request(  # noqa: PLR0913 - what the public calls take

@@ -10,7 +10,7 @@ import h5py
 from loader_service.catalog import layouts
 from loader_service.catalog.columns import Access
 from loader_service.catalog.episodes import Episode, Found, Part, frames_part, join
-from loader_service.catalog.members import array_part, attribute_part
+from loader_service.catalog.fields_beside import array_part, attribute_part
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.schema import VIDEO, Schema, SchemaField

@@ -251,8 +251,13 @@ def checked(values: dict[str, Out], field: Field, shape: tuple[int, ...]) -> Out
             "return the same fields for every sample"
         )
     expected = np.dtype(field.dtype)
-    shorter_text = value.dtype.kind == expected.kind == "S" and value.dtype.itemsize <= expected.itemsize
-    if value.shape != tuple(shape) or not (value.dtype == expected or shorter_text):
+    text = value.dtype.kind == expected.kind == "S"
+    if text and value.dtype.itemsize > expected.itemsize:
+        raise SourceError(
+            f"field {field.name!r}: a text of {value.dtype.itemsize} bytes, and there is room for {expected.itemsize}, "
+            "which follows from those that were looked at when this began; shorten it, or make one of those as long"
+        )
+    if value.shape != tuple(shape) or not (value.dtype == expected or text):
         raise SourceError(
             f"field {field.name!r}: expected {field.dtype} of shape {tuple(shape)!r}, got {value.dtype.name} of shape "
             f"{value.shape!r}; return the same shape and dtype for every sample"

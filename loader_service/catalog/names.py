@@ -1,0 +1,11 @@
+"""Names that mean something in a file or in a catalog; knows nothing of what bears them."""
+
+from __future__ import annotations
+
+from loader_service.protocol.fields import SERVICE_FIELDS
+
+#: Names of datasets, or attributes, that hold labels.
+LABEL_NAMES = frozenset({"label", "labels"})
+
+#: Names of fields that every stream has, or that mean something.
+RESERVED = frozenset({"frames", "label", *SERVICE_FIELDS})
