@@ -21,6 +21,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from loader_client.calls import CALLS
 from loader_client.epochs import EpochNumbers
 from loader_client.forms import Batch, Ragged
 from loader_client.indexes import AnnouncedIndex
@@ -194,6 +195,11 @@ class _Feed:
         self.is_ragged = request.spec.batching == "ragged" and request.batched
         self.columns = [_Column(field, field.varies and self.is_ragged) for field in stream.fields]
         self._finalizer = weakref.finalize(self, close)
+        CALLS.close_at_end(self)
+
+    def close(self) -> None:
+        """Close the stream: every call ends with an error."""
+        self._finalizer()
 
     def steps(self) -> _Steps:
         """Return the steps of an epoch as the stream counts them, through all epochs."""
@@ -376,7 +382,8 @@ def _weakly(method: Callable[..., Any]) -> Callable[..., Any]:
         bound = reference()
         if bound is None:
             raise LoaderError("the dataset was deleted while something made of it was in use; keep a reference to it")
-        return bound(*arguments)
+        with CALLS:
+            return bound(*arguments)
 
     return call
 

@@ -30,7 +30,11 @@ def undisturbed(videos: str) -> Log:
         return list(train_numpy(service.endpoint))
 
 
-@pytest.fixture(scope="session", params=["numpy", pytest.param("tf_data", marks=pytest.mark.tensorflow)])
+#: The faults are inflicted on tf.data in every run; the NumPy client, on which it stands, has its turn in `make soak`.
+_TRAINERS = (pytest.param("numpy", marks=pytest.mark.soak), pytest.param("tf_data", marks=pytest.mark.tensorflow))
+
+
+@pytest.fixture(scope="session", params=_TRAINERS)
 def train(request: pytest.FixtureRequest) -> Train:
     """Return a trainer of either kind; for the session, so that TensorFlow is there before leaks are counted."""
     if request.param == "numpy":

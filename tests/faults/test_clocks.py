@@ -74,7 +74,13 @@ print(sum(new < old - 80_000 for old, new in zip(seen, seen[1:])))
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-@pytest.mark.parametrize("kind", ["train_numpy", pytest.param("train_tf_data", marks=pytest.mark.tensorflow)])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("train_numpy", marks=pytest.mark.soak),
+        pytest.param("train_tf_data", marks=pytest.mark.tensorflow),
+    ],
+)
 def test_a_training_under_a_clock_that_jumps_by_a_day_sees_the_same_bytes(
     videos: str, undisturbed: Log, jumping_clock: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
