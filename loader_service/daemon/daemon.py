@@ -27,8 +27,11 @@ _LOG = logging.getLogger(__name__)
 #: How long a stopping service waits for its workers to finish the tasks they are at, in seconds.
 DRAIN_S = 10.0
 
-#: How often the daemon looks at its memory and that of its workers, in seconds.
-_LOOK_EVERY_S = 0.5
+#: How often the daemon looks at its own memory, in seconds: a peer fills 3 GB of it in one. 30 µs a look.
+_LOOK_EVERY_S = 0.1
+
+#: How often it looks at that of its workers, in seconds.
+_WEIGH_EVERY_S = 0.5
 
 
 class Daemon:
@@ -60,7 +63,7 @@ class Daemon:
         self._pending: deque[events.Event] = deque()  # the first one is being acted on
         self._drain_deadline: float | None = None
         self._failure: LoaderError | None = None
-        self._next_look = time.monotonic()
+        self._next_look = self._next_weighing = time.monotonic()
         self._next_beat: float | None = self._next_look
         self._guard = MemoryGuard(GROWTH_BYTES)
         self._poller = zmq.Poller()
@@ -142,6 +145,8 @@ class Daemon:
         if self._next_look <= now:
             self._next_look = now + _LOOK_EVERY_S
             self._shed()
+        if self._next_weighing <= now:
+            self._next_weighing = now + _WEIGH_EVERY_S
             for worker in self._crew.overweight(now):  # HDF5 does not give back all that it takes
                 self.happens(events.WorkerOverweight(worker))
 
