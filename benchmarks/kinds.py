@@ -9,8 +9,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import resource
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 import loader_client
 from benchmarks import service
 from benchmarks.data import DEFAULT_DIRECTORY, Data
+from benchmarks.pace import own_cpu_s, take
 
 #: A matrix of features as image captioning has them: 100,000 rows of 16 KiB, 1.6 GB, each used ten times an epoch.
 ROWS, WIDTH, ENTRIES, LOOK_UPS = 100_000, 4096, 1_000_000, 128
@@ -45,25 +44,10 @@ class Pace(NamedTuple):
 
 def pace(batches: Iterator[int], seconds: float) -> Pace:
     """Take batches for a while after a warm-up; each is given as its number of items."""
-    _take(batches, _WARM_UP_S)
-    cpu_s = _own_cpu_s()
-    count, items, elapsed_s = _take(batches, seconds)
-    return Pace(count / elapsed_s, items / elapsed_s, (_own_cpu_s() - cpu_s) / count * 1e3)
-
-
-def _take(batches: Iterator[int], seconds: float) -> tuple[int, int, float]:
-    began = now = time.perf_counter()
-    count = items = 0
-    while now - began < seconds:
-        items += next(batches)
-        now = time.perf_counter()
-        count += 1
-    return count, items, now - began
-
-
-def _own_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    take(batches, _WARM_UP_S)
+    cpu_s = own_cpu_s()
+    count, items, elapsed_s = take(batches, seconds)
+    return Pace(count / elapsed_s, items / elapsed_s, (own_cpu_s() - cpu_s) / count * 1e3)
 
 
 # ---- looked-up rows

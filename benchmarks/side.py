@@ -9,10 +9,8 @@ import argparse
 import importlib
 import json
 import os
-import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 
 from benchmarks.data import BATCH_SHAPE, DEFAULT_DIRECTORY, Data
+from benchmarks.pace import own_cpu_s, take
 
 #: Batches run unmeasured for so long: AUTOTUNE needs most of it, and all buffers are full after it.
 WARM_UP_S = 2.0
@@ -93,22 +92,12 @@ class Measured:
 
 def measure(batches: Iterator[Any], side: Side, seconds: float) -> Measured:
     """Take batches for `seconds` after the warm-up; touch one byte of each."""
-    _take(batches, side, WARM_UP_S)
-    all_cpu, own_cpu = _cpu_of_all_s(), _own_cpu_s()
-    count, elapsed = _take(batches, side, seconds)
-    all_cpu, own_cpu = _cpu_of_all_s() - all_cpu, _own_cpu_s() - own_cpu
+    pixels = (_touch(batch, side) for batch in batches)
+    take(pixels, WARM_UP_S)
+    all_cpu, own_cpu = _cpu_of_all_s(), own_cpu_s()
+    count, _, elapsed = take(pixels, seconds)
+    all_cpu, own_cpu = _cpu_of_all_s() - all_cpu, own_cpu_s() - own_cpu
     return Measured(count * side.frames / elapsed, all_cpu / count * 1e3, own_cpu / count * 1e3, count, elapsed)
-
-
-def _take(batches: Iterator[Any], side: Side, seconds: float) -> tuple[int, float]:
-    """Return how many batches came, and the time from the call to the last of them."""
-    began = now = time.perf_counter()
-    count = 0
-    while now - began < seconds:
-        _touch(next(batches), side)
-        now = time.perf_counter()
-        count += 1
-    return count, now - began
 
 
 def _touch(batch: Any, side: Side) -> int:
@@ -124,11 +113,6 @@ def _cpu_of_all_s() -> float:
     me = psutil.Process()
     times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
     return float(sum(each.user + each.system for each in times))
-
-
-def _own_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def measure_pair(seconds: float, directory: Path) -> Measured:

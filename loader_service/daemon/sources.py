@@ -13,7 +13,6 @@ from dataclasses import asdict
 from typing import Any
 
 from loader_service.catalog.columns import Catalog
-from loader_service.catalog.header import CatalogKind
 from loader_service.catalog.source_rows import catalog_of_source
 from loader_service.config import MAX_SOURCE_LENGTH, ServiceConfig
 from loader_service.daemon.pool import SAME_EVERYWHERE
@@ -54,9 +53,8 @@ def catalog_of(options: SourceOptions, config: ServiceConfig) -> Catalog:
         )
     if facts.left_out:
         _LOG.warning("the last item of %r has fewer rows than the others, and is left out", options.reference)
-    kind: CatalogKind = "map" if facts.kind == "map" else "generator"
     fingerprint = hashlib.blake2b(json.dumps([asdict(options), asdict(facts), length]).encode(), digest_size=16)
-    return catalog_of_source(options.reference, length, catalog_fields(facts), kind, fingerprint.hexdigest())
+    return catalog_of_source(options.reference, length, catalog_fields(facts), facts.kind, fingerprint.hexdigest())
 
 
 def check_transform(config: ServiceConfig) -> None:

@@ -14,10 +14,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from loader_service.config import MAX_SOURCE_LENGTH
 from loader_service.errors import LoaderError, ProtocolError, SourceError
 from loader_service.lifeline import die_with_parent
 from loader_service.protocol.fields import SERVICE_FIELDS, CatalogField, Field
@@ -32,9 +33,6 @@ _LEAST_TEXT_BYTES = 64
 
 #: Items that are tried before a source is called broken.
 _ITEMS_TRIED = 8
-
-#: As many items as a plan can number.
-_MOST_ITEMS = 2**48
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class SourceFacts:
         What changes when the code does: path, size and time of its file, if it has one.
     """
 
-    kind: str
+    kind: Literal["map", "generator"]
     length: int
     fields: tuple[tuple[str, str, tuple[int, ...]], ...]
     left_out: int
@@ -76,8 +74,8 @@ def examine(options: SourceOptions) -> SourceFacts:
         fields = _fields(options.reference, [source.read()])
         return SourceFacts("generator", 0, fields, 0, version)
     length = len(source)
-    if not 1 <= length <= _MOST_ITEMS:
-        raise SourceError(f"source {options.reference!r} has {length} items; give it 1 to {_MOST_ITEMS}")
+    if not 1 <= length <= MAX_SOURCE_LENGTH:
+        raise SourceError(f"source {options.reference!r} has {length} items; give it 1 to {MAX_SOURCE_LENGTH}")
     first = _first_item(source, length)
     last = next(_readable(source, [length - 1]), first)
     left_out = int(_is_shorter_batch(last, first))
