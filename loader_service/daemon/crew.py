@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from loader_service.config import ServiceConfig
 from loader_service.daemon.journal import Journal
-from loader_service.daemon.memory import own_bytes
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.sockets import Router
 from loader_service.daemon.weights import Weights
@@ -65,7 +64,7 @@ class Crew:
         """Take in a worker that is ready for tasks."""
         self._connected.add(worker)
         # What a user's code holds from the start is its own affair.
-        held = own_bytes(self._pool.pid(worker)) if self._runs_users_code else 0
+        held = self._pool.own_bytes(worker) if self._runs_users_code else 0
         self._weights.begins(worker, time.monotonic(), held)
 
     def dismiss(self, worker: int) -> None:
@@ -95,7 +94,7 @@ class Crew:
     def overweight(self, now: float) -> Iterator[int]:
         """Note which workers have grown too large since they were last looked at; yield those to be replaced."""
         for worker in sorted(self._connected):
-            verdict = self._weights.judge(worker, own_bytes(self._pool.pid(worker)), now)
+            verdict = self._weights.judge(worker, self._pool.own_bytes(worker), now)
             if verdict is not None:
                 self._journal.note(verdict.line)
                 if verdict.is_replaced:

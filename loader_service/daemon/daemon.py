@@ -15,7 +15,6 @@ from loader_service.core.ledger import Limits
 from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.crew import Crew
 from loader_service.daemon.journal import Journal
-from loader_service.daemon.memory import GROWTH_BYTES, MemoryGuard
 from loader_service.daemon.parts import Parts
 from loader_service.daemon.requests import Requests
 from loader_service.daemon.sockets import Received
@@ -27,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 #: How long a stopping service waits for its workers to finish the tasks they are at, in seconds.
 DRAIN_S = 10.0
 
-#: How often the daemon looks at its own memory, in seconds: a peer fills 3 GB of it in one. 30 µs a look.
+#: How often the daemon looks for a flood, in seconds: a peer fills 3 GB in one. 10 µs a look.
 _LOOK_EVERY_S = 0.1
 
 #: How often it looks at that of its workers, in seconds.
@@ -65,7 +64,6 @@ class Daemon:
         self._failure: LoaderError | None = None
         self._next_look = self._next_weighing = time.monotonic()
         self._next_beat: float | None = self._next_look
-        self._guard = MemoryGuard(GROWTH_BYTES)
         self._poller = zmq.Poller()
         for each in (parts.client_socket.socket, parts.worker_socket.socket, parts.watched.fileno()):
             self._poller.register(each, zmq.POLLIN)
@@ -151,21 +149,17 @@ class Daemon:
                 self.happens(events.WorkerOverweight(worker))
 
     def _shed(self) -> None:
-        """Drop the clients' connections when this process has grown: ZeroMQ keeps unfinished messages without a bound.
-
-        It bounds each frame of a message, but not their number, and shows nothing of a message before its last frame.
-        """
-        grown = self._guard.grown_bytes()
-        if not grown:
-            return
-        self._journal.note(
-            f"this process has grown by {grown} bytes; all clients are disconnected, and honest ones come back"
-        )
-        self._poller.unregister(self._parts.client_socket.socket)
-        self._parts.client_socket.reopen()
-        self._poller.register(self._parts.client_socket.socket, zmq.POLLIN)
-        self._requests.lose_all("was disconnected with all others")
-        self._guard.rest()
+        """Drop the clients' connections when they have taken too much of this process, until that is given back."""
+        alarm, door = self._parts.flood_guard.alarm(self.workers_wanted), self._parts.client_socket
+        if alarm is not None and not door.socket.closed:
+            self._journal.note(f"{alarm}; all clients are disconnected, and honest ones come back")
+            self._poller.unregister(door.socket)
+            door.shut()
+            self._requests.lose_all("was disconnected with all others")
+            self._parts.flood_guard.rest()
+        elif alarm is None and door.socket.closed:
+            door.reopen()
+            self._poller.register(door.socket, zmq.POLLIN)
 
     def _beat(self, now: float) -> None:
         """Tell systemd that the loop turns, when it waits to be told."""

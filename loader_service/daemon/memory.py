@@ -4,43 +4,70 @@ from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
 
 #: What the daemon may grow by after its start: a hundred clients with all their messages take a tenth of that.
 GROWTH_BYTES = 256 * 2**20
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
+#: More than the line that the kernel gives.
+_LINE_BYTES = 256
 
-def own_bytes(pid: int) -> int:
-    """Return the memory of a process that it shares with no file and no other process; 0 when it has ended.
+
+class OwnMemory:
+    """The memory of a process that it shares with no file and no other process.
+
+    The kernel's file about it is opened once: a look must not fail in the very moment when no descriptor is left.
+
+    Parameters
+    ----------
+    pid
+        The process; one that has ended is not taken for another that has its number since.
+
+    Raises
+    ------
+    OSError
+        When there is no such process, or no descriptor left.
 
     References
     ----------
     proc(5), ``/proc/[pid]/statm``: resident minus shared pages. Segments and mapped columns are shared pages.
     """
-    try:
-        fields = Path(f"/proc/{pid}/statm").read_bytes().split()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return (int(fields[1]) - int(fields[2])) * _PAGE_BYTES
+
+    def __init__(self, pid: int) -> None:
+        self._descriptor = os.open(f"/proc/{pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+    def bytes_now(self) -> int:
+        """Return how much it has; 0 when it has ended."""
+        try:
+            fields = os.pread(self._descriptor, _LINE_BYTES, 0).split()
+        except ProcessLookupError:
+            return 0
+        return (int(fields[1]) - int(fields[2])) * _PAGE_BYTES
+
+    def close(self) -> None:
+        """Close the kernel's file."""
+        os.close(self._descriptor)
 
 
 class MemoryGuard:
-    """Tells when this process has grown by more than it should.
+    """Tells when a process has grown by more than it should.
 
     Growth counts from the least that the process had since `rest`: what is freed takes a while to go, and must not
     become the measure of the next growth.
 
     Parameters
     ----------
+    memory
+        That of this process.
     limit_bytes
         Growth that is normal.
     """
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, memory: OwnMemory, limit_bytes: int) -> None:
+        self._memory = memory
         self._limit_bytes = limit_bytes
-        self._first_bytes = self._least_bytes = own_bytes(os.getpid())
+        self._first_bytes = self._least_bytes = memory.bytes_now()
 
     def grown_bytes(self) -> int:
         """Return the growth when it is above the limit, else 0."""
@@ -54,11 +81,11 @@ class MemoryGuard:
         self._least_bytes = self._look()
 
     def _look(self) -> int:
-        now = own_bytes(os.getpid())
+        now = self._memory.bytes_now()
         if now - self._first_bytes <= self._limit_bytes:
             return now
         _give_back_freed()
-        return own_bytes(os.getpid())
+        return self._memory.bytes_now()
 
 
 def _give_back_freed() -> None:

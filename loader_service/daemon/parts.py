@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from loader_service.catalog.columns import Catalog
 from loader_service.config import ServiceConfig
 from loader_service.daemon.clients import Clients
+from loader_service.daemon.flood import FloodGuard
 from loader_service.daemon.notify import Notifier
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.segments import SegmentStore
@@ -31,3 +32,4 @@ class Parts:
     worker_socket: Router[m.FromWorker]
     signals: StopSignals
     notifier: Notifier
+    flood_guard: FloodGuard

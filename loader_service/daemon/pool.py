@@ -14,7 +14,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+
+from loader_service.daemon.memory import OwnMemory
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,6 +36,7 @@ class _Process:
     worker: int
     popen: subprocess.Popen[bytes]
     pidfd: int
+    memory: OwnMemory
     words: int  # descriptor of the pipe from its standard error
     unfinished: bytes = b""  # of a line whose end has not come: a traceback is written piece by piece
     last_words: str = ""
@@ -74,6 +78,11 @@ class Pool:
         process = self._processes.get(worker)
         return process.popen.pid if process else 0
 
+    def own_bytes(self, worker: int) -> int:
+        """Return how much memory a worker has of its own, 0 when it has ended."""
+        process = self._processes.get(worker)
+        return process.memory.bytes_now() if process else 0
+
     def start(self, worker: int) -> None:
         """Start a worker process.
 
@@ -93,13 +102,13 @@ class Pool:
             start_new_session=True,  # Ctrl-C at the terminal is the daemon's to act on
         )
         assert popen.stderr is not None  # noqa: S101 - it is a pipe
-        try:
+        with ExitStack() as undone:  # no descriptor left: there must be no worker whose end nobody would see
+            undone.callback(popen.communicate)
+            undone.callback(popen.kill)
             pidfd = os.pidfd_open(popen.pid)
-        except OSError:  # no descriptor left: there must be no worker whose end nobody would see
-            popen.kill()
-            popen.communicate()
-            raise
-        process = _Process(worker, popen, pidfd, popen.stderr.fileno())
+            undone.callback(os.close, pidfd)
+            process = _Process(worker, popen, pidfd, OwnMemory(popen.pid), popen.stderr.fileno())
+            undone.pop_all()
         os.set_blocking(process.words, False)
         self._processes[worker] = process
         self._watched.register(process.pidfd, select.EPOLLIN)
@@ -146,6 +155,7 @@ class Pool:
     def _forget(self, worker: int) -> None:
         process = self._processes.pop(worker)
         os.close(process.pidfd)
+        process.memory.close()
         if process.popen.stderr is not None:
             process.popen.stderr.close()
 

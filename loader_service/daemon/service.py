@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import resource
 import select
 from collections.abc import Callable
 from contextlib import ExitStack, closing
@@ -21,6 +20,8 @@ from loader_service.catalog.schema import read_schema
 from loader_service.config import ServiceConfig
 from loader_service.daemon.clients import Clients
 from loader_service.daemon.daemon import Daemon
+from loader_service.daemon.descriptors import provide_descriptors
+from loader_service.daemon.flood import FloodGuard
 from loader_service.daemon.notify import Notifier
 from loader_service.daemon.parts import Parts
 from loader_service.daemon.pool import Pool
@@ -29,14 +30,9 @@ from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import EndpointLock, Router
 from loader_service.daemon.sources import catalog_of, check_transform, source_options
-from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
 
 _LOG = logging.getLogger(__name__)
-
-#: Open files of a daemon that has no worker and ten clients (50 were counted, and up to 6 a field for its columns), of
-#: each worker in it, and at most.
-_OWN_DESCRIPTORS, _DESCRIPTORS_PER_WORKER, _MOST_DESCRIPTORS = 128, 4, 65_536
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
         When no worker can be started.
     """
     endpoint = endpoints.parse(config.endpoint)
-    _provide_descriptors(config.worker_count)
+    provide_descriptors(config.worker_count)
     with ExitStack() as stack:
         stack.enter_context(EndpointLock(endpoint))
         watched = stack.enter_context(select.epoll())
@@ -98,6 +94,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
             worker_socket=worker_socket,
             signals=signals,
             notifier=stack.enter_context(Notifier("" if config.embedded else os.environ.get("NOTIFY_SOCKET", ""))),
+            flood_guard=stack.enter_context(FloodGuard()),
         )
 
         def announce() -> None:
@@ -132,17 +129,6 @@ def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> C
         schema=None if config.schema is None else read_schema(config.schema),
     )
     return scan(config.files, options, cache_dir=config.cache_path, progress=progress)
-
-
-def _provide_descriptors(workers: int) -> None:
-    """Let this process open as many files as it may: where one is missing for a peer, ZeroMQ aborts the process."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    may = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
-    need = _OWN_DESCRIPTORS + _DESCRIPTORS_PER_WORKER * workers
-    if may < need:
-        raise ConfigError(f"{workers} workers need {need} open files, the limit is {may}; raise it with `ulimit -Hn`")
-    if soft != resource.RLIM_INFINITY and soft < may:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (may, hard))
 
 
 def _describe(parts: Parts) -> ServiceReady:

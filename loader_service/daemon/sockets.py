@@ -76,13 +76,16 @@ class Router(Generic[_M]):
         self.socket.close()
         self._listener.close()
 
-    def reopen(self) -> None:
-        """Drop all connections, and with them what has come of unfinished messages; honest peers connect again.
+    def shut(self) -> None:
+        """Drop all connections, and with them what has come of unfinished messages; nobody can connect until `reopen`.
 
-        Meanwhile they find the address as it was: ZeroMQ only gets a copy of the listening descriptor. What it binds
+        Peers find the address as it was, and wait: ZeroMQ only gets a copy of the listening descriptor. What it binds
         itself it unlinks when it closes, some time later, by name, and by then that is the name of the next one.
         """
         self.socket.close(linger=0)
+
+    def reopen(self) -> None:
+        """Let peers connect again; honest ones do so by themselves."""
         self.socket = self._open()
 
     def _open(self) -> zmq.Socket[bytes]:
@@ -120,6 +123,8 @@ class Router(Generic[_M]):
         return [peer for peer, messages in outgoing.items() if not self._send(peer, messages)]
 
     def _send(self, peer: bytes, messages: list[Any]) -> bool:
+        if self.socket.closed:
+            return False
         for payload in _payloads(messages):
             try:
                 self.socket.send_multipart((peer, payload), zmq.NOBLOCK)

@@ -42,12 +42,21 @@ def segment_path(instance: str, slot: int) -> Path:
     return instance_directory(instance) / f"slot-{slot:d}"
 
 
-def map_segment(instance: str, slot: int, size_bytes: int) -> mmap.mmap:
+def map_segment(instance: str, slot: int, size_bytes: int, *, whole: bool = False) -> mmap.mmap:
     """Map a slot's memory, readable and writable, shared.
 
     Writable even for readers, since NumPy exports only writable arrays by DLPack; shared, since a private mapping would
     go stale. The mapping stays valid after the segment is unlinked, for as long as the returned object or an array over
     it lives.
+
+    Parameters
+    ----------
+    instance, slot
+        Which segment.
+    size_bytes
+        What its stream's layout says.
+    whole
+        Map all pages now, for who is going to touch them all: 0.25 µs each, against 1.6 µs by faults, one by one.
 
     Raises
     ------
@@ -65,6 +74,7 @@ def map_segment(instance: str, slot: int, size_bytes: int) -> mmap.mmap:
         found = os.fstat(descriptor).st_size
         if found != size_bytes:
             raise ServiceUnavailable(f"slot {slot} at {path} has {found} bytes, its stream's layout {size_bytes}")
-        return mmap.mmap(descriptor, size_bytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        flags = mmap.MAP_SHARED | (mmap.MAP_POPULATE if whole else 0)
+        return mmap.mmap(descriptor, size_bytes, flags, mmap.PROT_READ | mmap.PROT_WRITE)
     finally:
         os.close(descriptor)

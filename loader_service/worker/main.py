@@ -128,7 +128,8 @@ class Worker:
         memory = slots.get(task.slot)
         if memory is None:
             try:
-                memory = slots[task.slot] = map_segment(self._options.instance, task.slot, writer.layout.size_bytes)
+                size_bytes = writer.layout.size_bytes
+                memory = slots[task.slot] = map_segment(self._options.instance, task.slot, size_bytes, whole=True)
             except LoaderError as error:  # the stream was closed while this task was on its way
                 return TaskDone(
                     self._options.worker,

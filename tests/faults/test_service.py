@@ -209,12 +209,13 @@ def test_a_service_starts_over_stale_sockets_and_a_stale_lock(videos: str, undis
 # ---- short of descriptors
 
 
+@pytest.mark.parametrize("step", [1, 3, 7])
 def test_a_service_without_descriptors_for_a_new_worker_goes_on_with_those_it_has(
-    videos: str, undisturbed: Log
+    videos: str, undisturbed: Log, step: int
 ) -> None:
     with running_service(videos, workers=2) as service:
         steps = train_numpy(service.endpoint)
-        log = list(itertools.islice(steps, 3))
+        log = list(itertools.islice(steps, step))
         victim, survivor = service.worker_pids
         _, most = resource.prlimit(service.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (max(processes.descriptors(service.pid)) - 2, most))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
+import subprocess
+import sys
 import time
 from pathlib import Path
 from random import Random
@@ -10,18 +14,21 @@ from random import Random
 import pytest
 
 from benchmarks.fuzz import mutate, payloads
-from loader_service.daemon.memory import own_bytes
 from loader_service.protocol import messages as m
 from loader_service.protocol import wire
 from tests.daemon.peer import Peer
 from tests.hostile import inputs
 from tests.hostile.raw import COMMAND, GREETING, MORE, READY, RawPeer, frame, frame_header
+from tests.support.processes import own_bytes
 from tests.support.waiting import eventually
 
 _MIB = 2**20
 
 #: What the daemon may have at most while it is flooded: what ZeroMQ takes in between two looks of the memory guard.
 _MOST_BYTES = 1536 * _MIB
+
+#: So many are enough for a daemon that is flooded with connections.
+_DESCRIPTORS = 16_384
 
 
 def peak_bytes(pid: int) -> int:
@@ -85,6 +92,24 @@ def test_two_hundred_connections_that_open_and_drop_leave_nothing(service, hones
             if number % 4 == 3:
                 raw.send(frame(wire.encode(m.Hello(f"peer {number}", os.getpid()))))
     eventually(lambda: descriptors() <= before + 60, "the descriptors are closed")
+
+
+@pytest.mark.skipif(
+    resource.getrlimit(resource.RLIMIT_NOFILE)[1] < _DESCRIPTORS, reason="needs to open that many files itself"
+)
+def test_connections_without_an_end_are_cut_off_before_they_take_all_descriptors(service, honest):
+    """ZeroMQ would abort the daemon for the first that finds none."""
+    soft, hard = resource.prlimit(service.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (_DESCRIPTORS, hard))
+    flood = [sys.executable, "-m", "tests.hostile.connections", service.endpoint]
+    with contextlib.ExitStack() as stack:
+        floods = [stack.enter_context(subprocess.Popen(flood, stdout=subprocess.PIPE)) for _ in range(2)]
+        dropped = [int(each.communicate(timeout=60)[0]) for each in floods]
+    resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (soft, hard))
+    assert sum(dropped) > 4_096, "no flood was cut off"
+    with Peer(service.endpoint) as peer:
+        peer.hello()
+        assert any("descriptors are in use; all clients are disconnected" in line for line in peer.status().events)
 
 
 def test_messages_without_an_end_are_cut_off_before_they_fill_the_memory(service, honest):

@@ -11,7 +11,6 @@ import pytest
 
 import loader_client
 from loader_service.daemon.clients import MOST_CLIENTS
-from loader_service.daemon.memory import own_bytes
 from loader_service.daemon.requests import MOST_STREAMS_OF_ONE
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
@@ -20,6 +19,7 @@ from loader_service.protocol.spec import Clip, Image, Spec
 from tests.daemon.peer import SPEC, Peer
 from tests.hostile.honest import Honest
 from tests.hostile.raw import RawPeer, frame
+from tests.support.processes import own_bytes
 from tests.support.services import running_service
 from tests.support.waiting import eventually
 

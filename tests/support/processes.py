@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import closing
 from pathlib import Path
+
+from loader_service.daemon.memory import OwnMemory
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -46,6 +49,12 @@ def descriptors(pid: int | None = None) -> dict[int, str]:
         except FileNotFoundError:
             continue  # the descriptor with which the folder was listed
     return found
+
+
+def own_bytes(pid: int) -> int:
+    """Return the memory that a process shares with no file and no other process."""
+    with closing(OwnMemory(pid)) as memory:
+        return memory.bytes_now()
 
 
 def mapped_files(pid: int) -> set[str]:
