@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from loader_service.catalog.columns import FieldFacts, Header, PathRule
 from loader_service.catalog.common_fields import MergedField, merge_fields
-from loader_service.catalog.label_csv import keys_of, match
+from loader_service.catalog.label_column import label_column
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from loader_service.catalog.findings import FieldScan, FileScan
-    from loader_service.catalog.labels import Label
 
 Column = npt.NDArray[Any]
 
@@ -85,28 +84,21 @@ def assemble(
         found, rules = _field_columns(field, video_names)
         columns.update({f"{name}.{number}": column for name, column in found.items()})
         facts.append(FieldFacts(_catalog_field(field, found), field.first.storage, rules, field.sources))
-    labels, classes = _label_column(files, video_names, rows)
+    labels, classes = label_column([(each.path, each.scan) for each in files], video_names, rows)
     if labels is not None:
         columns[f"values.{len(facts)}"] = labels
         sources = tuple(dict.fromkeys(each.scan.label_source for each in filled if each.scan.label_source))
         facts.append(FieldFacts(CatalogField("label", "value", labels.dtype.name, ()), "value", sources=sources))
-    lengths = [column for name, column in columns.items() if name.startswith("extent_lengths.")]
     header = Header(
         fingerprint=fingerprint,
-        counts={
-            "files": len(files),
-            "videos": len(video_names),
-            "frames": int(columns["frame_counts"].sum()),
-            "name_bytes": len(columns["names"]),
-            "path_bytes": len(columns["paths"]),
-        },
+        counts=_counts(columns),
         kind="rows" if filled[0].scan.layout == "table" else "videos",
         fields=tuple(facts),
         classes=classes,
         skipped=tuple(skipped),
         empty_videos=empty_videos,
         name_width=int(np.diff(columns["name_bounds"]).max()),
-        largest_frame_bytes=max((int(column.max()) for column in lengths), default=0),
+        largest_frame_bytes=_largest_frame_bytes(columns),
         layouts=tuple(dict.fromkeys(each.scan.layout for each in filled)),
         left_out=tuple(left_out),
     )
@@ -123,6 +115,21 @@ def _check_alike(files: Sequence[Scanned]) -> None:
                 f"{table.path!r} holds a table of rows, {videos.path!r} videos; give files of one kind, or say with "
                 "--schema what a video is"
             )
+
+
+def _counts(columns: Mapping[str, Column]) -> dict[str, int]:
+    return {
+        "files": len(columns["file_sizes"]),
+        "videos": len(columns["frame_counts"]),
+        "frames": int(columns["frame_counts"].sum()),
+        "name_bytes": len(columns["names"]),
+        "path_bytes": len(columns["paths"]),
+    }
+
+
+def _largest_frame_bytes(columns: Mapping[str, Column]) -> int:
+    lengths = [column for name, column in columns.items() if name.startswith("extent_lengths.")]
+    return max((int(column.max()) for column in lengths), default=0)
 
 
 def to_utf8(text: str) -> bytes:
@@ -143,66 +150,6 @@ def _choose_names(files: Sequence[Scanned]) -> list[str]:
 def _stem(path: str) -> str:
     basename = path.rpartition("/")[2]
     return basename.rpartition(".")[0] or basename
-
-
-def _label_column(
-    files: Sequence[Scanned], names: Sequence[str], rows: Mapping[str, str] | None
-) -> tuple[Column | None, tuple[str, ...] | None]:
-    owners = [each for each in files for _ in each.scan.names]
-    labels: Sequence[Label | None] = [label for each in files for label in each.scan.labels]
-    if rows is not None:
-        inner = (name for each in files for name in each.scan.names)
-        labels = match(
-            rows,
-            (
-                keys_of(owner.path, _all_names(owner.path, name, path))
-                for owner, name, path in zip(owners, names, inner, strict=True)
-            ),
-        )
-    missing = [number for number, label in enumerate(labels) if label is None]
-    if missing and (rows is not None or len(missing) < len(labels)):
-        raise CatalogError(
-            f"expected a label for each of {len(labels)} videos, found {len(labels) - len(missing)}; the first without "
-            f"one is {names[missing[0]]!r} in {owners[missing[0]].path!r}"
-            + ("; add a row for it to --labels" if rows is not None else "")
-        )
-    return to_column(labels)
-
-
-def _all_names(path: str, name: str, inner: str) -> list[str]:
-    """Return the names that a CSV file may use for a video; where its file is the video, the file's name too."""
-    if name == inner:
-        return [name]
-    return [each for each in dict.fromkeys((name, path.rpartition("/")[2], inner)) if each]
-
-
-def to_column(labels: Sequence[Label | None]) -> tuple[Column | None, tuple[str, ...] | None]:
-    """Return labels as a column, and what its numbers stand for when the labels are texts.
-
-    Returns
-    -------
-    column
-        ``(videos,) int64`` for whole numbers and texts, ``float32`` otherwise; None when no video has a label.
-    classes
-        The different texts, sorted; a text's number is its place among them.
-
-    Raises
-    ------
-    CatalogError
-        When texts and numbers are mixed.
-    """
-    kinds = {type(label) for label in labels}
-    if kinds == {type(None)}:
-        return None, None
-    if kinds == {str}:
-        texts = [label for label in labels if isinstance(label, str)]
-        classes = sorted(set(texts))
-        number = {text: place for place, text in enumerate(classes)}
-        return np.array([number[text] for text in texts], np.int64), tuple(classes)
-    if str in kinds:
-        text = next(label for label in labels if isinstance(label, str))
-        raise CatalogError(f"expected labels that are all texts or all numbers, found {text!r} among numbers")
-    return np.array(labels, np.int64 if kinds == {int} else np.float32), None
 
 
 def _path_rules(names: Sequence[str], paths: Sequence[str]) -> tuple[tuple[PathRule, ...], Column]:
