@@ -31,7 +31,7 @@ demo: $(INSTALLED)
 	$(BIN)/loader-service demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -m 'not soak'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

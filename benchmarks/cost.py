@@ -19,6 +19,7 @@ import psutil  # type: ignore[import-untyped]
 import loader_client
 from benchmarks import service
 from benchmarks.data import DEFAULT_DIRECTORY, Data
+from loader_service.protocol.segments import user_directory
 
 _BATCHES_BEFORE_MEMORY = 100
 _EPOCHS = 6
@@ -57,7 +58,7 @@ def memory(data: Data) -> dict[str, float]:
 
 def _own_memory_mb(process: Any) -> float:
     maps = process.memory_maps(grouped=True)
-    own = [each.private_clean + each.private_dirty for each in maps if not each.path.startswith("/dev/shm/")]
+    own = [each.private_clean + each.private_dirty for each in maps if not each.path.startswith(str(user_directory()))]
     return float(sum(own)) / 1e6
 
 

@@ -35,6 +35,7 @@ import psutil
 
 import loader_client
 from loader_client import Clip, Image
+from loader_service.protocol.segments import user_directory
 from tests.support.videos import make_videos, write_videos
 
 RESULTS = Path(__file__).parent / "results"
@@ -232,7 +233,7 @@ def leaked(folder: Path) -> list[str]:
 
 def dead_segments() -> Iterator[Path]:
     """Yield the folders of segments that no living service has locked."""
-    for path in Path(f"/dev/shm/loader-service-{os.getuid()}").glob("*"):
+    for path in user_directory().glob("*"):
         descriptor = os.open(path, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from loader_service.protocol import segments
 from tests.support import processes
-from tests.support.leaks import Belongings, Strangers
+from tests.support.leaks import Belongings
 from tests.support.videos import make_videos, write_videos
 
 #: How long what a test used may take to go away after it, in seconds; on a busy machine it takes that long.
@@ -31,9 +32,14 @@ def ctrl_c_counts() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def private_directories() -> Iterator[Path]:
-    """Keep sockets and caches of the tests in a temporary directory; its path is short, as sockets need it."""
+    """Keep sockets, caches and segments of the tests apart; the path of a socket is to be short.
+
+    So several runs of tests at once, and trainings beside them, do not see each other.
+    """
     directory = Path(tempfile.mkdtemp(prefix="ls-", dir="/tmp"))
+    memory = Path(tempfile.mkdtemp(prefix="ls-", dir=segments.shared_memory()))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(segments.ENVIRONMENT_VARIABLE, str(memory))
         for name, part in (("XDG_RUNTIME_DIR", "run"), ("XDG_CACHE_HOME", "cache")):
             (directory / part).mkdir(mode=0o700)
             patch.setenv(name, str(directory / part))
@@ -41,6 +47,7 @@ def private_directories() -> Iterator[Path]:
         processes.adopt_orphans()
         yield directory
     shutil.rmtree(directory)
+    shutil.rmtree(memory)
 
 
 @pytest.fixture(scope="session")
@@ -57,18 +64,10 @@ def small_videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.fixture(scope="session")
-def strangers() -> Strangers:
-    """Return what is known of services that are none of these tests'."""
-    return Strangers()
-
-
 @pytest.fixture(autouse=True)
-def nothing_left_behind(
-    private_directories: Path, strangers: Strangers, request: pytest.FixtureRequest
-) -> Iterator[None]:
+def nothing_left_behind(private_directories: Path, request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test after which processes, descriptors, sockets or segments are there that were not there before."""
-    before = Belongings(private_directories, strangers)
+    before = Belongings(private_directories)
     yield
     request.node.funcargs.clear()  # pytest would hold the values of fixtures, and what they hold open, until later
     try:

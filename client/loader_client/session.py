@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from loader_client.leases import Leases
 from loader_service.protocol.messages import Opened
@@ -16,6 +16,7 @@ class Session:
     generation: int
     leases: Leases
     highest_lease: int = 0  # that was said; leases are numbered in the order in which they are given
+    out_of_reach: set[int] = field(default_factory=set)  # wants whose slots could not be mapped, once
 
     def fits(self, opened: Opened) -> bool:
         """Return whether nothing is different that must not change when a service comes back."""

@@ -258,8 +258,12 @@ class Stream:
                 # us.
                 session.leases.map(answer.slot)
             except ServiceUnavailable as error:
-                _LOG.warning("%s; it will be asked for again", str(error))  # not what its traceback holds
-                return  # the service ended just now, and this answer with it
+                if answer.want not in session.out_of_reach:
+                    session.out_of_reach.add(answer.want)
+                    _LOG.warning("%s; it will be asked for again", str(error))  # not what its traceback holds
+                    return  # the service ended just now, and this answer with it
+                # It lives, and said the same again: its slots lie where this process cannot find them.
+                answer = Failed(answer.stream, answer.want, type(error).__name__, str(error))
         self._answers[answer.want] = answer
         if answer.want in self._awaited:
             self._line.changed.notify_all()

@@ -18,14 +18,20 @@ from pathlib import Path
 
 from loader_service.endpoint import make_private
 from loader_service.errors import ConfigError
-from loader_service.protocol.segments import SHARED_MEMORY, instance_directory, segment_path, user_directory
+from loader_service.protocol.segments import (
+    ENVIRONMENT_VARIABLE,
+    instance_directory,
+    segment_path,
+    shared_memory,
+    user_directory,
+)
 
 _LOG = logging.getLogger(__name__)
 
 
 def free_bytes() -> int:
     """Return how much shared memory is free on this host."""
-    found = os.statvfs(SHARED_MEMORY)
+    found = os.statvfs(shared_memory())
     return found.f_bavail * found.f_frsize
 
 
@@ -49,6 +55,8 @@ class SegmentStore:
         self.instance = secrets.token_hex(8)
         self._sizes: dict[int, int] = {}
         self._last_slot = 0
+        if not shared_memory().is_dir():
+            raise ConfigError(f"{shared_memory()} is no folder; {ENVIRONMENT_VARIABLE} is to name a tmpfs")
         try:
             make_private(user_directory())
             with _nobody_else_sweeps():
@@ -58,7 +66,7 @@ class SegmentStore:
                 self._directory.mkdir(mode=0o700)
                 self._lock = _lock(self._directory)
         except OSError as error:
-            raise ConfigError(f"cannot make a folder for batches in {SHARED_MEMORY}: {error.strerror}") from error
+            raise ConfigError(f"cannot make a folder for batches in {shared_memory()}: {error.strerror}") from error
 
     def __enter__(self) -> SegmentStore:
         return self
@@ -87,11 +95,12 @@ class SegmentStore:
         except OSError as error:
             needed, free = count * size_bytes, free_bytes() + len(slots) * size_bytes
             self.remove(tuple(slots))
+            where = shared_memory()
             if error.errno != errno.ENOSPC:
-                raise ConfigError(f"cannot create a batch of {size_bytes} bytes in {SHARED_MEMORY}: {error}") from error
+                raise ConfigError(f"cannot create a batch of {size_bytes} bytes in {where}: {error}") from error
             raise ConfigError(
-                f"{count} batches of {size_bytes} bytes need {needed} bytes of {SHARED_MEMORY}, {free} are free; "
-                "use a smaller batch_size or prefetch, or enlarge it (docker: --shm-size)"
+                f"{count} batches of {size_bytes} bytes need {needed} bytes of {where}, {free} are free; use a smaller "
+                f"batch_size or prefetch, enlarge it (docker: --shm-size), or name another in {ENVIRONMENT_VARIABLE}"
             ) from error
         return tuple(slots)
 

@@ -13,15 +13,20 @@ from pathlib import Path
 
 from loader_service.errors import ProtocolError, ServiceUnavailable
 
-#: A tmpfs that every Linux has; its pages are the slots.
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - shared memory is meant, and its folder is created with mode 0700
+#: Names another tmpfs, for the service and its trainers alike, such as one that is larger in a container.
+ENVIRONMENT_VARIABLE = "LOADER_SERVICE_SHM"
 
 _INSTANCE = re.compile(r"[0-9a-f]{16}\Z")
 
 
+def shared_memory() -> Path:
+    """Return the tmpfs whose pages are the slots: ``$LOADER_SERVICE_SHM``, else the one that every Linux has."""
+    return Path(os.environ.get(ENVIRONMENT_VARIABLE) or "/dev/shm")  # noqa: S108 - what is made in it has mode 0700
+
+
 def user_directory() -> Path:
     """Return the folder that holds the segments of all services of this user."""
-    return SHARED_MEMORY / f"loader-service-{os.getuid()}"
+    return shared_memory() / f"loader-service-{os.getuid()}"
 
 
 def instance_directory(instance: str) -> Path:
@@ -68,7 +73,8 @@ def map_segment(instance: str, slot: int, size_bytes: int, *, whole: bool = Fals
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
         raise ServiceUnavailable(
-            f"cannot map slot {slot}: {path}: {error.strerror}; client and service must share /dev/shm and the user"
+            f"cannot map slot {slot}: {path}: {error.strerror}; client and service must share {shared_memory()} "
+            f"and the user, and have the same {ENVIRONMENT_VARIABLE}, if any"
         ) from error
     try:
         found = os.fstat(descriptor).st_size

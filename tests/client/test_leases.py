@@ -204,7 +204,10 @@ def test_arrays_outlive_the_segment_and_the_leases(store):
 
 
 def test_a_slot_that_is_not_there_is_named(bench):
-    with pytest.raises(ServiceUnavailable, match=r"cannot map slot 99: .*/slot-99: .*share /dev/shm"):
+    with pytest.raises(
+        ServiceUnavailable,
+        match=r"cannot map slot 99: .*/slot-99: .*must share /dev/shm.*LOADER_SERVICE_SHM",
+    ):
         bench.leases.take(Ready(1, 1, 99, 1, _ROWS))
     assert bench.released == []
     assert bench.leases.out == 0

@@ -14,6 +14,7 @@ import pytest
 import loader_client
 from loader_client import Clip, Connection
 from loader_service.protocol.messages import StreamStatus
+from loader_service.protocol.segments import user_directory
 from tests.client.reference import Reference
 from tests.support.services import Service
 from tests.support.waiting import eventually
@@ -57,7 +58,7 @@ def _slot_of(address: int) -> str | None:
     for line in Path("/proc/self/maps").read_text().splitlines():
         low, high = (int(end, 16) for end in line.split(" ", 1)[0].split("-"))
         if low <= address < high:
-            found = re.search(r"/dev/shm/loader-service-\d+/[0-9a-f]{16}/(slot-\d+)", line)
+            found = re.search(rf"{user_directory()}/[0-9a-f]{{16}}/(slot-\d+)", line)
             return found[1] if found else None
     return None
 

@@ -7,6 +7,7 @@ import re
 import resource
 import signal
 import subprocess
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from loader_client import Clip, Spec, connect
-from loader_service.errors import ConfigError
+from loader_client.patience import Patience
+from loader_service.errors import ConfigError, ServiceUnavailable
 from loader_service.protocol.segments import instance_directory, user_directory
 from tests.support import processes
 from tests.support.services import new_endpoint, running_service, started_service
@@ -283,5 +285,31 @@ def test_a_supervised_service_is_started_again_and_ends_when_told(part):
         assert supervisor.stop() == 0
 
 
-def test_segments_of_all_services_lie_in_one_private_folder():
+def test_segments_of_all_services_lie_in_one_private_folder(monkeypatch):
+    monkeypatch.delenv("LOADER_SERVICE_SHM")
     assert user_directory() == Path(f"/dev/shm/loader-service-{os.getuid()}")
+
+
+def test_segments_lie_where_the_environment_says(part, monkeypatch):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        monkeypatch.setenv("LOADER_SERVICE_SHM", folder)
+        with running_service(part) as service, connect(service.endpoint) as connection:
+            assert epoch_of(connection)
+            assert any(path.startswith(f"{folder}/loader-service-") for path in processes.mapped_files(os.getpid()))
+
+
+def test_a_shared_memory_that_is_not_there_is_named(part, tmp_path):
+    missing = tmp_path / "missing"
+    with started_service(part, environment={"LOADER_SERVICE_SHM": str(missing)}) as service:
+        assert service.wait() == 2
+        assert f"{missing} is no folder; LOADER_SERVICE_SHM is to name a tmpfs" in service.log
+
+
+def test_a_trainer_that_looks_elsewhere_for_the_batches_is_told(part, monkeypatch):
+    with running_service(part) as service:
+        monkeypatch.delenv("LOADER_SERVICE_SHM")
+        with (
+            connect(service.endpoint, patience=Patience(ask_again_s=0.5)) as connection,
+            pytest.raises(ServiceUnavailable, match="and have the same LOADER_SERVICE_SHM"),
+        ):
+            epoch_of(connection)

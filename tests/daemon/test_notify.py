@@ -22,7 +22,11 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
         yield manager
 
 
-@pytest.mark.parametrize(("pid", "beat_s"), [("", 1.0), (str(os.getpid()), 1.0), (str(os.getppid()), None)])
+@pytest.mark.parametrize(
+    ("pid", "beat_s"),
+    [("", 1.0), (str(os.getpid()), 1.0), (str(os.getppid()), None)],
+    ids=["anyone", "this", "another"],
+)
 def test_only_the_process_that_the_watchdog_is_meant_for_beats(manager, monkeypatch, pid, beat_s):
     monkeypatch.setenv("WATCHDOG_USEC", "3000000")
     monkeypatch.setenv("WATCHDOG_PID", pid)

@@ -15,7 +15,7 @@ import pytest
 from loader_service.daemon import segments
 from loader_service.daemon.segments import SegmentStore
 from loader_service.errors import ConfigError
-from loader_service.protocol.segments import instance_directory, segment_path, user_directory
+from loader_service.protocol.segments import instance_directory, segment_path, shared_memory, user_directory
 
 OWNER = """
 from loader_service.daemon.segments import SegmentStore
@@ -65,7 +65,7 @@ def test_too_much_is_refused_with_needed_and_free_bytes():
         size = 2**50
         with pytest.raises(ConfigError) as caught:
             store.create(3, size)
-        assert f"3 batches of {size} bytes need {3 * size} bytes of /dev/shm" in str(caught.value)
+        assert f"3 batches of {size} bytes need {3 * size} bytes of {shared_memory()}" in str(caught.value)
         assert re.search(r"\d+ are free; use a smaller batch_size", str(caught.value))
 
 

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from loader_client import ConfigError, Image
+from loader_service.protocol.segments import shared_memory
 from tests.faults.training import STREAM, train_numpy
 from tests.support.services import running_service
 
-_FILLER = Path("/dev/shm/filler")
+_FILLER = shared_memory() / "filler"
 
 
 def main() -> None:

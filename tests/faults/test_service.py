@@ -303,7 +303,7 @@ def test_memory_that_does_not_suffice_for_a_stream_is_named_and_others_are_unaff
 
 
 #: Runs a command with a shared memory of its own.
-_UNSHARED = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=$0 none /dev/shm && exec "$@"')
+_UNSHARED = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=$0 none "$LOADER_SERVICE_SHM" && exec "$@"')
 
 
 def can_have_a_shared_memory_of_its_own() -> bool:

@@ -20,44 +20,21 @@ _LASTING_PROCESSES = ("multiprocessing.resource_tracker", "multiprocessing.forks
 _PAUSE_S = 0.02
 
 
-class Strangers:
-    """Services of this user that are none of the tests', such as a training that runs beside them.
-
-    They may be killed at any moment, and then their segments stay until some service starts: that is not the test's
-    doing. A living service has its folder locked, so who made it is known for as long as it lives.
-    """
-
-    def __init__(self) -> None:
-        self._folders: set[Path] = set()
-
-    def look(self) -> set[Path]:
-        """Return the folders of segments that strangers had at this look or an earlier one."""
-        for folder in _folders():
-            with contextlib.suppress(FileNotFoundError):  # gone in this moment
-                holders = {pid for pid in processes.lock_holders(folder) if processes.is_alive(pid)}
-                if holders and not any(map(processes.is_below, holders)):
-                    self._folders.add(folder)
-        return self._folders
-
-
 class Belongings:
     """What this process, and those below it, have at a moment.
 
     Parameters
     ----------
     directory
-        Holds the sockets of all services that tests start, in ``run``.
-    strangers
-        Whose segments are not counted.
+        Holds the sockets of all services that tests start, in ``run``. Their segments lie where no others' do.
     """
 
-    def __init__(self, directory: Path, strangers: Strangers) -> None:
+    def __init__(self, directory: Path) -> None:
         self._runtime = directory / "run"
-        self._strangers = strangers
         self._children = set(processes.children())
         self._descriptors = processes.descriptors()
         self._sockets = _files(self._runtime)
-        self._segments = abandoned_segments() | strangers.look()
+        self._segments = abandoned_segments()
 
     def what_stays(self, patience_s: float) -> list[str]:
         """Return one line for each thing that was not there before and does not go within the time."""
@@ -83,7 +60,7 @@ class Belongings:
                 pipes.update(processes.descriptors(pid).values())
                 del children[pid]
         descriptors = processes.descriptors().items() - self._descriptors.items()
-        segments = abandoned_segments() - self._segments - self._strangers.look()
+        segments = abandoned_segments() - self._segments
         return [
             *(f"process {pid} ({command})" for pid, command in children.items() if pid not in self._children),
             *(f"file {path}" for path in _files(self._runtime) - self._sockets),
@@ -98,11 +75,7 @@ def abandoned_segments() -> set[Path]:
         return set()
     with _opened(user_directory()) as everything:
         fcntl.flock(everything, fcntl.LOCK_SH)  # as the sweep of a service: one that just starts is not to be disturbed
-        return {path for path in _folders() if _is_abandoned(path)}
-
-
-def _folders() -> list[Path]:
-    return list(user_directory().iterdir()) if user_directory().exists() else []
+        return {path for path in user_directory().iterdir() if _is_abandoned(path)}
 
 
 def _is_abandoned(directory: Path) -> bool:

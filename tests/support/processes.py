@@ -63,23 +63,6 @@ def mapped_files(pid: int) -> set[str]:
     return {line.split(maxsplit=5)[5] for line in lines if len(line.split(maxsplit=5)) == 6}
 
 
-def is_below(pid: int, ancestor: int | None = None) -> bool:
-    """Return whether a process descends from another, by default from this one; one that has ended does not."""
-    while pid > 1:
-        pid = _state_and_parent(pid)[1]
-        if pid == (ancestor or os.getpid()):
-            return True
-    return False
-
-
-def lock_holders(path: str | os.PathLike[str]) -> set[int]:
-    """Return the processes that have locked a file or directory (flock), as far as they can be seen from here."""
-    status = os.stat(path)
-    file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    locks = [line.replace("-> ", "").split() for line in Path("/proc/locks").read_text().splitlines()]
-    return {int(words[4]) for words in locks if words[1] == "FLOCK" and words[5] == file}
-
-
 def _children(parent: int) -> list[tuple[int, str]]:
     found = []
     for entry in os.listdir("/proc"):

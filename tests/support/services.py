@@ -18,9 +18,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 from loader_service import endpoint as endpoints
+from loader_service.protocol.segments import user_directory
 from tests.support import processes
 
 #: How long a service may take to be ready, or to drain and exit; generous, since the machine may be busy.
@@ -76,8 +78,8 @@ class Service:
     @property
     def instance(self) -> str:
         """What names its folder in shared memory."""
-        folders = [target for target in processes.descriptors(self.pid).values() if target.startswith("/dev/shm/")]
-        return min(folders).split("/")[4]
+        targets = map(Path, processes.descriptors(self.pid).values())
+        return next(target.name for target in targets if target.parent == user_directory())
 
     def await_ready(self, within_s: float = _PATIENCE_S) -> str:
         """Return its ``ready: …`` line; fail with its log when it ends before, or takes too long."""
