@@ -18,7 +18,8 @@ from statistics import median
 import numpy as np
 
 from loader_service.catalog.assemble import Scanned, assemble
-from loader_service.catalog.columns import FileStat, open_catalog, write_catalog
+from loader_service.catalog.column_files import open_catalog, write_catalog
+from loader_service.catalog.columns import FileStat
 from loader_service.catalog.findings import FieldScan, FileScan
 
 #: Columns that have an entry for each frame, and so do not count as columns of videos.

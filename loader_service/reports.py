@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loader_service.catalog.columns import Access, Catalog, FieldFacts
+from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.protocol.messages import Status, StreamStatus
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -132,20 +132,8 @@ def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:
         "shape": list(facts.field.shape),
         "encoded": facts.storage == "encoded",
         "sources": list(facts.sources),
-        "access": _accesses(catalog, facts),
+        "access": catalog.ways(facts.field.name),
     }
-
-
-def _accesses(catalog: Catalog, facts: FieldFacts) -> dict[str, int]:
-    """Return in how many videos a field is read in which way."""
-    videos = range(catalog.video_count)
-    if facts.storage == "encoded":
-        kinds = np.asarray([catalog.access(video, facts.field.name) for video in videos], np.uint8)
-        return {kind.name.lower(): int(np.count_nonzero(kinds == kind)) for kind in Access if kind in kinds}
-    if facts.storage != "raw":
-        return {}
-    direct = sum(catalog.address(video, facts.field.name) >= 0 for video in videos)
-    return {way: count for way, count in (("raw", direct), ("hdf5", len(videos) - direct)) if count}
 
 
 def _field_text(field: dict[str, Any]) -> str:

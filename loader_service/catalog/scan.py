@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.assemble import Scanned, assemble
 from loader_service.catalog.cache import ScanCache, find_catalog, keep_catalog
-from loader_service.catalog.columns import FORMAT_VERSION, Catalog, FileStat
+from loader_service.catalog.column_files import FORMAT_VERSION
+from loader_service.catalog.columns import Catalog, FileStat
 from loader_service.catalog.findings import FileScan, ScanOptions
 from loader_service.catalog.label_csv import read_csv
 from loader_service.catalog.paths import expand_patterns

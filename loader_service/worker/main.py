@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NoReturn
 import zmq
 
 from loader_service import failpoints
-from loader_service.catalog.columns import Catalog, open_catalog
+from loader_service.catalog.column_files import open_catalog
+from loader_service.catalog.columns import Catalog
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.lifeline import die_with_parent
 from loader_service.protocol import wire

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from loader_service.catalog.columns import open_catalog
+from loader_service.catalog.column_files import open_catalog
 from loader_service.catalog.pruning import Limits, prune
 from tests.support.catalogs import catalog_of, frames_of
 from tests.support.videos import make_videos, write_videos

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from loader_service.catalog.columns import COLUMNS, FORMAT_VERSION, open_catalog
+from loader_service.catalog.column_files import COLUMNS, FORMAT_VERSION, open_catalog
 from loader_service.errors import CatalogError
 from tests.support.catalogs import catalog_of
 from tests.support.videos import make_videos, write_videos

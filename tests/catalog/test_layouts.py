@@ -72,6 +72,7 @@ def test_bytes_that_lie_plainly_in_the_file_are_read_without_hdf5(tmp_path, layo
     write_videos(tmp_path / "a.h5", layout, videos, storage=storage)
     catalog = catalog_of(tmp_path)
     assert {catalog.access(video) for video in range(2)} == {access}
+    assert catalog.ways("frames") == {access.name.lower(): 2}
     assert [frames_of(catalog, video) for video in range(2)] == list(videos.values())
 
 
@@ -132,6 +133,7 @@ def test_padded_rows_split_over_chunks_are_read_through_hdf5(tmp_path):
         file.create_dataset("two/images", data=rows)
     catalog = catalog_of(tmp_path)
     assert [catalog.access(video) for video in range(2)] == [Access.PADDED, Access.RAW]
+    assert catalog.ways("frames") == {"raw": 1, "padded": 1}
     assert [frames_of(catalog, video) for video in range(2)] == [frames, frames]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.catalog import file_scan, scan
-from loader_service.catalog.columns import COLUMNS, open_catalog
+from loader_service.catalog.column_files import COLUMNS, open_catalog
 from loader_service.catalog.findings import ScanOptions
 from tests.support.catalogs import catalog_of, frames_of, names_of
 from tests.support.videos import make_videos, write_videos

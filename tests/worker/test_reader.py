@@ -178,7 +178,7 @@ def test_h5py_is_loaded_only_when_it_is_needed(tmp_path):
     directory = catalog_of(tmp_path).directory
     program = (
         "import sys\n"
-        "from loader_service.catalog.columns import open_catalog\n"
+        "from loader_service.catalog.column_files import open_catalog\n"
         "from loader_service.worker.reader import Reader\n"
         "reader = Reader(open_catalog(sys.argv[1]))\n"
         "assert len(reader.read(1, range(9))) == 9\n"

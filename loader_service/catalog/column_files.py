@@ -1,0 +1,116 @@
+"""Writes a catalog's columns to a directory, and maps them again: their names, types and lengths."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from loader_service.catalog.columns import Catalog
+from loader_service.catalog.header import FieldFacts, Header, header_from_json, header_to_json
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from loader_service.catalog.header import Storage
+
+#: Part of every fingerprint: a catalog of another version is not read, but made anew.
+FORMAT_VERSION = 3
+
+#: The columns that every catalog has: element type, and what there is one entry for; "+1" columns hold N + 1 boundaries
+#: of N pieces. 28 bytes a video and its name.
+COLUMNS: dict[str, tuple[str, str]] = {
+    "video_file": ("<i4", "videos"),
+    "frame_counts": ("<i8", "videos"),
+    "name_bounds": ("<i8", "videos+1"),
+    "frame_bounds": ("<i8", "videos+1"),
+    "names": ("|u1", "name_bytes"),
+    "file_sizes": ("<i8", "files"),
+    "file_mtimes": ("<i8", "files"),
+    "file_inodes": ("<u8", "files"),
+    "file_bytes": ("<i8", "files"),
+    "path_bounds": ("<i8", "files+1"),
+    "paths": ("|u1", "path_bytes"),
+}
+
+#: The columns of a field; their names end with the field's number, as in "accesses.0". JPEGs take 9 bytes a video and
+#: 12 a frame, arrays 12 bytes a video.
+_FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
+    "encoded": {
+        "heights": ("<u2", "videos"),
+        "widths": ("<u2", "videos"),
+        "accesses": ("|u1", "videos"),
+        "path_rules": ("<i4", "videos"),
+        "extent_offsets": ("<i8", "frames"),
+        "extent_lengths": ("<u4", "frames"),
+    },
+    "raw": {"addresses": ("<i8", "videos"), "path_rules": ("<i4", "videos")},
+    "value": {},  # one column, "values", of the field's own type
+    "source": {},
+}
+
+
+def column_types(fields: tuple[FieldFacts, ...]) -> dict[str, tuple[str, str, tuple[int, ...]]]:
+    """Return element type, unit and shape of an entry of all columns of a catalog with these fields."""
+    types: dict[str, tuple[str, str, tuple[int, ...]]] = {name: (*each, ()) for name, each in COLUMNS.items()}
+    for number, facts in enumerate(fields):
+        for name, each in _FIELD_COLUMNS[facts.storage].items():
+            types[f"{name}.{number}"] = (*each, ())
+        if facts.storage == "value":
+            types[f"values.{number}"] = (np.dtype(facts.field.dtype).str, "videos", facts.field.shape)
+    return types
+
+
+def write_catalog(directory: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write a catalog into an empty directory.
+
+    Raises
+    ------
+    OSError
+        When the directory cannot be written to, or the disk is full.
+    """
+    for name, column in columns.items():
+        np.save(directory / f"{name}.npy", column, allow_pickle=False)
+    facts = {"format": FORMAT_VERSION, **header_to_json(header)}
+    (directory / "catalog.json").write_text(json.dumps(facts), encoding="ascii")
+
+
+def open_catalog(directory: str | os.PathLike[str]) -> Catalog:
+    """Map a catalog that `scan` has written.
+
+    Raises
+    ------
+    CatalogError
+        When it is missing, damaged, or of another format version.
+    """
+    place = Path(directory)
+    try:
+        facts = json.loads((place / "catalog.json").read_text(encoding="ascii"))
+        if facts["format"] != FORMAT_VERSION:
+            raise CatalogError(
+                f"opening the catalog {str(place)!r}: expected format {FORMAT_VERSION}, got {facts['format']!r}; "
+                "scan the files again with this version"
+            )
+        header = header_from_json(facts)
+        return Catalog(place, header, _map_columns(place, header))
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise CatalogError(
+            f"the catalog {str(place)!r} is damaged or incomplete ({error}); delete it and scan the files again"
+        ) from error
+
+
+def _map_columns(directory: Path, header: Header) -> dict[str, npt.NDArray[Any]]:
+    columns = {}
+    for name, (dtype, unit, entry) in column_types(header.fields).items():
+        length = header.counts[unit.removesuffix("+1")] + unit.endswith("+1")
+        # asarray drops the memmap subclass, whose every slice costs microseconds; the mapping stays its base.
+        column = np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+        if column.dtype != np.dtype(dtype) or column.shape != (length, *entry):
+            raise ValueError(f"column {name}: expected {length} of {dtype}, got {column.shape} of {column.dtype.str}")
+        columns[name] = column
+    return columns
