@@ -5,7 +5,12 @@ waits there for a batch comes to none: Ctrl-C would do nothing until the batch i
 service may be away. But Python also writes each signal's number to a file descriptor, if it was given one, at once and
 whatever the main thread is at. A thread that waits for a batch looks there now and then, and gives up: its error ends
 the call in C++, and the `KeyboardInterrupt` that was due is raised in the main thread. (TensorFlow is building its own
-exception at that moment, and pybind11 then reports ``… REPLACED BY KeyboardInterrupt`` as a `RuntimeError`.)
+exception at that moment, and pybind11 then reports ``… REPLACED BY KeyboardInterrupt`` as a `RuntimeError`. So a batch
+that is on its way gets a moment to come: with it the call ends well, and nothing comes between.)
+
+An iterator that runs ahead asks again as soon as a call of its has ended, with an error too. Whoever ends that
+iterator, and be it the main thread after its `KeyboardInterrupt`, waits in C++ for the new call, which heard of no
+Ctrl-C. So what is asked for in the first moments after one is given up as well.
 
 Only SIGINT counts, and only while Python's own handler, which raises, is in place: a program that has another one, to
 save a checkpoint and go on, has other plans. There is one such descriptor in a process, and who has set it keeps it.
@@ -14,14 +19,20 @@ Ours stays until the process ends or someone else sets one: only the main thread
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
 import socket
 import threading
+import time
 
 #: How often a waiting thread should look, in seconds: soon enough to seem at once, and no load.
 LOOK_EVERY_S = 0.2
+
+#: How long calls that begin after Ctrl-C was heard are still given up, in seconds. An iterator that runs ahead makes
+#: them within milliseconds, on a busy machine some time slices.
+ECHO_S = 2.0
 
 _UNSET = -1
 
@@ -34,6 +45,7 @@ class Interrupts:
         self._pair: tuple[socket.socket, socket.socket] | None = None  # Python writes to the second one
         self._written = select.poll()
         self._count = 0
+        self._heard = (0, -math.inf)  # the count that a wait heard of last, and when
 
     def watch(self) -> None:
         """Count from now on, if this is the main thread, which alone may ask for it, and nobody else has asked."""
@@ -60,9 +72,31 @@ class Interrupts:
                 self._count += numbers.count(signal.SIGINT)
             return self._count
 
+    def begin_wait(self) -> int:
+        """Return what a wait that begins now has to give to `heard_for_s`."""
+        if _is_main_thread():
+            return 0
+        echoes = time.monotonic() - self._heard[1] < ECHO_S
+        return self.count - echoes
+
+    def heard_for_s(self, begun: int) -> float | None:
+        """Return for how long a wait has known of a Ctrl-C that concerns it; None while there is none."""
+        count = self.count
+        if count <= begun:
+            return None
+        now = time.monotonic()
+        if count > self._heard[0]:
+            self._heard = (count, now)
+        return now - self._heard[1]
+
+    def forgive(self) -> None:
+        """Have new waits concerned with new SIGINTs only, for what they are part of began after the last one."""
+        self._heard = (self._heard[0], -math.inf)
+
     def forget(self) -> None:
         """Begin anew in a forked child, whose signals are not its parent's."""
         self._lock = threading.Lock()
+        self.forgive()
         if self._pair is None:
             return
         now = signal.set_wakeup_fd(_UNSET)

@@ -30,6 +30,10 @@ _LOG = logging.getLogger(__name__)
 #: How often a waiting trainer says what it waits for, in seconds.
 _SAY_EVERY_S = 5.0
 
+#: How long after Ctrl-C a batch may still come, in seconds, from a service that answers. One that comes in time spares
+#: the trainer an error of TensorFlow's making.
+_LAST_BATCH_S = 1.0
+
 #: Wants wait until this part of the prefetch can go in one message; the rest keeps the workers busy meanwhile.
 _WANTS_TOGETHER = 2
 
@@ -325,18 +329,19 @@ class Stream:
     def _wait_patiently(self, want: int) -> None:
         epoch, step = self._wants[want].position
         what = f"epoch {epoch}, step {step}"
-        interrupts = INTERRUPTS.count
+        interrupts = INTERRUPTS.begin_wait()
         begun = now = time.monotonic()
         say_at, ask_at = begun + _SAY_EVERY_S, begun + self._patience.ask_again_s
         while want not in self._answers:
             self._require_session()
             wait = Wait(what, self._line.endpoint, now - begun, self._line.link.silent_s)
             patience_s = wait.left_s(self._patience)
+            interrupted_s = INTERRUPTS.heard_for_s(interrupts)
+            if interrupted_s is not None and (interrupted_s >= _LAST_BATCH_S or wait.silent_s):
+                raise LoaderError(f"{what}: interrupted while waiting for {self._line.endpoint}")
             self._line.changed.wait(min(say_at - now, ask_at - now, patience_s, LOOK_EVERY_S))
             if want in self._answers:
-                return  # before the looks below, which take a system call
-            if INTERRUPTS.count > interrupts:
-                raise LoaderError(f"{what}: interrupted while waiting for {self._line.endpoint}")
+                return  # nothing of what follows is to be said of a step that is there
             now = time.monotonic()
             if now >= say_at:
                 wait.say(self._patience, self.leases_out)

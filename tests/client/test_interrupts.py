@@ -7,16 +7,20 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+from loader_client import interrupts as module
 from loader_client.interrupts import Interrupts
 from tests.client.trainers import first_line, trainer
 from tests.support.services import running_service
 from tests.support.waiting import eventually
+
+_T = TypeVar("_T")
 
 
 @pytest.fixture
@@ -35,8 +39,13 @@ def _interrupt() -> None:
 
 
 def _count_elsewhere(counter: Interrupts) -> int:
+    return _elsewhere(lambda: counter.count)
+
+
+def _elsewhere(call: Callable[[], _T]) -> _T:
+    """Call in another thread than the main one."""
     with ThreadPoolExecutor(1) as threads:
-        return threads.submit(lambda: counter.count).result()
+        return threads.submit(call).result()
 
 
 def test_interrupts_are_counted_in_other_threads_than_the_main_one(interrupts: Interrupts) -> None:
@@ -85,6 +94,43 @@ def test_without_watching_nothing_is_counted(interrupts: Interrupts) -> None:
     assert signal.set_wakeup_fd(-1) == -1
 
 
+def test_a_wait_hears_of_what_comes_after_its_beginning_and_for_how_long_it_has_known(interrupts: Interrupts) -> None:
+    interrupts.watch()
+    _interrupt()
+    begun = _elsewhere(interrupts.begin_wait)
+    assert _elsewhere(lambda: interrupts.heard_for_s(begun)) is None
+    _interrupt()
+    assert _elsewhere(lambda: interrupts.heard_for_s(begun)) == 0
+    heard_s = _elsewhere(lambda: interrupts.heard_for_s(begun))
+    assert heard_s is not None
+    assert heard_s > 0
+
+
+def test_a_wait_that_follows_one_that_was_interrupted_is_interrupted_too(interrupts: Interrupts) -> None:
+    interrupts.watch()
+    first = _elsewhere(interrupts.begin_wait)
+    _interrupt()
+    assert _elsewhere(lambda: interrupts.heard_for_s(first)) == 0
+    assert interrupts.begin_wait() == 0  # in the main thread, which raises by itself
+    following = _elsewhere(interrupts.begin_wait)
+    assert _elsewhere(lambda: interrupts.heard_for_s(following)) is not None
+    interrupts.forgive()
+    after = _elsewhere(interrupts.begin_wait)
+    assert _elsewhere(lambda: interrupts.heard_for_s(after)) is None
+
+
+def test_waits_that_begin_long_after_an_interrupted_one_are_not_touched(
+    interrupts: Interrupts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupts.watch()
+    first = _elsewhere(interrupts.begin_wait)
+    _interrupt()
+    assert _elsewhere(lambda: interrupts.heard_for_s(first)) == 0
+    monkeypatch.setattr(module, "ECHO_S", 0.0)
+    later = _elsewhere(interrupts.begin_wait)
+    assert _elsewhere(lambda: interrupts.heard_for_s(later)) is None
+
+
 _WAITING = """
 import sys
 import loader_client
@@ -101,12 +147,18 @@ else:
     batches = lambda: sum(1 for _ in dataset.repeat().prefetch(2))
 next(iter(dataset))
 print("iterating", flush=True)
-batches()
+if sys.argv[2] != "handle":
+    batches()
+try:
+    batches()
+except BaseException as error:
+    print(error, file=sys.stderr)
+sys.exit(1)  # its iterator, which has run ahead, was destroyed with the error
 """
 
 
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("way", ["iterate", "fit"])
+@pytest.mark.parametrize("way", ["iterate", "fit", "handle"])
 def test_ctrl_c_ends_a_trainer_that_waits_for_a_service_that_is_away(small_videos: Path, way: str) -> None:
     with running_service(small_videos / "*.h5") as service, trainer(_WAITING, service.endpoint, way) as process:
         assert first_line(process) == "iterating"
