@@ -21,6 +21,7 @@ import loader_client
 from benchmarks import service
 from benchmarks.data import DEFAULT_DIRECTORY, Data
 from benchmarks.pace import own_cpu_s, take
+from benchmarks.side import WARM_UP_S
 
 #: A matrix of features as image captioning has them: 100,000 rows of 16 KiB, 1.6 GB, each used ten times an epoch.
 ROWS, WIDTH, ENTRIES, LOOK_UPS = 100_000, 4096, 1_000_000, 128
@@ -30,8 +31,6 @@ VIDEOS = 8
 
 #: Samples in a batch of the Python source.
 SOURCE_BATCH = 8
-
-_WARM_UP_S = 1.0
 
 
 class Pace(NamedTuple):
@@ -43,8 +42,8 @@ class Pace(NamedTuple):
 
 
 def pace(batches: Iterator[int], seconds: float) -> Pace:
-    """Take batches for a while after a warm-up; each is given as its number of items."""
-    take(batches, _WARM_UP_S)
+    """Take batches for a while after the warm-up that all sides have; each is given as its number of items."""
+    take(batches, WARM_UP_S)
     cpu_s = own_cpu_s()
     count, items, elapsed_s = take(batches, seconds)
     return Pace(count / elapsed_s, items / elapsed_s, (own_cpu_s() - cpu_s) / count * 1e3)

@@ -13,8 +13,19 @@ _TELLING_TASKS = 4
 #: Weight of the latest task in the running mean.
 _LATEST = 0.3
 
+#: One task counts as so many times the mean at the most: a file that was not in the page cache is no slow worker.
+_MOST_NEWS = 4.0
+
+#: Reports that come this soon after one another, in seconds, and so many at the most, are one piece of news. Either
+#: the worker sent them together, or they lay unread while the daemon was busy: how long each task took, none of them
+#: tells.
+_TOGETHER_S, _MOST_TOGETHER = 0.001, 8
+
 #: A worker is a straggler when it takes so many times as long as the usual one, and no more when it takes half of that.
 _STRAGGLING, _RECOVERED = 3.0, 1.5
+
+#: A straggler rests for so many times the length of its latest task before it is tried again.
+_REST = 10.0
 
 
 class Pace:
@@ -22,13 +33,15 @@ class Pace:
 
     def __init__(self) -> None:
         self._begun: float | None = None
-        self._tasks = 0
-        self._mean = 0.0
+        self._news = 0  # pieces of it so far
+        self._together = 0  # reports that the latest one consists of
+        self._seconds, self._bytes = 0.0, 0  # of the latest one
+        self._mean_before = self._mean = 0.0  # without and with it
 
     @property
     def s_per_byte(self) -> float | None:
         """The mean, None while too little is known."""
-        return self._mean if self._tasks >= _TELLING_TASKS else None
+        return self._mean if self._news >= _TELLING_TASKS else None
 
     def begun(self, now: float) -> None:
         """Note that the worker begins a task."""
@@ -37,10 +50,29 @@ class Pace:
     def ended(self, size_bytes: int, now: float) -> None:
         """Note that it ended the task, and begins the next one if it has one."""
         if self._begun is not None and size_bytes >= _TELLING_BYTES:
-            latest = (now - self._begun) / size_bytes
-            self._mean = latest if not self._tasks else _LATEST * latest + (1 - _LATEST) * self._mean
-            self._tasks += 1
+            self._take_in(size_bytes, now - self._begun)
         self._begun = now
+
+    def is_rested(self, now: float) -> bool:
+        """Whether a straggler that has nothing to do since it ended its latest task can be tried again.
+
+        However slow it is, it holds somebody up for a tenth of the time at the most, and so the tries need not wait
+        until there is more to do than the others can take.
+        """
+        return self._begun is None or now - self._begun >= _REST * self._seconds
+
+    def _take_in(self, size_bytes: int, seconds: float) -> None:
+        if not self._news or seconds >= _TOGETHER_S or self._together >= _MOST_TOGETHER:
+            self._news += 1
+            self._mean_before = self._mean
+            self._seconds, self._bytes, self._together = 0.0, 0, 0
+        self._seconds += seconds
+        self._bytes += size_bytes
+        self._together += 1
+        latest = self._seconds / self._bytes
+        if self._news > 1 and self._mean_before:
+            latest = min(latest, _MOST_NEWS * self._mean_before)
+        self._mean = latest if self._news == 1 else _LATEST * latest + (1 - _LATEST) * self._mean_before
 
 
 def stragglers(paces: Mapping[int, float], before: frozenset[int]) -> frozenset[int]:

@@ -117,7 +117,14 @@ class Scheduler:
             self._streams.orphaned(task, cause, guilty=place == 0)
 
     def _dispatch(self, now: float) -> None:
-        """Give each worker its own next tasks; then let those that have nothing to do take what waits longest."""
+        """Give each worker its own next tasks; then let those that have nothing to do take what waits longest.
+
+        Stragglers that have rested come first: the others may never leave anything, and nobody would learn that a
+        worker is fast again.
+        """
+        for worker in self._staff:
+            if worker.straggles and worker.has_room and not worker.tasks and worker.pace.is_rested(now):
+                self._give_last_row(worker, now)
         for worker in self._staff:
             while worker.has_room and self._give(worker, self._queues.take_own(worker.worker), now):
                 pass

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.core import actions as a
+from loader_service.core import events as e
 from loader_service.core.pace import Pace, stragglers
 from tests.core.desk import Desk
 
@@ -45,6 +46,17 @@ def test_three_times_the_usual_is_a_straggler_until_it_is_nearly_usual_again() -
     assert stragglers({1: 1.0, 2: 1.1, 3: 1.5}, frozenset({3})) == frozenset()
 
 
+def test_one_task_that_takes_for_ever_makes_nobody_a_straggler_and_two_do() -> None:
+    usual, once, twice = (_after(*[1.0] * 8, *[1000.0] * often).s_per_byte or 0.0 for often in range(3))
+    assert stragglers({1: usual, 2: once}, frozenset()) == frozenset()
+    assert stragglers({1: usual, 2: twice}, frozenset()) == {2}
+
+
+def test_reports_that_lay_unread_together_say_how_long_all_of_them_took_and_not_each() -> None:
+    assert _after(*[1.0] * 8, 2.0, 0.0).s_per_byte == pytest.approx(1.0 / MIB)
+    assert _after(*[1.0] * 8, 8.0, *[0.0] * 7).s_per_byte == pytest.approx(1.0 / MIB)
+
+
 @given(st.dictionaries(st.integers(1, 9), st.floats(0, 100), min_size=1), st.frozensets(st.integers(1, 9)))
 def test_the_workers_are_never_all_stragglers(paces: dict[int, float], before: frozenset[int]) -> None:
     assert stragglers(paces, before) < set(paces)
@@ -76,6 +88,31 @@ def test_a_straggler_owns_no_files_and_gets_single_rows_of_what_is_needed_last()
             break
     else:
         pytest.fail("the straggler got nothing to do, though much waits")
+
+
+def test_a_straggler_to_whom_the_others_leave_nothing_is_tried_again_after_a_rest() -> None:
+    desk = Desk(workers=2, files=2)
+    desk.open(slots=2, files=(0, 0, 1, 1))
+    answers, busy, free = desk.want(1), [], {1: 0.0, 2: 0.0}
+    want, tried = 1, []
+    while want < 1000:
+        straggles = desk.scheduler._ownership.workers == (1,)
+        for order in [each for each in answers if isinstance(each, a.SendTask)]:
+            slow = order.worker == 2 and not straggles  # and from then on it is as fast as the other one
+            free[order.worker] = max(free[order.worker], desk.now) + len(order.rows) * (20.0 if slow else 1.0)
+            busy.append((free[order.worker], order))
+            if order.worker == 2 and straggles:
+                tried.append(order.rows)
+        if tried and not straggles:
+            break
+        desk.now, order = busy.pop(busy.index(min(busy, key=lambda each: each[0])))
+        answers = desk.end(order.worker, order.task)
+        for ready in [each for each in answers if isinstance(each, a.SendReady)]:
+            want += 1
+            answers += desk.release(ready.lease) + desk.happen(e.StepWanted("train", 1, want, 0, 0))
+    assert {len(rows) for rows in tried} == {1}
+    assert desk.scheduler._ownership.workers == (1, 2)
+    assert len(tried) < want / 4
 
 
 def _collect(answers: list[a.Action], tasks: dict[int, list[int]]) -> None:

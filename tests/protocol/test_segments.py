@@ -14,7 +14,7 @@ INSTANCE = "0123456789abcdef"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(segments, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setenv(segments.ENVIRONMENT_VARIABLE, str(tmp_path))
     folder = segments.instance_directory(INSTANCE)
     folder.mkdir(parents=True)
     return folder
