@@ -17,7 +17,7 @@ from tqdm import tqdm
 from loader_client.connection import Connection, connect
 from loader_service import __version__, reports
 from loader_service.catalog.schema import schema_toml
-from loader_service.config import ServiceConfig, parse_workers
+from loader_service.config import ServiceConfig, available_cores, parse_workers
 from loader_service.daemon.launcher import FAILED, READY
 from loader_service.daemon.service import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
@@ -103,7 +103,7 @@ def status(endpoint: str | None, as_json: bool) -> None:
 @click.argument("endpoint", required=False)
 def scale(workers: str, endpoint: str | None) -> None:
     """Change the number of workers of a service to WORKERS, under running trainings too."""
-    count = ServiceConfig(files=("-",), workers=parse_workers(workers)).worker_count
+    count = parse_workers(workers) or available_cores()
     click.echo(_with_service(endpoint, lambda service: service.scale(count)))
 
 

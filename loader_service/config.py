@@ -38,7 +38,7 @@ class ServiceConfig:
     """
 
     files: tuple[str, ...]
-    workers: int = _option(0, "Worker processes; 'auto' is one per core.", spelling="workers")
+    workers: int = _option(0, "Worker processes; default: 'auto', one per core.", spelling="workers")
     endpoint: str | None = _option(None, "Where to listen, as ipc:///path; default: one for each user.")
     memory: int = _option(
         0, "Most shared memory for batches, such as 8G; default: half of what is free.", spelling="size"
@@ -71,7 +71,7 @@ class ServiceConfig:
         None, "Where to keep what was found in the files; default: the user's cache folder."
     )
     worker_memory: int = _option(
-        2**30, "Memory of its own at which a worker is replaced by a fresh one, such as 1G.", spelling="size"
+        2**30, "Memory of its own at which a worker is replaced by a fresh one; default: 1G.", spelling="size"
     )
     scan_timeout: float = _option(
         600.0, "Seconds after which a file that is still being scanned is given up, or a source that gave no item."

@@ -70,7 +70,8 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Callable[[_Command], _C
     choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
     spelling = field.metadata.get("spelling")
     kind: Any = click.Choice(choices) if choices else _SPELLINGS[spelling] if spelling else _plain_type(hint)
-    shown = not hidden and not spelling and field.default is not None
+    said = "default:" in text  # in words, where the value itself says nothing
+    shown = not hidden and not said and not spelling and field.default is not None
     return click.option(
         flag, field.name, type=kind, default=field.default, help=text, hidden=hidden, show_default=shown
     )

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from loader_service.catalog.column_files import FORMAT_VERSION, open_catalog, write_catalog
 from loader_service.catalog.columns import Catalog, FileStat, Header
-from loader_service.catalog.directory_locks import hold, remove_unless_held, temporary_directory
+from loader_service.catalog.directory_locks import UNFINISHED, hold, remove_unless_held, temporary_directory
 from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, ScanOptions, pack, unpack
-from loader_service.catalog.pruning import UNFINISHED, note_use, prune
+from loader_service.catalog.pruning import note_use, prune
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:

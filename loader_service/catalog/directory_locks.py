@@ -19,6 +19,9 @@ from pathlib import Path
 
 _LOG = logging.getLogger(__name__)
 
+#: Names of what is being written or removed, or was when its process was killed, begin so.
+UNFINISHED = ".new-"
+
 #: Temporary catalogs are called so once they are held, and so before that.
 _HELD_PREFIX, _NEW_PREFIX = "loader-service-catalog-", "loader-service-new-"
 
@@ -79,7 +82,7 @@ def remove_unless_held(directory: Path) -> bool:
         stack.callback(os.close, descriptor)
         if not _lock(descriptor, fcntl.LOCK_EX) or not _is_still_at(directory, descriptor):
             return False
-        with tempfile.TemporaryDirectory(dir=directory.parent, prefix=".new-") as grave:
+        with tempfile.TemporaryDirectory(dir=directory.parent, prefix=UNFINISHED) as grave:
             os.rename(directory, Path(grave) / "unused")
         return True
 

@@ -212,11 +212,8 @@ def _of_singles(tree: Tree, found: Sequence[FoundVideo]) -> list[Episode]:
     own = [_own_group(tree, video, crowd, alone=len(found) == 1) for video in found]
     filled = [number for number, group in enumerate(own) if group is not None and found[number].frame_count]
     groups = [own[number] or "" for number in filled]
-    roots = (
-        dict(zip(filled, find_roots(tree, groups, [found[number].frame_count for number in filled]), strict=True))
-        if (filled)
-        else {}
-    )
+    counts = [found[number].frame_count for number in filled]
+    roots = dict(zip(filled, find_roots(tree, groups, counts), strict=True)) if filled else {}
     episodes = []
     for number, video in enumerate(found):
         root = roots.get(number, own[number])

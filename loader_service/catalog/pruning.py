@@ -10,12 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from loader_service.catalog.directory_locks import remove_unless_held
+from loader_service.catalog.directory_locks import UNFINISHED, remove_unless_held
 
 _LOG = logging.getLogger(__name__)
-
-#: Names of what is being written, or was when its writer was killed, begin so.
-UNFINISHED = ".new-"
 
 #: Writing takes seconds: what is still unfinished after a day belongs to nobody. In seconds.
 _ABANDONED_S = 86_400.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from loader_service.errors import ConfigError
+from loader_service.protocol.fields import SERVICE_FIELDS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -128,7 +129,7 @@ def _read_field(number: int, table: dict[str, Any]) -> SchemaField:
     _check_keys(where, table, _FIELD_KEYS)
     if not isinstance(name, str) or not name:
         raise ConfigError(f"{where}: name={name!r}; give a text")
-    if name in {"index", "video", "start", "length", "position"}:
+    if name in SERVICE_FIELDS:
         raise ConfigError(f"{where}: every stream has a field of that name already; choose another")
     _check_choice(where, "kind", table.get("kind"), get_args(FieldKind))
     dtype, shape = table.get("dtype", ""), table.get("shape")
