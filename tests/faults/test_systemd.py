@@ -20,6 +20,7 @@ import pytest
 
 import loader_client
 from loader_client import Patience
+from loader_service.protocol.segments import ENVIRONMENT_VARIABLE, shared_memory
 from tests.faults.training import Log, Train
 from tests.faults.user_manager import can_run, user_manager
 from tests.support.services import command_line, new_endpoint, running_service
@@ -64,6 +65,7 @@ def install(folder: Path, videos: str) -> None:
     (config / "faults.env").write_text(
         f"LOADER_SERVICE_FILES=/mnt/videos/{Path(videos).name}\nLOADER_SERVICE_FLAGS=--workers 2\n"
         f"PATH=/mnt/home/bin:/usr/bin:/bin\nPYTHONPATH=/mnt/project:/mnt/project/client\n"
+        f"{ENVIRONMENT_VARIABLE}={shared_memory()}\n"
     )
 
 
