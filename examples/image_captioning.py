@@ -20,7 +20,6 @@ import numpy as np
 import tensorflow as tf
 
 import loader_client
-from loader_service.daemon.launcher import PrivateService
 
 WORDS = 16
 
@@ -58,19 +57,14 @@ def main() -> None:
         path = Path(folder) / "features.h5"
         write_features(path, asked.rows, asked.width)
         print(f"{path}: {path.stat().st_size / 2**20:,.0f} MiB, {asked.captions:,} captions of {asked.rows:,} images")
-        service = PrivateService([str(path)], {"workers": "2", "cache_dir": folder}, timeout_s=60)
-        try:
-            train(service, image_of_caption, captions, asked.steps)
-        finally:
-            service.stop()
+        with loader_client.connect(path, workers=2, service={"cache_dir": folder}) as connection:
+            train(connection, image_of_caption, captions, asked.steps)
 
 
-def train(service: PrivateService, image_of_caption: np.ndarray, captions: tf.Tensor, steps: int) -> None:
+def train(connection: loader_client.Connection, image_of_caption: np.ndarray, captions: tf.Tensor, steps: int) -> None:
     """Read batches as a training would, and say what that takes."""
     before = memory_mib(os.getpid())
-    images = loader_client.dataset(
-        service.endpoint, batch_size=128, index=image_of_caption, fields=("features", "position")
-    )
+    images = loader_client.dataset(connection, batch_size=128, index=image_of_caption, fields=("features", "position"))
     pairs = images.map(lambda features, position: (features, tf.gather(captions, position)))
     print("an epoch has", len(pairs), "batches of", pairs.element_spec)
 
@@ -80,8 +74,7 @@ def train(service: PrivateService, image_of_caption: np.ndarray, captions: tf.Te
     wall, cpu = time.perf_counter() - begun, time.process_time() - cpu
     print(f"{steps / wall:,.0f} batches/s, {1000 * cpu / steps:.2f} ms of the trainer's CPU for each")
     print(f"memory of the trainer: {memory_mib(os.getpid()) - before:+,.0f} MiB since before the dataset was made")
-    with loader_client.connect(service.endpoint) as connection:
-        status = connection.status()
+    status = connection.status()
     print(f"memory of the daemon: {memory_mib(status.pid):,.0f} MiB")
     for worker in status.workers:
         print(f"memory of worker {worker.worker}: {memory_mib(worker.pid):,.0f} MiB")

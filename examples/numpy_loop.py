@@ -7,19 +7,14 @@ import sys
 
 import loader_client
 from loader_client import Clip
-from loader_service.daemon.launcher import PrivateService
 
 
 def main(pattern: str) -> None:
     """Print the mean brightness of each batch."""
-    service = PrivateService([pattern], {"workers": "2"}, timeout_s=60)
-    try:
-        with loader_client.connect(service.endpoint) as connection:
-            print(connection.catalog)
-            for number, batch in enumerate(connection.batches(batch_size=8, clip=Clip(frames=8), epochs=1)):
-                print(number, batch["video"], batch["frames"].mean())
-    finally:
-        service.stop()
+    with loader_client.connect(pattern, workers=2) as connection:  # a private service, which ends with the connection
+        print(connection.catalog)
+        for number, batch in enumerate(connection.batches(batch_size=8, clip=Clip(frames=8), epochs=1)):
+            print(number, batch["video"], batch["frames"].mean())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ loader-service start 'data/train/*.h5' --workers 8
 python examples/train_keras.py
 """
 
+import argparse
+
 import keras
 
 import loader_client
@@ -25,18 +27,23 @@ def make_model(classes: int) -> keras.Model:
 
 
 def main() -> None:
-    """Train for five epochs."""
+    """Train for some epochs."""
+    parser = argparse.ArgumentParser(description="a video classifier")
+    parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--classes", type=int, default=10, help="where labels are numbers and not names")
+    asked = parser.parse_args()
     with loader_client.connect() as connection:
-        classes = len(connection.catalog.classes) or 10
+        classes = len(connection.catalog.classes) or asked.classes
     train = loader_client.dataset(
-        batch_size=16,
+        batch_size=asked.batch_size,
         clip=Clip(frames=8, stride=2),
         image=Image(size=(112, 112), short_side=128, crop="random", flip=True),
         fields=("frames", "label"),
     )
     model = make_model(classes)
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
-    model.fit(train, epochs=5)
+    model.fit(train, epochs=asked.epochs)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import click
 from tqdm import tqdm
 
-from loader_client.connection import Connection, connect
+from loader_client.connection import Connection
 from loader_service import __version__, reports
 from loader_service.catalog.schema import schema_toml
-from loader_service.config import ServiceConfig, available_cores, parse_workers
+from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
 from loader_service.daemon.launcher import FAILED, READY
 from loader_service.daemon.service import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
@@ -32,7 +32,9 @@ _CONNECT_S = 5.0
 #: Raised by click 8.2 and later for a command line without a command; earlier versions print the help themselves.
 _HELP_INSTEAD: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
-_SCAN_OPTIONS = frozenset({"frames", "label", "labels", "schema", "on_bad_file", "cache_dir", "scan_timeout"})
+_SCAN_OPTIONS = frozenset(
+    {"frames", "label", "labels", "schema", "on_bad_file", "allow_external", "cache_dir", "scan_timeout"}
+)
 
 
 class _Bar:
@@ -103,7 +105,7 @@ def status(endpoint: str | None, as_json: bool) -> None:
 @click.argument("endpoint", required=False)
 def scale(workers: str, endpoint: str | None) -> None:
     """Change the number of workers of a service to WORKERS, under running trainings too."""
-    count = parse_workers(workers) or available_cores()
+    count = parse_workers(workers) or workers_for_all_cores()
     click.echo(_with_service(endpoint, lambda service: service.scale(count)))
 
 
@@ -121,6 +123,8 @@ def stop(endpoint: str | None) -> None:
 @options_of(ServiceConfig, only=_SCAN_OPTIONS)
 def inspect(files: tuple[str, ...], as_json: bool, as_toml: bool, **options: Any) -> None:
     """Show what FILES hold: videos, frames, fields, and how they are stored. Starts nothing."""
+    if as_json and as_toml:
+        raise click.UsageError("--json and --toml are two ways to print the same; leave one out")
     catalog = scan_files(ServiceConfig(files=files, **options), _Bar().scanned)
     if as_toml:
         click.echo(schema_toml(catalog), nl=False)
@@ -138,7 +142,7 @@ def demo(arguments: tuple[str, ...]) -> None:
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
     logging.getLogger("loader_client").setLevel(logging.ERROR)  # the answer says it all
-    with connect(endpoint, timeout_s=_CONNECT_S) as service:
+    with Connection(endpoint, timeout_s=_CONNECT_S) as service:
         return use(service)
 
 

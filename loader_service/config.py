@@ -12,6 +12,9 @@ from typing import Any, Literal
 
 from loader_service.errors import ConfigError
 
+#: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
+MOST_WORKERS = 1024
+
 #: Samples of an epoch at most: as many as a plan can number, and what an endless generator counts as.
 MAX_SOURCE_LENGTH = 2**48
 
@@ -67,6 +70,11 @@ class ServiceConfig:
         "each sample; rng repeats exactly.",
     )
     on_bad_file: Literal["raise", "skip"] = _option("raise", "What to do with a file that cannot be used.")
+    allow_external: bool = _option(
+        False,
+        "Let FILES read other files, by external storage or virtual datasets: only for files that you trust, as they "
+        "can name any file that you may read; what changes there is not noticed. External links are left out.",
+    )
     cache_dir: str | None = _option(
         None, "Where to keep what was found in the files; default: the user's cache folder."
     )
@@ -90,8 +98,8 @@ class ServiceConfig:
                 "no files given; name HDF5 files or a pattern, such as 'data/*.h5', or a Python source with --source"
             )
         self._check_source()
-        if self.workers < 0:
-            raise ConfigError(f"workers={self.workers!r}; give 1 or more, or 'auto' for one per core")
+        if self.workers != 0:
+            check_workers(self.workers)
         for name in ("scan_timeout", "task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
@@ -103,8 +111,8 @@ class ServiceConfig:
             raise ConfigError(
                 f"files {self.files[0]!r}, … and source={self.source!r} exclude each other; leave one out"
             )
-        for name in ("frames", "label", "labels", "schema"):
-            if self.source is not None and getattr(self, name) is not None:
+        for name in ("frames", "label", "labels", "schema", "allow_external"):
+            if self.source is not None and getattr(self, name) not in (None, False):
                 raise ConfigError(
                     f"{name}={getattr(self, name)!r} is for files, and source={self.source!r} has its own fields; "
                     "leave one out"
@@ -120,7 +128,7 @@ class ServiceConfig:
     @property
     def worker_count(self) -> int:
         """How many workers to start."""
-        return self.workers or available_cores()
+        return self.workers or workers_for_all_cores()
 
     @property
     def cache_path(self) -> Path:
@@ -148,9 +156,21 @@ def parse_arguments(texts: Sequence[str]) -> dict[str, Any]:
     return arguments
 
 
-def available_cores() -> int:
-    """Return how many cores this process may run on."""
-    return len(os.sched_getaffinity(0))
+def workers_for_all_cores() -> int:
+    """Return how many workers ``"auto"`` stands for: one for each core that this process may run on."""
+    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+
+
+def check_workers(workers: int) -> None:
+    """Make sure that a service may have so many workers.
+
+    Raises
+    ------
+    ConfigError
+        When it may not.
+    """
+    if not 1 <= workers <= MOST_WORKERS:
+        raise ConfigError(f"workers={workers!r}; give 1 to {MOST_WORKERS}")
 
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

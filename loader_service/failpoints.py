@@ -88,6 +88,10 @@ def _parse(text: str) -> tuple[str, _Failpoint]:
     name, _, rest = text.partition("=")
     rest, _, once_file = rest.partition(":")
     action, _, count = rest.partition("@")
-    if action not in (*_SIGNALS, "exit", "delay", "grow") or not (count or "1").isdigit():
-        raise ConfigError(f"{ENVIRONMENT_VARIABLE}: {text!r} is not of the form NAME=ACTION[@COUNT][:FILE]")
+    actions = (*_SIGNALS, "exit", "delay", "grow")
+    if action not in actions or not (count or "1").isdecimal():
+        raise ConfigError(
+            f"{ENVIRONMENT_VARIABLE}={os.environ[ENVIRONMENT_VARIABLE]!r}: {text!r} is not of the form "
+            f"NAME=ACTION[@COUNT][:FILE], with an action of {', '.join(actions)}; correct it, or unset the variable"
+        )
     return name, _Failpoint(action, int(count or 1), once_file)

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from loader_client.forms import Batch
@@ -18,9 +18,16 @@ from loader_client.line import Line, anew
 from loader_client.link import Link
 from loader_client.patience import Patience
 from loader_client.request import ClipChoice, Request, make_request
-from loader_client.stream import Stream
+from loader_client.stream import MAX_EPOCH, Stream
 from loader_service import endpoint as endpoints
-from loader_service.errors import CatalogChanged, LoaderError, ProtocolError, ServiceUnavailable, from_name
+from loader_service.errors import (
+    CatalogChanged,
+    ConfigError,
+    LoaderError,
+    ProtocolError,
+    ServiceUnavailable,
+    from_name,
+)
 from loader_service.protocol.messages import (
     CatalogSummary,
     CloseStream,
@@ -38,6 +45,7 @@ from loader_service.protocol.messages import (
     Stopping,
     Welcome,
 )
+from loader_service.protocol.numbers import as_int, whole_number
 from loader_service.protocol.spec import Image, Spec
 
 _LOG = logging.getLogger(__name__)
@@ -48,8 +56,8 @@ _Reply = TypeVar("_Reply", CatalogSummary, Status, Done)
 _ANSWER_S = 30.0
 
 
-def connect(endpoint: str | None = None, *, timeout_s: float = 10.0, patience: Patience | None = None) -> Connection:
-    """Connect to a running service.
+class Connection:
+    """A connection to one service; a context manager. Any thread may use it, but not a forked child.
 
     Parameters
     ----------
@@ -59,6 +67,8 @@ def connect(endpoint: str | None = None, *, timeout_s: float = 10.0, patience: P
         How long to wait for the service.
     patience
         How long to wait for it, and for single steps, later.
+    at_end
+        Called once when the connection has ended, be it closed or dropped.
 
     Raises
     ------
@@ -67,19 +77,15 @@ def connect(endpoint: str | None = None, *, timeout_s: float = 10.0, patience: P
     ServiceUnavailable
         When no service answers.
     """
-    return Connection(endpoint, timeout_s=timeout_s, patience=patience)
 
-
-class Connection:
-    """A connection to one service; a context manager. Any thread may use it, but not a forked child.
-
-    Parameters
-    ----------
-    endpoint, timeout_s, patience
-        See `connect`.
-    """
-
-    def __init__(self, endpoint: str | None, *, timeout_s: float, patience: Patience | None) -> None:
+    def __init__(
+        self,
+        endpoint: str | None,
+        *,
+        timeout_s: float = 10.0,
+        patience: Patience | None = None,
+        at_end: Callable[[], object] | None = None,
+    ) -> None:
         self.endpoint = str(endpoints.parse(endpoint))
         self._patience = patience or Patience()
         self._pid = os.getpid()
@@ -92,7 +98,7 @@ class Connection:
         self._streams: list[Stream] = []
         self._opening: dict[int, Stream] = {}
         self._link = Link(self.endpoint, _own_name(), self)
-        self._finalizer = weakref.finalize(self, Link.close, self._link)
+        self._finalizer = weakref.finalize(self, _end, self._link, at_end)
         try:
             self._await_welcome(timeout_s)
         except BaseException:
@@ -118,7 +124,8 @@ class Connection:
 
     def scale(self, workers: int) -> str:
         """Change the number of workers; streams go on, and their order does not change."""
-        return self._ask(Scale(next(self._requests), workers), Done).detail
+        wanted = as_int("workers", workers, "1 or more")
+        return self._ask(Scale(next(self._requests), wanted), Done).detail
 
     def stop(self) -> str:
         """Have the service finish what it is at, and exit."""
@@ -173,7 +180,8 @@ class Connection:
         epochs
             How many; None for no end.
         start
-            Epoch and step of the first batch: where a training that is resumed goes on.
+            Epoch and step of the first batch: where a training that is resumed goes on. The step after the last one is
+            the end of its epoch.
         **options
             More fields of `Spec`: fields, batching, shuffle, order, seed, shard, drop_remainder, prefetch, on_error,
             max_bad_samples; and, as in `loader_client.dataset`, index, index_keys, key_field.
@@ -204,10 +212,9 @@ class Connection:
         """
         stream = self.open(make_request(self, batch_size, clip, image, **options))
         try:
-            first_epoch, first_step = start
-            for epoch in itertools.count(first_epoch):
-                if epochs is not None and epoch >= first_epoch + epochs:
-                    return
+            first_epoch, first_step = _checked_start(start, stream.steps_per_epoch)
+            last = MAX_EPOCH if epochs is None else first_epoch + whole_number("epochs", epochs, 0, MAX_EPOCH)
+            for epoch in range(first_epoch, last):
                 for step in range(first_step, stream.steps_per_epoch):
                     yield stream.fetch(epoch, step)
                 first_step = 0
@@ -228,7 +235,7 @@ class Connection:
             return  # it is the parent's, and so is its thread
         for stream in list(self._streams):
             self.drop(stream)
-        self._failure = self._failure or ServiceUnavailable("the connection was closed")
+        self._fail(ServiceUnavailable("the connection was closed"))
         self._finalizer()
 
     # ---- what the link says, in its thread
@@ -268,7 +275,17 @@ class Connection:
                     self._replies[message.request] = message
             self._changed.notify_all()
 
+    def broken(self, error: BaseException) -> None:
+        """Tell everyone who waits, or will ask, why nothing will come."""
+        words = f"the link to {self.endpoint} has broken: {type(error).__name__}: {error}; connect again"
+        self._fail(from_name(type(error).__name__, words))
+
     # ---- inside
+
+    def _fail(self, error: LoaderError) -> None:
+        with self._changed:
+            self._failure = self._failure or error
+            self._changed.notify_all()
 
     def _opened(self, opened: Opened) -> None:
         stream = self._opening.pop(opened.request, None)
@@ -337,6 +354,22 @@ class Connection:
                 "connect again in the child"
             )
         return self._failure
+
+
+def _end(link: Link, at_end: Callable[[], object] | None) -> None:
+    """End the link, and what ends with it."""
+    try:
+        link.close()
+    finally:
+        if at_end is not None:
+            at_end()
+
+
+def _checked_start(start: tuple[int, int], steps_per_epoch: int) -> tuple[int, int]:
+    if not isinstance(start, (tuple, list)) or len(start) != 2:
+        raise ConfigError(f"start={start!r} is not a pair; give (epoch, step)")
+    epoch, step = start
+    return whole_number("start epoch", epoch, 0, MAX_EPOCH), whole_number("start step", step, 0, steps_per_epoch)
 
 
 def _own_name() -> str:

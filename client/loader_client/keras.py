@@ -13,8 +13,9 @@ import keras
 from loader_client.patience import Patience
 from loader_client.reach import Source, reach
 from loader_client.request import ClipChoice, check_options, make_request
-from loader_client.stream import Stream
+from loader_client.stream import MAX_EPOCH, Stream
 from loader_service.errors import ConfigError, ServiceUnavailable
+from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.spec import Image
 
 
@@ -75,7 +76,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
             raise ConfigError("batching='ragged' makes no arrays that Keras takes; give 'pad' or 'bucket'")
         options["fields"] = tuple(fields)
         check_options(batch_size, clip, image, **options)
-        self.epoch = first_epoch
+        self.epoch = whole_number("first_epoch", first_epoch, 0, MAX_EPOCH)
         self._fields = tuple(fields)
         self._lock = threading.Lock()
         self._steps: dict[int, int] = {}  # of the items that were asked for in this epoch

@@ -43,6 +43,9 @@ class Listener(Protocol):
     def heard(self, message: Any) -> None:
         """Take in a message."""
 
+    def broken(self, error: BaseException) -> None:
+        """Take note that the link has ended by an error, and nothing will come or go any more."""
+
 
 class Link:
     """The connection to one service.
@@ -108,6 +111,15 @@ class Link:
         os.eventfd_write(self._wake, 1)
 
     def _run(self) -> None:
+        try:
+            self._keep_in_touch()
+        except BaseException as error:
+            listener = self._listener()
+            if listener is not None:
+                listener.broken(error)
+            raise
+
+    def _keep_in_touch(self) -> None:
         with zmq.Context(io_threads=1) as context, context.socket(zmq.DEALER) as socket:
             socket.setsockopt(zmq.ROUTING_ID, self._identity)
             socket.setsockopt(zmq.LINGER, 200)
@@ -151,11 +163,18 @@ class Link:
         """Send what is waiting; return whether nothing is left."""
         if self._greeting:
             return False
+        most = wire.MAX_MESSAGES
         while self._outbox:
-            waiting = [self._outbox[place] for place in range(min(len(self._outbox), wire.MAX_MESSAGES))]
+            waiting = [self._outbox[place] for place in range(min(len(self._outbox), most))]
             messages = [message for generation, message in waiting if generation == self._generation]
-            if messages and not self._try_send(socket, *messages):
-                return False
+            try:
+                if messages and not self._try_send(socket, *messages):
+                    return False
+            except ProtocolError:
+                if len(messages) == 1:
+                    raise
+                most = len(waiting) // 2  # wants that name their samples may be too large together
+                continue
             for _ in waiting:
                 self._outbox.popleft()
         return True

@@ -2,19 +2,79 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from loader_client.connection import Connection, connect
+from loader_client.connection import Connection
 from loader_client.patience import Patience
 from loader_service.daemon.launcher import PrivateService
 from loader_service.errors import ConfigError
 
-#: An endpoint, None for the default one, a connection, or files.
-Source = str | Sequence[str] | Connection | None
+#: An endpoint, None for the default one, or files.
+EndpointOrFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
-_SCHEME = "ipc://"
+#: The same, or a connection that there is already.
+Source = EndpointOrFiles | Connection
+
+#: What tells an endpoint from the name of a file.
+_SCHEME = "://"
+
+
+def connect(
+    source: EndpointOrFiles = None,
+    *,
+    workers: int | None = None,
+    service: Mapping[str, Any] | None = None,
+    timeout_s: float = 10.0,
+    patience: Patience | None = None,
+) -> Connection:
+    """Connect to a running service, or start a private one that ends with the connection, and with this process.
+
+    Parameters
+    ----------
+    source
+        ``ipc:///path`` of a running service; None for ``$LOADER_SERVICE_ENDPOINT``, else the user's default endpoint. A
+        pattern or list of HDF5 files instead starts a private service. None too where `service` names a Python source,
+        which is served instead of files.
+    workers
+        Worker processes of a private service; by default one per core.
+    service
+        More options of a private service, as ``loader-service start --help`` lists them: ``{"labels": "labels.csv"}``;
+        and ``start_timeout_s``, how long it may take to be ready, by default 600.
+    timeout_s
+        How long to wait for an answer of the service.
+    patience
+        How long to wait for it, and for single steps, later.
+
+    Raises
+    ------
+    ConfigError
+        When the endpoint is malformed, options of a private service are given for a running one, or one of them is
+        wrong.
+    CatalogError
+        When the files hold nothing to serve.
+    ServiceUnavailable
+        When no service answers.
+
+    Examples
+    --------
+    >>> with loader_client.connect("data/*.h5", workers=2) as connection:  # doctest: +SKIP
+    ...     for batch in connection.batches(16):
+    ...         ...
+    """
+    if source is None and service is not None and "source" in service:
+        source = ()
+    if source is None or (isinstance(source, str) and _SCHEME in source):
+        _check_nothing_private(workers, service)
+        return Connection(source, timeout_s=timeout_s, patience=patience)
+    private = _start(_files(source), workers, service)
+    try:
+        return Connection(private.endpoint, timeout_s=timeout_s, patience=patience, at_end=private.stop)
+    except BaseException:
+        private.stop()
+        raise
 
 
 def reach(
@@ -24,46 +84,51 @@ def reach(
     service: Mapping[str, Any] | None,
     patience: Patience | None,
 ) -> Connection:
-    """Return a connection to a running or private service; `opened` gets what ends them.
+    """Return a connection that was given, or one that is made as `connect` does; `opened` gets what ends it then.
 
     Parameters
     ----------
     opened
-        Ends connection and private service when it is closed.
-    source
-        ``ipc:///path`` of a running service, None for the default endpoint, or a connection, which stays open; else a
-        pattern or list of files. None too where `service` names a Python source, which is served instead of files.
-    workers, service
-        Options of a private service.
-    patience
-        Of the connection.
+        Ends the connection, and a private service with it, when it is closed; not a connection that was given.
+    source, workers, service, patience
+        See `connect`.
 
     Raises
     ------
-    ConfigError
-        When options of a private service are given for a running one, or one of them is wrong.
-    ServiceUnavailable
-        When no service answers.
+    ConfigError, CatalogError, ServiceUnavailable
+        See `connect`.
     """
-    if source is None and service is not None and "source" in service:
-        source = ()
-    if source is None or isinstance(source, Connection) or (isinstance(source, str) and source.startswith(_SCHEME)):
-        if workers is not None or service is not None:
-            raise ConfigError(
-                "workers and service configure a private service, but an endpoint was given; "
-                "give files instead, or scale the running service with `loader-service scale`"
-            )
-        if isinstance(source, Connection):
-            return source
-        return opened.enter_context(connect(source, patience=patience))
+    if isinstance(source, Connection):
+        _check_nothing_private(workers, service)
+        return source
+    return opened.enter_context(connect(source, workers=workers, service=service, patience=patience))
+
+
+def _check_nothing_private(workers: int | None, service: Mapping[str, Any] | None) -> None:
+    if workers is not None or service is not None:
+        raise ConfigError(
+            "workers and service configure a private service, but an endpoint was given; "
+            "give files instead, or scale the running service with `loader-service scale`"
+        )
+
+
+def _start(files: Sequence[str], workers: int | None, service: Mapping[str, Any] | None) -> PrivateService:
     given = dict(service or {})
     timeout_s = float(given.pop("start_timeout_s", 600.0))
     options: dict[str, str | list[str]] = {key: _text(value) for key, value in given.items()}
     if workers is not None:
         options["workers"] = str(workers)
-    private = PrivateService([source] if isinstance(source, str) else list(source), options, timeout_s)
-    opened.callback(private.stop)
-    return opened.enter_context(connect(private.endpoint, patience=patience))
+    return PrivateService(files, options, timeout_s)
+
+
+def _files(source: Any) -> list[str]:
+    names = [source] if isinstance(source, (str, os.PathLike)) else source
+    try:
+        return [os.fspath(each) for each in names]
+    except TypeError as error:
+        raise ConfigError(
+            f"source={source!r}; give ipc:///path of a running service, a pattern or list of files, or None"
+        ) from error
 
 
 def _text(value: Any) -> str | list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +23,12 @@ ClipChoice = Clip | Frame | Literal["auto"] | None
 
 #: Keys that are read at a time.
 _KEYS_TOGETHER = 1024
+
+#: What users may say beside what has a parameter of its own.
+_OPTIONS = (
+    *(each.name for each in dataclasses.fields(Spec) if each.name not in ("batch_size", "clip", "image", "indexed")),
+    *("index", "index_keys", "key_field"),
+)
 
 #: The field of keys, where the catalog has one of that name.
 _KEY = "key"
@@ -89,6 +97,8 @@ def check_options(
     ------
     ConfigError
         When they contradict each other.
+    TypeError
+        When there is no such option.
     """
     if index is not None and index_keys is not None:
         raise ConfigError("index and index_keys both say what an epoch holds; leave one out")
@@ -96,6 +106,9 @@ def check_options(
         raise ConfigError(f"key_field={key_field!r} says where index_keys are looked up, and there are none")
     if "indexed" in options:
         raise ConfigError("indexed= is set by an index; give index= or index_keys=")
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(_unknown(name))
     return Spec(
         1 if batch_size is None else batch_size,
         Frame() if clip == "auto" else clip,
@@ -103,6 +116,12 @@ def check_options(
         indexed=index is not None or index_keys is not None,
         **options,
     )
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name, _OPTIONS, n=1)
+    hint = f"did you mean {close[0]!r}? They take" if close else "they take"
+    return f"unexpected keyword argument {name!r} of dataset and batches; {hint} {', '.join(_OPTIONS)}"
 
 
 def _suitable_clip(catalog: CatalogSummary) -> Clip | Frame:
@@ -114,7 +133,13 @@ def _rows_of_keys(
     connection: Connection, wanted: Any, key_field: str | None, clip: Clip | Frame | None
 ) -> NDArray[np.int64]:
     """Return the samples that keys name, after reading the keys of all samples once through the service."""
-    field = key_field or _suitable_key_field(connection.catalog)
+    catalog = connection.catalog
+    if catalog.kind == "generator":
+        raise ConfigError(
+            "index_keys= of a generator, whose items can be neither numbered nor looked up; leave it out, or serve a "
+            "class with __len__ and __getitem__"
+        )
+    field = key_field or _suitable_key_field(catalog)
     # The clip is that of the request, since it decides what the samples are.
     spec = Spec(_KEYS_TOGETHER, clip, fields=(field, "index"), shuffle=False, drop_remainder=False)
     stream = connection.open(spec)

@@ -24,6 +24,7 @@ from loader_client.session import Session
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.messages import CloseStream, Failed, Forget, Opened, Ready, Release, Want
+from loader_service.protocol.numbers import whole_number
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,6 +37,9 @@ _LAST_BATCH_S = 1.0
 
 #: Wants wait until this part of the prefetch can go in one message; the rest keeps the workers busy meanwhile.
 _WANTS_TOGETHER = 2
+
+#: Largest number of an epoch. The wire has room for twice that; those after it are wanted ahead.
+MAX_EPOCH = 2**62
 
 #: Forgotten wants whose answers may still be on their way; there are never more than the prefetch of a few cursors.
 _FORGOTTEN_KEPT = 1024
@@ -52,7 +56,7 @@ class _Wanted:
 class Stream:
     """Batches of one spec, by epoch and step.
 
-    Any thread may call `fetch`; the link's thread calls `answer` and `reopened`.
+    Any thread may call `fetch`; the link's thread calls `answer` and `opened`.
 
     Parameters
     ----------
@@ -116,12 +120,12 @@ class Stream:
         """
         deadline = time.monotonic() + timeout_s
         with self._line.changed:
-            while not (self._session or self._failure):
+            while not self._is_settled():
                 left_s = deadline - time.monotonic()
                 if left_s <= 0:
                     raise ServiceUnavailable(f"{self._line.endpoint} did not open a stream within {timeout_s:g} s")
                 wait_s = min(left_s, self._patience.ask_again_s)
-                if not self._line.changed.wait_for(lambda: self._session or self._failure, wait_s):
+                if not self._line.changed.wait_for(self._is_settled, wait_s):
                     self._line.ask_for_streams()
             session = self._require_session()
             if self._index is not None:
@@ -172,6 +176,8 @@ class Stream:
 
         Raises
         ------
+        ConfigError
+            When there is no such epoch or step.
         LoaderError
             What the service said was wrong with the step, under the class it had there; or that the epoch has had
             more bad samples than it may.
@@ -180,6 +186,8 @@ class Stream:
         """
         self._line.check()
         with self._line.changed:
+            epoch = whole_number("epoch", epoch, 0, MAX_EPOCH)
+            step = whole_number("step", step, 0, self.steps_per_epoch - 1)
             want = self._claim((epoch, step))
             try:
                 answer = self._answers.pop(want, None) or self._wait_for(want)
@@ -252,6 +260,10 @@ class Stream:
             self._line.changed.notify_all()
 
     # ---- inside; the condition is held
+
+    def _is_settled(self) -> bool:
+        """Return whether the stream is open, or never will be."""
+        return bool(self._session or self._failure or self._line.failure())
 
     def _take_in(self, session: Session, answer: Ready | Failed) -> None:
         if answer.want in self._answers:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from loader_service.catalog.columns import FieldFacts, Header, PathRule
 from loader_service.catalog.common_fields import MergedField, merge_fields
 from loader_service.catalog.label_column import label_column
-from loader_service.errors import CatalogError
+from loader_service.errors import CatalogError, ConfigError
 from loader_service.protocol.fields import CatalogField
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def assemble(
         When there is no video with frames; when some files are tables and others are not, or have no field in common;
         when only some videos have a label, or texts and numbers are mixed.
     ConfigError
-        When a row of the CSV file names several videos.
+        When a row of the CSV file names several videos; when there is a CSV file, and labels have another place.
     """
     scans = [each.scan for each in files]
     empty_videos = sum(scan.empty_videos for scan in scans)
@@ -71,8 +71,11 @@ def assemble(
             f"{len(skipped)} files skipped); check the files with `loader-service inspect`"
         )
     _check_alike(filled)
+    if rows is not None:
+        _check_labels_free(filled[0], named)
+    labelled = rows is not None or any(label is not None for each in filled for label in each.scan.labels)
     video_names = _choose_names(files)
-    merged, left_out = merge_fields([(each.path, each.scan) for each in filled], named)
+    merged, left_out = merge_fields([(each.path, each.scan) for each in filled], named, labelled=labelled)
     columns: dict[str, Column] = {
         **_video_columns(scans),
         **_file_columns(files, merged),
@@ -115,6 +118,20 @@ def _check_alike(files: Sequence[Scanned]) -> None:
                 f"{table.path!r} holds a table of rows, {videos.path!r} videos; give files of one kind, or say with "
                 "--schema what a video is"
             )
+
+
+def _check_labels_free(first: Scanned, named: frozenset[str]) -> None:
+    """Refuse labels from a CSV file where it cannot name what they belong to, or another field has their name."""
+    if first.scan.layout == "table":
+        raise ConfigError(
+            f"--labels gives labels to videos, and {first.path!r} holds a table of rows; leave --labels out, and write "
+            "the labels of the rows into the file, as a dataset 'label' with an entry for each row"
+        )
+    if any(field.key == "label" for field in first.scan.fields if field.key in named):
+        raise ConfigError(
+            "--labels and the field 'label' of the schema both give labels; leave --labels out, or give that field "
+            "another name"
+        )
 
 
 def _counts(columns: Mapping[str, Column]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.errors import CatalogError
 
@@ -34,7 +35,9 @@ class MergedField:
         return self.scans[0]
 
 
-def merge_fields(files: Sequence[tuple[str, FileScan]], named: frozenset[str]) -> tuple[list[MergedField], list[str]]:
+def merge_fields(
+    files: Sequence[tuple[str, FileScan]], named: frozenset[str], *, labelled: bool
+) -> tuple[list[MergedField], list[str]]:
     """Return the fields that all files have, and a line for each other.
 
     Parameters
@@ -43,6 +46,8 @@ def merge_fields(files: Sequence[tuple[str, FileScan]], named: frozenset[str]) -
         Path and scan of each file that has videos.
     named
         Keys that a schema has given; they are the fields' names, and a file that differs is an error.
+    labelled
+        Whether the videos have labels, which are the field ``label``; else an array may have that name.
 
     Raises
     ------
@@ -67,7 +72,8 @@ def merge_fields(files: Sequence[tuple[str, FileScan]], named: frozenset[str]) -
         else:
             left_out[key] = difference
     _check_any(merged, left_out, files)
-    names = {**_choose_names(merged, files), **{key: key for key in merged if key in named}}
+    names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})
+    names.update({key: key for key in merged if key in named})
     fields = [MergedField(names[key], _common_dtype(scans), tuple(scans)) for key, scans in merged.items()]
     if not named:
         fields.sort(key=lambda field: _ORDER[field.first.kind])
@@ -121,12 +127,9 @@ def _common_dtype(scans: Sequence[FieldScan]) -> str:
     return max((scan.dtype for scan in scans), key=lambda dtype: int(dtype[1:]) if dtype.startswith("S") else 0)
 
 
-def _choose_names(merged: dict[str, list[FieldScan]], files: Sequence[tuple[str, FileScan]]) -> dict[str, str]:
+def _choose_names(merged: dict[str, list[FieldScan]], reserved: frozenset[str]) -> dict[str, str]:
     """Return the names of fields by key: basenames where those are unique and free, else paths."""
-    # Labels of the videos are a field too; where there are none, arrays may have that name.
-    labelled = any(label is not None for _, scan in files for label in scan.labels)
-    reserved = RESERVED if labelled else RESERVED - {"label"}
-    basenames = {key: key.rpartition("/")[2].removeprefix("@") for key in merged}
+    basenames = {key: basename_of(key).removeprefix("@") for key in merged}
     uses = Counter(basenames.values())
     names = {}
     for key, basename in basenames.items():

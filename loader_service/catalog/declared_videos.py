@@ -9,8 +9,9 @@ import h5py
 
 from loader_service.catalog import layouts
 from loader_service.catalog.columns import Access
-from loader_service.catalog.episodes import Episode, Found, Part, frames_part, join
+from loader_service.catalog.episodes import Episode, Found, Part, frames_part
 from loader_service.catalog.fields_beside import array_part, attribute_part
+from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.schema import VIDEO, Schema, SchemaField
@@ -171,7 +172,7 @@ def _path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | Non
         base = root if pattern.startswith(VIDEO) else ""
         literal = _LITERAL.sub(r"\1", inner)
         path = join(base, literal)
-        if path.rpartition("/")[2].startswith("@") or path in tree.datasets or path in tree.groups:
+        if basename_of(path).startswith("@") or path in tree.datasets or path in tree.groups:
             return path, pattern
         if _GLOB.search(_LITERAL.sub("", inner)):
             inside = [p for p in tree.datasets if (not base or p.startswith(f"{base}/"))]

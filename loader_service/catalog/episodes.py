@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.columns import Access
+from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
 from loader_service.catalog.layouts import empty_groups
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.layouts import FoundVideo
     from loader_service.catalog.schema import FieldKind, VideoLayout
     from loader_service.catalog.tree import DatasetInfo, Tree
-
-_DIGITS = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -99,17 +97,6 @@ class Found:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-def join(parent: str, name: str) -> str:
-    """Return the path of a member of a group; the root group is empty."""
-    return f"{parent}/{name}" if parent and name else parent or name
-
-
-def split(path: str) -> tuple[str, str]:
-    """Return the path of the group that holds something, and its name there."""
-    parent, _, name = path.rpartition("/")
-    return parent, name
-
-
 def key_in(root: str | None, path: str) -> str:
     """Return a dataset's path within the group of its video."""
     if root is None:
@@ -176,13 +163,13 @@ def _camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> dict[str, list[Foun
     """Return the cameras of each group, or nothing if the sequences are videos of their own."""
     sets: dict[str, list[FoundVideo]] = {}
     for video in found:
-        sets.setdefault(split(video.dataset_path)[0], []).append(video)
-    names = [frozenset(split(video.dataset_path)[1] for video in videos) for videos in sets.values()]
+        sets.setdefault(parent_of(video.dataset_path), []).append(video)
+    names = [frozenset(basename_of(video.dataset_path) for video in videos) for videos in sets.values()]
     if len(names[0]) < 2 or len(set(names)) > 1:
         return {}
     if any(len({video.frame_count for video in videos}) > 1 for videos in sets.values()):
         return {}
-    numbered = len({_DIGITS.sub("#", name) for name in names[0]}) == 1
+    numbered = len({unnumbered(name) for name in names[0]}) == 1
     if numbered and not all(name.startswith(("cam", "view")) for name in names[0]):
         return {}  # video0, video1, … are videos, however alike
     return sets if len(sets) > 1 or _has_arrays(tree, found) else {}
@@ -208,7 +195,7 @@ def _index_paths(video: FoundVideo) -> frozenset[str]:
 
 def _of_singles(tree: Tree, found: Sequence[FoundVideo]) -> list[Episode]:
     """Return the videos that have one sequence of frames each."""
-    crowd = Counter(split(video.dataset_path)[0] for video in found)
+    crowd = Counter(parent_of(video.dataset_path) for video in found)
     own = [_own_group(tree, video, crowd, alone=len(found) == 1) for video in found]
     filled = [number for number, group in enumerate(own) if group is not None and found[number].frame_count]
     groups = [own[number] or "" for number in filled]
@@ -227,7 +214,7 @@ def _own_group(tree: Tree, video: FoundVideo, crowd: Counter[str], *, alone: boo
     """Return the group that holds a video's frames and no other's, or None."""
     if video.access is Access.DATASETS:
         return video.dataset_path
-    parent = split(video.dataset_path)[0]
+    parent = parent_of(video.dataset_path)
     if crowd[parent] > 1:
         return None
     return parent if video.name == parent or (alone and _has_arrays(tree, [video])) else None

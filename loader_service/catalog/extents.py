@@ -16,6 +16,7 @@ import numpy as np
 
 from loader_service.catalog import heap
 from loader_service.catalog.columns import Access, Int64s
+from loader_service.catalog.foreign_storage import lies_elsewhere
 from loader_service.catalog.jpeg import END_OF_IMAGE
 from loader_service.catalog.plain import PlainReader, list_children
 from loader_service.catalog.storage import find_pieces, read_references
@@ -92,7 +93,8 @@ def locate(source: Source, video: FoundVideo) -> Located:
     OSError, KeyError, ValueError, RuntimeError
         Whatever h5py raises for a damaged file; see `plain.HDF5_ERRORS`.
     """
-    if video.frame_count > source.size_bytes:  # or a damaged shape would be counted through, one frame after the other
+    # Or a damaged shape would be counted through, one frame after the other.
+    if video.frame_count > source.size_bytes and not _lies_elsewhere(source, video):
         raise CatalogError(
             f"{video.dataset_path!r}: expected no more frames than the file has bytes, {source.size_bytes}; "
             f"got {video.frame_count}: the file is damaged, or nothing was written into most of the dataset"
@@ -111,6 +113,10 @@ def read_frame(source: Source, video: FoundVideo, located: Located, frame: int) 
     if located.access is Access.RAW:
         return os.pread(source.descriptor, length, offset)
     return source.plain.read(located.access, video.dataset_path, offset, length)
+
+
+def _lies_elsewhere(source: Source, video: FoundVideo) -> bool:
+    return video.access is not Access.DATASETS and lies_elsewhere(source.file[to_bytes(video.dataset_path)].id)
 
 
 def _locate_direct(source: Source, video: FoundVideo) -> Located | None:

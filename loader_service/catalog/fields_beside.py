@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from loader_service.catalog.episodes import Episode, Found, Part, key_in, split
+from loader_service.catalog.episodes import Episode, Found, Part, key_in
+from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.tree import dtype_of, to_bytes, to_text
 from loader_service.errors import CatalogError
@@ -43,7 +44,7 @@ def add_members(file: h5py.File, tree: Tree, found: Found) -> None:
 def _owner(by_root: dict[str, Episode], path: str) -> Episode | None:
     group = path
     while group:
-        group = split(group)[0]
+        group = parent_of(group)
         if group in by_root:
             return by_root[group]
     return None

@@ -26,6 +26,9 @@ from loader_service.errors import CatalogError
 if TYPE_CHECKING:
     from loader_service.catalog.labels import Label
 
+#: Why an external link that is allowed is no field.
+_LINK = "found an external link, which is not followed, in a group"
+
 
 def scan_file(path: str, options: ScanOptions) -> FileScan:
     """Scan one file.
@@ -87,6 +90,11 @@ def _scan(source: Source, status: FileStat, options: ScanOptions) -> FileScan:
             labels[number] = to_label(value, f"{declared.source!r} of {found.episodes[number].name!r}")
     elif options.labels_csv is None and found.layout != "table" and not declares_label(options.schema):
         labels = read_labels(source.file, tree, found.episodes, options.label)
+    elif options.label is not None:
+        raise CatalogError(
+            f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "
+            "out: a dataset 'label' or 'labels' with an entry for each row is a field of its own"
+        )
     return FileScan(
         status=status,
         names=[found.episodes[number].name for number in filled],
@@ -96,7 +104,7 @@ def _scan(source: Source, status: FileStat, options: ScanOptions) -> FileScan:
         empty_videos=len(found.episodes) - len(filled),
         layout=found.layout,
         label_source="" if declared is None else declared.source,
-        left_out=left_out,
+        left_out=left_out | dict.fromkeys(tree.external_links, _LINK),
     )
 
 

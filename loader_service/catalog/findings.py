@@ -46,7 +46,8 @@ class ScanOptions:
     on_bad_file
         ``"raise"``, or ``"skip"``: a file that cannot be read is left out, counted and listed.
     allow_external
-        Whether files may refer to other files: external storage, external links (not followed), virtual datasets.
+        Whether files may have datasets that lie in other files, by external storage or as virtual datasets, and
+        external links, which are not followed.
     timeout_s
         How long the scan of one file may take, in seconds.
     schema
@@ -74,6 +75,12 @@ class ScanOptions:
             object.__setattr__(self, "schema", schema_from_json(self.schema))
         if self.schema is not None and self.frames is not None:
             raise ConfigError(f"frames={self.frames!r} and a schema both say where frames are; leave one out")
+        if self.label is not None and self.labels_csv is not None:
+            raise ConfigError(
+                f"label={self.label!r} and labels={self.labels_csv!r} both say where labels are; leave one out"
+            )
+        if self.label is not None and self.schema is not None and "label" in self.schema.names:
+            raise ConfigError(f"label={self.label!r} and a schema both say where labels are; leave one out")
         if self.on_bad_file not in {"raise", "skip"}:
             raise ConfigError(f"on_bad_file={self.on_bad_file!r} is unknown; choose 'raise' or 'skip'")
         if not 0 < self.timeout_s < math.inf:

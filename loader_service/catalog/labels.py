@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from loader_service.catalog.inner_paths import join, parent_of
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.tree import DatasetInfo, Kind, Tree, to_bytes
 from loader_service.errors import CatalogError
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.episodes import Episode
 
 Label = int | float | str
-
-_NAMES = ("label", "labels")
 
 
 def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str | None) -> list[Label | None]:
@@ -39,23 +39,31 @@ def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern:
     Raises
     ------
     CatalogError
-        When a label is no finite number or text, or a dataset of labels has another length than there are videos.
+        When a label is no finite number or text, or a dataset of labels has another length than there are videos;
+        when there is a pattern, and no video has such a label.
     """
-    if pattern is not None and not pattern.startswith("@"):
-        return _from_named_datasets(file, tree, videos, pattern)
-    attribute = pattern[1:] if pattern else _NAMES[0]
-    owners = _own_groups(videos)
-    labels = [
-        _from_attribute(file, [video.dataset_path, *owners[number]], attribute) for number, video in enumerate(videos)
-    ]
-    if pattern is None and all(label is None for label in labels):
-        return _from_datasets(file, tree, videos)
+    if pattern is None:
+        labels = _from_attributes(file, videos, LABEL_NAMES[0])
+        return _from_datasets(file, tree, videos) if all(label is None for label in labels) else labels
+    if pattern.startswith("@"):
+        labels = _from_attributes(file, videos, pattern[1:])
+        missing = f"no video has an attribute {pattern[1:]!r}"
+    else:
+        labels = _from_named_datasets(file, tree, videos, pattern)
+        missing = "what it matches lies in the group of no video"
+    if all(label is None for label in labels):
+        raise CatalogError(f"--label {pattern!r}: {missing}; correct the pattern, or leave the file out")
     return labels
+
+
+def _from_attributes(file: h5py.File, videos: Sequence[Episode], name: str) -> list[Label | None]:
+    owners = _own_groups(videos)
+    return [_from_attribute(file, [video.dataset_path, *owners[number]], name) for number, video in enumerate(videos)]
 
 
 def _own_groups(videos: Sequence[Episode]) -> list[list[str]]:
     """Return, for each video, the group that holds it alone, if there is one."""
-    parents = [_parent(video.dataset_path) for video in videos]
+    parents = [parent_of(video.dataset_path) for video in videos]
     # The root, as the parent of a whole video, counts too: a file that is one video may carry its label itself.
     crowd = Counter(parents)
     own = [
@@ -82,9 +90,9 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
     if any(label is not None for label in own):
         return own
     labels: list[Label | None] = [None] * len(videos)
-    containers = Counter(_parent(video.name) for video in videos)
+    containers = Counter(parent_of(video.name) for video in videos)
     for container in containers:
-        inside = [number for number, video in enumerate(videos) if _parent(video.name) == container]
+        inside = [number for number, video in enumerate(videos) if parent_of(video.name) == container]
         info = _named_in(tree, container)
         if info is not None and not _is_per_frame(info, videos):
             for number, label in zip(inside, _read_all(file, info, len(inside)), strict=True):
@@ -109,7 +117,7 @@ def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str]) -> Label | 
 
 
 def _named_in(tree: Tree, group: str) -> DatasetInfo | None:
-    paths = (f"{group}/{name}" if group else name for name in _NAMES)
+    paths = (join(group, name) for name in LABEL_NAMES)
     return next((tree.datasets[path] for path in paths if path in tree.datasets), None)
 
 
@@ -124,7 +132,7 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode],
         raise CatalogError(f"--label {pattern!r}: expected one dataset, or one in each video's group; got {len(found)}")
     labels: list[Label | None] = []
     for video in videos:
-        places = (video.dataset_path, _parent(video.dataset_path), video.root or "")
+        places = (video.dataset_path, parent_of(video.dataset_path), video.root or "")
         info = next((by_group[place] for place in places if place in by_group), None)
         labels.append(None if info is None else to_label(file[to_bytes(info.path)][()], repr(info.path)))
     return labels
@@ -156,7 +164,3 @@ def to_label(value: Any, where: str) -> Label:
     if not isinstance(value, (int, float, str)):
         raise CatalogError(f"label, {where}: expected one number or text, got {value!r:.80}")
     return value
-
-
-def _parent(path: str) -> str:
-    return path.rpartition("/")[0]

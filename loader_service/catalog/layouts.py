@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.columns import Access
+from loader_service.catalog.inner_paths import join, parent_of, unnumbered
 from loader_service.catalog.jpeg import START_OF_IMAGE
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import h5py
     import numpy.typing as npt
 
-_DIGITS = re.compile(r"[0-9]+")
 _LENGTH_NAMES = ("lengths", "length", "sizes", "{}_lengths", "{}_length", "{}_sizes")
 _OFFSET_NAMES = ("{}_offsets", "offsets")
 
@@ -92,7 +91,7 @@ class Contents:
     def beside(self, info: DatasetInfo, names: Sequence[str]) -> DatasetInfo | None:
         """Return the first 1-D integer dataset in the same group with one of these names (``{}``: its basename)."""
         for name in names:
-            path = _join(info.parent, name.format(info.basename))
+            path = join(info.parent, name.format(info.basename))
             found = self.tree.datasets.get(path)
             if found and found.kind in {Kind.INTEGER, Kind.BYTES} and len(found.shape) == 1 and path != info.path:
                 return found
@@ -250,12 +249,8 @@ def _frames_among(contents: Contents, children: list[DatasetInfo]) -> list[Datas
     if first is None:
         return []
     # A frame that is damaged, or no JPEG, keeps its number if it is named like its neighbours.
-    stem = _DIGITS.sub("#", first.basename)
-    return [
-        info
-        for info in children
-        if _DIGITS.sub("#", info.basename) == stem or contents.any_jpeg(info, _beginning(info))
-    ]
+    stem = unnumbered(first.basename)
+    return [info for info in children if unnumbered(info.basename) == stem or contents.any_jpeg(info, _beginning(info))]
 
 
 def _beginning(info: DatasetInfo) -> Any:
@@ -264,9 +259,9 @@ def _beginning(info: DatasetInfo) -> Any:
 
 def empty_groups(tree: Tree, found: Sequence[FoundVideo]) -> list[FoundVideo]:
     """Return a video without frames for each group that holds nothing, where its neighbours are a video each."""
-    parents = {_parent(video.name) for video in found if video.name and video.name != video.dataset_path}
-    parents |= {_parent(video.name) for video in found if video.name and video.access is Access.DATASETS}
-    return [FoundVideo(group, Access.DATASETS, group, 0) for group in tree.empty_groups if _parent(group) in parents]
+    parents = {parent_of(video.name) for video in found if video.name and video.name != video.dataset_path}
+    parents |= {parent_of(video.name) for video in found if video.name and video.access is Access.DATASETS}
+    return [FoundVideo(group, Access.DATASETS, group, 0) for group in tree.empty_groups if parent_of(group) in parents]
 
 
 def _names(datasets: Sequence[DatasetInfo]) -> list[str]:
@@ -275,16 +270,8 @@ def _names(datasets: Sequence[DatasetInfo]) -> list[str]:
     own_groups = len(parents) == len(datasets) and len({info.basename for info in datasets}) == 1
     if len(datasets) == 1:
         # One dataset shows no pattern: "clip7/frames" is clip7, but "train/clip7" is itself.
-        own_groups = not _DIGITS.search(datasets[0].basename)
+        own_groups = unnumbered(datasets[0].basename) == datasets[0].basename
     return [info.parent if own_groups else info.path for info in datasets]
-
-
-def _join(parent: str, name: str) -> str:
-    return f"{parent}/{name}" if parent else name
-
-
-def _parent(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 #: In the order in which they are tried. A file with vlen frames may also hold uint8 thumbnails, so vlen comes first;

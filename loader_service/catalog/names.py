@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from loader_service.protocol.fields import SERVICE_FIELDS
 
-#: Names of datasets, or attributes, that hold labels.
-LABEL_NAMES = frozenset({"label", "labels"})
+#: Names of datasets, or attributes, that hold labels; where both are there, the first counts.
+LABEL_NAMES = ("label", "labels")
 
 #: Names of fields that every stream has, or that mean something.
 RESERVED = frozenset({"frames", "label", *SERVICE_FIELDS})

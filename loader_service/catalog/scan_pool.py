@@ -11,7 +11,6 @@ import json
 import math
 import os
 import select
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, ScanOptions, unpack
 from loader_service.catalog.scan_process import HEADER, READY, SCAN
+from loader_service.children import ONE_THREAD, signal_name
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ _START_S = 60.0
 _LONGEST_WAIT_S = 3600.0
 
 _PIECE_BYTES = 2**20
-
-#: One core each: no library in them shall start threads of its own.
-_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class ScanPool:
@@ -207,7 +204,7 @@ class _Process:
     def _cause(self) -> str:
         code = self._popen.wait()
         if code < 0:
-            return f"was killed by {_signal_name(-code)}"
+            return f"was killed by {signal_name(-code)}"
         self._words.seek(0)
         lines = self._words.read().decode("utf-8", "replace").strip().splitlines()
         return f"exited with code {code}" + (f": {lines[-1][:500]}" if lines else "")
@@ -223,7 +220,7 @@ def _start(options: ScanOptions, words: int) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=words,
-            env={**os.environ, **_ONE_THREAD},
+            env={**os.environ, **ONE_THREAD},
             start_new_session=True,  # Ctrl-C at the terminal is for the process that waits for this one
         )
     except OSError as error:
@@ -239,7 +236,3 @@ def _outcome(kind: bytes, body: bytes) -> Outcome:
         return unpack(body)
     except UNPACK_ERRORS as error:
         raise _ProcessLost(f"gave an answer that cannot be read ({error})") from error
-
-
-def _signal_name(number: int) -> str:
-    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"

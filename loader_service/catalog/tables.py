@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loader_service.catalog.episodes import Episode, Found, Part, find_roots, found_of, join, key_in
+from loader_service.catalog.episodes import Episode, Found, Part, find_roots, found_of, key_in
 from loader_service.catalog.fields_beside import MOST_VALUE_BYTES, array_part, is_picture
+from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.storage import read_references

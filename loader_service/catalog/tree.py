@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
 
+from loader_service.catalog.foreign_storage import check_storage
+from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -45,12 +48,12 @@ class DatasetInfo(NamedTuple):
     @property
     def parent(self) -> str:
         """Path of the group that holds it; empty for the root."""
-        return self.path.rpartition("/")[0]
+        return parent_of(self.path)
 
     @property
     def basename(self) -> str:
         """Last part of the path."""
-        return self.path.rpartition("/")[2]
+        return basename_of(self.path)
 
     def describe(self) -> str:
         """Return path, type and shape, for messages."""
@@ -59,10 +62,11 @@ class DatasetInfo(NamedTuple):
 
 @dataclass(frozen=True)
 class Tree:
-    """All datasets of a file by path, and the paths of its groups without members."""
+    """All datasets of a file by path, and the paths of its groups without members, and of its external links."""
 
     datasets: Mapping[str, DatasetInfo]
     empty_groups: tuple[str, ...]
+    external_links: tuple[str, ...]
 
     @cached_property
     def groups(self) -> frozenset[str]:
@@ -91,45 +95,52 @@ def to_bytes(name: str) -> bytes:
 def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     """List a file's datasets.
 
-    Soft links are ignored: what they lead to is found at its own place.
+    Soft links are ignored: what they lead to is found at its own place. External links are not followed.
 
     Raises
     ------
     CatalogError
         When the file has an external link, or a dataset that is virtual or stored in other files, and
-        `allow_external` is False.
+        `allow_external` is False; when it is True, and such a dataset's other files are not there.
     """
     links: list[tuple[bytes, int]] = []
     # One pass in C; it enters each group once, so hard links that form a circle end.
     file.id.links.visit(lambda name, info: links.append((name, info.type)), info=True)
     datasets: dict[str, DatasetInfo] = {}
+    file_path = os.fsdecode(file.id.name)
+    external_links: list[str] = []
     groups: set[str] = set()
     parents: set[str] = set()
     opened: tuple[bytes, Any] = (b"", file.id)
     for name, link_type in links:
         path = to_text(name)
-        if link_type == h5py.h5l.TYPE_EXTERNAL and not allow_external:
-            raise CatalogError(f"{path!r} is an external link, which could name any file; copy the data into this file")
+        if link_type == h5py.h5l.TYPE_EXTERNAL:
+            if not allow_external:
+                raise CatalogError(
+                    f"{path!r} is an external link, which could name any file; copy the data into this file, or leave "
+                    "it out with --allow-external"
+                )
+            external_links.append(path)
         if link_type != h5py.h5l.TYPE_HARD:
             continue
         # Opening by the last part of the name, from its group, is four times as fast as from the root.
         above, _, last = name.rpartition(b"/")
         if opened[0] != above:
             opened = (above, h5py.h5g.open(file.id, above or b"/"))
-        parents.add(path.rpartition("/")[0])
+        parents.add(parent_of(path))
         node = h5py.h5o.open(opened[1], last)
         if isinstance(node, h5py.h5d.DatasetID):
-            datasets[path] = _examine(path, node, allow_external=allow_external)
+            datasets[path] = _examine(path, node)
+            # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
+            if datasets[path].address is None:
+                check_storage(file_path, path, node, allow_external=allow_external)
         elif isinstance(node, h5py.h5g.GroupID):
             groups.add(path)
-    return Tree(datasets, tuple(sorted(groups - parents)))
+    return Tree(datasets, tuple(sorted(groups - parents)), tuple(external_links))
 
 
-def _examine(path: str, dataset: Any, *, allow_external: bool) -> DatasetInfo:
+def _examine(path: str, dataset: Any) -> DatasetInfo:
     address: int | None = dataset.get_offset()
-    # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
-    if address is None and not allow_external:
-        _refuse_foreign_storage(path, dataset.get_create_plist())
     shape = dataset.shape
     element = dataset.get_type()
     size_bytes = element.get_size()
@@ -156,13 +167,6 @@ def dtype_of(element: Any) -> str:
         return ""
     name = dtype.name if dtype.isnative else dtype.str
     return f"vlen {name}" if vlen else name
-
-
-def _refuse_foreign_storage(path: str, properties: Any) -> None:
-    if properties.get_layout() == h5py.h5d.VIRTUAL:
-        raise CatalogError(f"{path!r} is a virtual dataset, which reads other files; give those files, or a copy")
-    if properties.get_external_count():
-        raise CatalogError(f"{path!r} is stored outside of its file; copy the data into this file")
 
 
 def _kind_of(element: Any) -> Kind:

@@ -14,9 +14,7 @@ class Limits:
     task_timeout_s: float = 60.0  # a worker that takes longer for one task is hung
     start_timeout_s: float = 60.0  # a worker that takes longer to start, or to stop when asked to, is hung
     strikes: int = 3  # workers that one row may kill before it is a bad sample
-    failed_starts: int = (
-        3  # workers in a row that may fail to start, while none is working, before the service gives up
-    )
+    failed_starts: int = 3  # workers in a row that may fail to start, while none works, before the service gives up
     wants_per_slot: int = 4  # wants a stream may have open; an honest client has at most one per slot
 
 

@@ -38,10 +38,6 @@ class Ownership:
         """Return the files of a worker, sorted."""
         return tuple(sorted(file for _, file in self._files.get(worker, ())))
 
-    def load_bytes(self, worker: int) -> int:
-        """Return the bytes that a worker owns."""
-        return self._load[worker]
-
     def join(self, worker: int) -> None:
         """Let a worker take part: it takes files from the most loaded ones while that evens the loads out."""
         first = not self._files

@@ -4,8 +4,7 @@ Invariants, checked by `Scheduler.validate` after each event of the tests:
 
 1. A slot is in one state and has one holder.
 2. Each row of a step is in one hand: queued once, or with one worker. It passes to another worker only after the first
-was
-   reaped, so no two living processes ever write the same row.
+   was reaped, so no two living processes ever write the same row.
 3. A slot is used again only when no task that writes into it is left and no lease on it is out.
 4. Every want ends in `SendReady`, in `SendFailed`, or by its client's own will.
 """

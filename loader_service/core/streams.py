@@ -79,7 +79,10 @@ class Streams:
             self._retire(number)
 
     def want(self, event: StepWanted) -> None:
-        """Put a want in the queue for a slot, or repeat the answer when it was answered before."""
+        """Put a want in the queue for a slot, or repeat the answer when it was answered before.
+
+        One that asks for what is no step fails, and is not kept.
+        """
         stream = self._find(event.client, event.stream)
         if stream is None:
             return
@@ -88,9 +91,17 @@ class Streams:
             if known.lease is not None:
                 self._ledger.add(known.readiness())
             return
-        objection = self._objection(stream, event)
-        if objection:
-            self._ledger.refuse(event.client, f"want {event.want} of stream {event.stream}: {objection}")
+        place = f"want {event.want} of stream {event.stream}"
+        objection = _objection(stream.opened, event)
+        if objection:  # to the want itself: its client waits for that
+            self._ledger.counters.messages_refused += 1
+            failed = SendFailed(event.client, event.stream, event.want, "ConfigError", f"{place}: {objection}")
+            self._ledger.add(failed)
+            return
+        slots = len(stream.slots.numbers)
+        if len(stream.steps) >= self._limits.wants_per_slot * slots:  # it may be asked for again, when there is room
+            words = f"{len(stream.steps)} wants are open for {slots} slots; release some first"
+            self._ledger.refuse(event.client, f"{place}: {words}")
             return
         stream.steps[event.want] = Step(stream.opened, event)
         self._fill_slots(stream)
@@ -177,17 +188,6 @@ class Streams:
     def _of(self, task: PendingTask) -> tuple[Stream | None, Step | None]:
         stream = self._streams.get(task.stream)
         return stream, stream.steps.get(task.want) if stream else None
-
-    def _objection(self, stream: Stream, event: StepWanted) -> str:
-        opened = stream.opened
-        if bool(event.samples) != opened.indexed or len(event.samples) != len(event.positions):
-            what = "names its samples, and the entry of the index for each" if opened.indexed else "names no samples"
-            return f"{len(event.samples)} samples and {len(event.positions)} positions; a want of this stream {what}"
-        if event.epoch < 0 or event.step < 0 or (event.step >= opened.steps_per_epoch and not opened.indexed):
-            return f"epoch {event.epoch} has no step {event.step}; an epoch has {opened.steps_per_epoch} steps"
-        if len(stream.steps) >= self._limits.wants_per_slot * len(stream.slots.numbers):
-            return f"{len(stream.steps)} wants are open for {len(stream.slots.numbers)} slots; release some first"
-        return ""
 
     def _retire(self, number: int) -> None:
         stream = self._streams.pop(number)
@@ -294,3 +294,13 @@ class Streams:
         else:
             require(stream.slots.state(step.slot) is SlotState.LEASED, "slot is not LEASED", *about)
             require(not tasks, "leased while tasks still write into it", *about)
+
+
+def _objection(opened: StreamOpened, event: StepWanted) -> str:
+    """Return why a want can never be met, "" when it can."""
+    if bool(event.samples) != opened.indexed or len(event.samples) != len(event.positions):
+        what = "names its samples, and the entry of the index for each" if opened.indexed else "names no samples"
+        return f"{len(event.samples)} samples and {len(event.positions)} positions; a want of this stream {what}"
+    if event.epoch < 0 or event.step < 0 or (event.step >= opened.steps_per_epoch and not opened.indexed):
+        return f"epoch {event.epoch} has no step {event.step}; an epoch has {opened.steps_per_epoch} steps"
+    return ""

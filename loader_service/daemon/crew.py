@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 
@@ -11,6 +12,8 @@ from loader_service.daemon.pool import Pool
 from loader_service.daemon.sockets import Router
 from loader_service.daemon.weights import Weights
 from loader_service.protocol import messages as m
+
+_LOG = logging.getLogger(__name__)
 
 
 class Crew:
@@ -60,12 +63,19 @@ class Crew:
             return f"could not be started: {error}"
         return None
 
-    def arrived(self, worker: int) -> None:
-        """Take in a worker that is ready for tasks."""
+    def arrived(self, worker: int) -> bool:
+        """Take in a worker that is ready for tasks; return False when it has ended since, so that nobody waits for it.
+
+        Its end is seen through another descriptor than its words, and whichever came first may be looked at last.
+        """
+        if not self._pool.pid(worker):
+            _LOG.info("worker %d was heard after its end", worker)
+            return False
         self._connected.add(worker)
         # What a user's code holds from the start is its own affair.
         held = self._pool.own_bytes(worker) if self._runs_users_code else 0
         self._weights.begins(worker, time.monotonic(), held)
+        return True
 
     def dismiss(self, worker: int) -> None:
         """Have a worker end when it is done with its tasks."""

@@ -192,13 +192,8 @@ class Daemon:
     def _hear_worker(self, received: Received[m.FromWorker]) -> None:
         match received.message:
             case m.WorkerReady(worker):
-                self._crew.arrived(worker)
-                self._requests.prepare(worker)
-                self.happens(events.WorkerStarted(worker))
-                self._requests.try_transforms()
-                if self._announce is not None and self.scheduler.working >= self.workers_wanted:
-                    self._announce()
-                    self._announce = None
+                if self._crew.arrived(worker):
+                    self._begin(worker)
             case m.TaskDone(worker, task, bad):
                 failpoints.passing("daemon.task_reported")
                 self._requests.worker_spoke(worker)
@@ -208,6 +203,15 @@ class Daemon:
             case Exception() as error:
                 self._journal.messages_malformed += 1
                 self._journal.note(f"a worker's message was refused: {error}")
+
+    def _begin(self, worker: int) -> None:
+        """Give a worker that is ready what it needs; say that the service is ready when all are."""
+        self._requests.prepare(worker)
+        self.happens(events.WorkerStarted(worker))
+        self._requests.try_transforms()
+        if self._announce is not None and self.scheduler.working >= self.workers_wanted:
+            self._announce()
+            self._announce = None
 
     # ---- what the scheduler says
 

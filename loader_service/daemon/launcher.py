@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import secrets
 import select
@@ -11,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from loader_service import endpoint as endpoints
+from loader_service.config import ServiceConfig
 from loader_service.errors import ServiceUnavailable, from_name
 
 #: Beginnings of the two lines that a service started for another program writes to its standard output.
@@ -29,7 +31,7 @@ class PrivateService:
         File names or patterns.
     options
         More options of ``loader-service start``, by name without dashes: ``{"workers": "4"}``. A list gives its option
-        several times.
+        several times; a flag is given by ``"True"``.
     timeout_s
         How long it may take to be ready; scanning many files takes minutes the first time.
 
@@ -45,9 +47,10 @@ class PrivateService:
         name = f"private-{os.getpid()}-{secrets.token_hex(4)}.sock"
         self.endpoint = str(endpoints.Endpoint(endpoints.runtime_directory() / name))
         flags = [
-            f"--{key.replace('_', '-')}={value}"
+            flag
             for key, one_or_more in options.items()
             for value in ([one_or_more] if isinstance(one_or_more, str) else one_or_more)
+            for flag in _flag(key, value)
         ]
         command = [sys.executable, "-m", "loader_service", "start", "--embedded", f"--lifeline-pid={os.getpid()}"]
         self._process = subprocess.Popen(
@@ -106,3 +109,14 @@ class PrivateService:
                 break
             text += piece
         return text.decode("utf-8", "replace").partition("\n")[0]
+
+
+def _flag(key: str, value: str) -> list[str]:
+    """Return an option as the command line has it."""
+    name = f"--{key.replace('_', '-')}"
+    is_switch = any(
+        field.name == key and isinstance(field.default, bool) for field in dataclasses.fields(ServiceConfig)
+    )
+    if is_switch and value in {"True", "False"}:
+        return [name] if value == "True" else []
+    return [f"{name}={value}"]

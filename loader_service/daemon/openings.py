@@ -111,7 +111,7 @@ class StreamOpener:
         ConfigError
             When the catalog cannot give what the spec asks for.
         """
-        _check_clip(self._catalog, spec)
+        _check_items(self._catalog, spec)
         try:
             return transform_inputs(self.facts, spec)
         except ProtocolError as error:
@@ -134,7 +134,7 @@ class StreamOpener:
         ConfigError
             When the catalog cannot give what the spec asks for, or the memory does not suffice.
         """
-        _check_clip(self._catalog, spec)
+        _check_items(self._catalog, spec)
         try:
             fields = stream_fields(self.facts, spec) if outputs is None else select_fields(self.facts, outputs, spec)
         except ProtocolError as error:
@@ -207,8 +207,13 @@ def choose_prefetch(slot_bytes: int, wanted: int, available_bytes: int) -> int:
     return wanted or min(max(LEAST_PREFETCH, min(MOST_PREFETCH, PREFETCH_BYTES // slot_bytes)), fitting)
 
 
-def _check_clip(catalog: Catalog, spec: Spec) -> None:
-    """Raise an error when samples shall be made of items that do not follow one another."""
+def _check_items(catalog: Catalog, spec: Spec) -> None:
+    """Raise an error when a source's items are asked for as what they are not: frames of a video, or numbered."""
+    if catalog.kind == "generator" and spec.indexed:
+        raise ConfigError(
+            "an index of a generator, which cannot be asked for its n-th item; leave the index out, or serve a class "
+            "with __len__ and __getitem__"
+        )
     if catalog.kind in ("map", "generator") and not isinstance(spec.clip, Frame):
         raise ConfigError(
             f"clip={spec.clip!r} of a source of your own, whose items are samples already; give clip=Frame()"

@@ -10,22 +10,16 @@ import contextlib
 import logging
 import os
 import select
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, signal_name
 from loader_service.daemon.memory import OwnMemory
 
 _LOG = logging.getLogger(__name__)
-
-#: Each worker is one core: no library in it shall start threads of its own, or reserve memory for them.
-_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-#: What a user's own code may depend on without knowing: a set of names has the same order in every process.
-SAME_EVERYWHERE = {"PYTHONHASHSEED": "0"}
 
 #: A line on a worker's standard error that is longer is taken for several.
 _LONGEST_LINE_BYTES = 65_536
@@ -98,7 +92,7 @@ class Pool:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env={**SAME_EVERYWHERE, **os.environ, **_ONE_THREAD},
+            env={**SAME_EVERYWHERE, **os.environ, **ONE_THREAD},
             start_new_session=True,  # Ctrl-C at the terminal is the daemon's to act on
         )
         assert popen.stderr is not None  # noqa: S101 - it is a pipe
@@ -169,8 +163,7 @@ def _hear(process: _Process, line: bytes) -> None:
 
 def _cause(code: int, last_words: str) -> str:
     if code < 0:
-        named = -code in set(signal.Signals)  # real-time signals have numbers only
-        return f"was killed by {signal.Signals(-code).name if named else f'signal {-code}'}"
+        return f"was killed by {signal_name(-code)}"
     if last_words:
         return f"exited with code {code}: {last_words}"
     return f"exited with code {code}"

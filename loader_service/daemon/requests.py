@@ -8,6 +8,7 @@ import time
 from typing import Protocol
 
 from loader_service import failpoints
+from loader_service.config import check_workers
 from loader_service.core import events
 from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.clients import Client
@@ -31,9 +32,6 @@ PROBE_S = 25.0
 
 #: Streams open at a time, of one client and of all. Each has a plan of its own here and in every worker.
 MOST_STREAMS_OF_ONE, MOST_STREAMS = 64, 1024
-
-#: Workers that a client may ask for.
-_MOST_WORKERS = 1024
 
 
 class Loop(Protocol):
@@ -258,8 +256,7 @@ class Requests:
         self._loop.happens(asked)
 
     def _scale(self, client: Client, request: int, workers: int) -> None:
-        if not 1 <= workers <= _MOST_WORKERS:
-            raise ConfigError(f"workers={workers!r}; give 1 to {_MOST_WORKERS}")
+        check_workers(workers)
         before = self._loop.workers_wanted
         self._tell(client, m.Done(request, f"{before} → {workers} workers"))
         _LOG.info("client %s scales from %d to %d workers", client.name, before, workers)
@@ -268,11 +265,12 @@ class Requests:
     # ---- streams
 
     def _open(self, client: Client, asked: m.OpenStream) -> None:
-        self._check_room(client)
         said_before = self._find_opening(client, asked.request)
-        if said_before is not None:
+        if said_before is not None:  # its answer was lost: it needs no room, it has it
             self._tell(client, said_before.opened)
-        elif self._parts.config.transform is None:
+            return
+        self._check_room(client)
+        if self._parts.config.transform is None:
             self._begin(client, self._opener.open(client.key, asked.request, asked.spec))
         else:
             self._probes.begin(client.key, asked, self._opener.inputs(asked.spec), time.monotonic())

@@ -125,6 +125,7 @@ def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> C
         label=config.label,
         labels_csv=config.labels,
         on_bad_file=config.on_bad_file,
+        allow_external=config.allow_external,
         timeout_s=config.scan_timeout,
         schema=None if config.schema is None else read_schema(config.schema),
     )

@@ -14,8 +14,8 @@ from typing import Any
 
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.source_rows import catalog_of_source
+from loader_service.children import SAME_EVERYWHERE
 from loader_service.config import MAX_SOURCE_LENGTH, ServiceConfig
-from loader_service.daemon.pool import SAME_EVERYWHERE
 from loader_service.errors import ConfigError
 from loader_service.worker.python_source import SourceOptions
 from loader_service.worker.source_process import catalog_fields, facts_from

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
+from types import FrameType
 
 _LOG = logging.getLogger(__name__)
+
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 #: A service that lived for less than this died of something that a restart does not mend, in seconds: it had hardly
 #: begun to serve.
@@ -24,6 +28,9 @@ _MOST_SHORT_LIVES, _FIRST_PAUSE_S, _LAST_PAUSE_S = 5, 0.2, 5.0
 class Supervisor:
     """Runs one service command until it ends as asked.
 
+    Signals are read from a descriptor, like the end of the service: a handler that took a lock, or touched the process,
+    would run in the middle of whatever this thread is at.
+
     Parameters
     ----------
     arguments
@@ -32,37 +39,56 @@ class Supervisor:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._arguments = list(arguments)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._stop = threading.Event()
+        self._signals, self._sender = socket.socketpair()
+        self._is_stopping = False
 
     def run(self) -> int:
-        """Return the exit code of the service's last life: 0 after a stop that was asked for.
+        """Return the exit code of the service's last life: 0 after a stop that was asked for. To be called once.
 
         A usage or configuration error (code 2) is final, as are several short lives in a row.
         """
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._pass_on)
+        with self._signals, self._sender:
+            self._sender.setblocking(False)
+            # The descriptor comes first: a signal that arrives between the two must be read.
+            old_wakeup = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
+            old_handlers = {number: signal.signal(number, _leave_to_descriptor) for number in _STOPPING}
+            try:
+                return self._keep_alive()
+            finally:
+                signal.set_wakeup_fd(old_wakeup)
+                for number, handler in old_handlers.items():
+                    signal.signal(number, handler)
+
+    def _keep_alive(self) -> int:
         short_lives = 0
         while True:
             born = time.monotonic()
             code = self._live()
             short_lives = short_lives + 1 if time.monotonic() - born < _LONG_LIFE_S else 1
-            if self._stop.is_set() or code in (0, 2) or short_lives >= _MOST_SHORT_LIVES:
+            if self._is_stopping or code in (0, 2) or short_lives >= _MOST_SHORT_LIVES:
                 return max(code, 1) if code else 0
             pause_s = min(_FIRST_PAUSE_S * 2 ** (short_lives - 1), _LAST_PAUSE_S)
             _LOG.warning("the service ended with code %d; starting it again in %.1f s", code, pause_s)
-            if self._stop.wait(pause_s):
+            if select.select([self._signals], [], [], pause_s)[0]:
                 return 0
 
     def _live(self) -> int:
+        """Start the service, pass signals on to it, and return the code that it ended with."""
         command = [sys.executable, "-m", "loader_service", "start", f"--lifeline-pid={os.getpid()}", *self._arguments]
         # A session of its own: Ctrl-C at the terminal comes here once and is passed on once, so the service drains.
-        self._process = subprocess.Popen(command, start_new_session=True)
-        if self._stop.is_set():
-            self._process.terminate()
-        return self._process.wait()
+        process = subprocess.Popen(command, start_new_session=True)
+        pidfd = os.pidfd_open(process.pid)
+        try:
+            while process.poll() is None:
+                ready, _, _ = select.select([self._signals.fileno(), pidfd], [], [])
+                if self._signals.fileno() in ready:
+                    self._is_stopping = True
+                    for number in self._signals.recv(4096):
+                        process.send_signal(number)
+        finally:
+            os.close(pidfd)
+        return process.returncode
 
-    def _pass_on(self, number: int, _frame: object) -> None:
-        self._stop.set()
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(number)
+
+def _leave_to_descriptor(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: a signal without a handler would not be written to the descriptor."""

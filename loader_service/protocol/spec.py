@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Literal
 
 from loader_service.errors import ConfigError
+from loader_service.protocol.numbers import whole_number
 
 Sampling = Literal["random", "center", "start", "every"]
 Crop = Literal["none", "center", "random"]
@@ -19,17 +21,17 @@ MAX_CLIP_FRAMES = 65_536
 MAX_IMAGE_SIDE = 16_384
 MAX_PREFETCH = 1_024
 MAX_SEED = 2**63 - 1
+MAX_WORLD = 1_000_000
 MAX_FIELDS = 64
 MAX_CYCLE_LENGTH = 65_536
 MAX_BLOCK_LENGTH = 2**31
 MAX_BAD_SAMPLES = 2**62
 
 
-def _check_range(name: str, value: int, lowest: int, highest: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{name}={value!r} is not a whole number; give {lowest} to {highest}")
-    if not lowest <= value <= highest:
-        raise ConfigError(f"{name}={value!r} is out of range; give {lowest} to {highest}")
+def _take_whole(instance: object, name: str, lowest: int, highest: int, prefix: str = "") -> None:
+    """Check a whole number of an instance that is being made, and make it Python's own: NumPy's cannot travel."""
+    number = whole_number(f"{prefix}{name}", getattr(instance, name), lowest, highest)
+    object.__setattr__(instance, name, number)
 
 
 def _take_list_for_tuple(instance: object, *names: str) -> None:
@@ -72,9 +74,8 @@ class Clip:
     hop: int = 1
 
     def __post_init__(self) -> None:
-        _check_range("Clip.frames", self.frames, 1, MAX_CLIP_FRAMES)
-        _check_range("Clip.stride", self.stride, 1, MAX_CLIP_FRAMES)
-        _check_range("Clip.hop", self.hop, 1, MAX_CLIP_FRAMES)
+        for name in ("frames", "stride", "hop"):
+            _take_whole(self, name, 1, MAX_CLIP_FRAMES, "Clip.")
         _check_choice("Clip.sampling", self.sampling, ("random", "center", "start", "every"))
 
     @property
@@ -126,23 +127,23 @@ class Image:
         if isinstance(self.size, (tuple, list)):
             if len(self.size) != 2:
                 raise ConfigError(f"Image.size={self.size!r} has {len(self.size)} numbers; give (height, width)")
-            _take_list_for_tuple(self, "size")
-            for side in self.size:
-                _check_range("Image.size", side, 1, MAX_IMAGE_SIDE)
+            sides = tuple(whole_number("Image.size", side, 1, MAX_IMAGE_SIDE) for side in self.size)
+            object.__setattr__(self, "size", sides)
         elif self.size is not None:
-            _check_range("Image.size", self.size, 1, MAX_IMAGE_SIDE)
+            _take_whole(self, "size", 1, MAX_IMAGE_SIDE, "Image.")
         _check_choice("Image.crop", self.crop, ("none", "center", "random"))
         if not isinstance(self.flip, bool):
             raise ConfigError(f"Image.flip={self.flip!r} is no truth value; give True or False")
-        if type(self.channels) is not int or self.channels not in (1, 3):
+        if isinstance(self.channels, bool) or not isinstance(self.channels, Integral) or self.channels not in (1, 3):
             raise ConfigError(f"Image.channels={self.channels!r}; give 3 for RGB or 1 for grey")
+        object.__setattr__(self, "channels", int(self.channels))
         if self.crop != "none" and self.size is None:
             raise ConfigError(f"Image.crop={self.crop!r} needs a size to cut out; give Image(size=(height, width))")
         if self.short_side is not None:
+            _take_whole(self, "short_side", 1, MAX_IMAGE_SIDE, "Image.")
             self._check_short_side(self.short_side)
 
     def _check_short_side(self, short_side: int) -> None:
-        _check_range("Image.short_side", short_side, 1, MAX_IMAGE_SIDE)
         if self.crop == "none" or not isinstance(self.size, tuple):
             raise ConfigError(
                 f"Image.short_side={short_side!r} scales before an exact crop; "
@@ -221,11 +222,11 @@ class Spec:
     indexed: bool = False
 
     def __post_init__(self) -> None:
-        _check_range("batch_size", self.batch_size, 1, MAX_BATCH_SIZE)
-        _check_range("seed", self.seed, 0, MAX_SEED)
-        _check_range("prefetch", self.prefetch, 0, MAX_PREFETCH)
-        _check_range("cycle_length", self.cycle_length, 1, MAX_CYCLE_LENGTH)
-        _check_range("block_length", self.block_length, 1, MAX_BLOCK_LENGTH)
+        _take_whole(self, "batch_size", 1, MAX_BATCH_SIZE)
+        _take_whole(self, "seed", 0, MAX_SEED)
+        _take_whole(self, "prefetch", 0, MAX_PREFETCH)
+        _take_whole(self, "cycle_length", 1, MAX_CYCLE_LENGTH)
+        _take_whole(self, "block_length", 1, MAX_BLOCK_LENGTH)
         _check_choice("on_error", self.on_error, ("raise", "substitute"))
         _check_choice("batching", self.batching, ("pad", "ragged", "bucket"))
         _check_choice("order", self.order, ("global", "interleave"))
@@ -237,12 +238,8 @@ class Spec:
         if not isinstance(self.image, Image):
             raise ConfigError(f"image={self.image!r} is no Image; give Image(…)")
         self._check_combinations()
-        _take_list_for_tuple(self, "shard", "fields")
-        if not isinstance(self.shard, tuple) or len(self.shard) != 2:
-            raise ConfigError(f"shard={self.shard!r} is not a pair; give (rank, world)")
-        rank, world = self.shard
-        _check_range("shard world", world, 1, 1_000_000)
-        _check_range("shard rank", rank, 0, world - 1)
+        self._check_shard()
+        _take_list_for_tuple(self, "fields")
         if self.fields is not None:
             self._check_fields(self.fields)
 
@@ -252,7 +249,7 @@ class Spec:
                 f"batching={self.batching!r} is for whole videos, and clips all have one length; give clip=None"
             )
         if self.max_bad_samples is not None:
-            _check_range("max_bad_samples", self.max_bad_samples, 0, MAX_BAD_SAMPLES)
+            _take_whole(self, "max_bad_samples", 0, MAX_BAD_SAMPLES)
             if self.on_error != "substitute":
                 raise ConfigError(
                     f"max_bad_samples={self.max_bad_samples!r} with on_error='raise', where the first bad sample is an "
@@ -263,6 +260,12 @@ class Spec:
             raise ConfigError(f"order='interleave' and {other} both say which samples make a step; leave one out")
         if self.indexed and self.batching == "bucket":
             raise ConfigError("batching='bucket' and an index both say which samples make a step; leave one out")
+
+    def _check_shard(self) -> None:
+        if not isinstance(self.shard, (tuple, list)) or len(self.shard) != 2:
+            raise ConfigError(f"shard={self.shard!r} is not a pair; give (rank, world)")
+        world = whole_number("shard world", self.shard[1], 1, MAX_WORLD)
+        object.__setattr__(self, "shard", (whole_number("shard rank", self.shard[0], 0, world - 1), world))
 
     @property
     def varies(self) -> bool:

@@ -41,14 +41,20 @@ def encode(*messages: Any) -> bytes:
     Raises
     ------
     ProtocolError
-        When the payload is larger than a receiver would accept.
+        When a field holds what cannot travel, or the payload is larger than a receiver would accept.
     """
     plain = [{**vars(message), "is": type(message).__name__} for message in messages]
     # A dataclass inside a message packs as the map of its fields.
     # Names of files and programs need not be Unicode: they are for people, and travel escaped.
     several_or_one = plain if len(plain) > 1 else plain[0]
-    packed = msgpack.packb(several_or_one, default=vars, unicode_errors="backslashreplace")
-    payload = PREFIX + typing.cast(bytes, packed)
+    try:
+        packed = _pack(several_or_one)
+    except (TypeError, OverflowError) as error:
+        named = next(filter(None, (_misfit(message, type(message).__name__) for message in messages)), "a message")
+        raise ProtocolError(
+            f"{named} cannot travel; a message holds texts, truth values, and numbers of Python's own, of 64 bits"
+        ) from error
+    payload = PREFIX + packed
     if len(payload) > MAX_PAYLOAD_BYTES:
         names = ", ".join(type(message).__name__ for message in messages[:3])
         raise ProtocolError(f"{names} take {len(payload)} bytes, more than the {MAX_PAYLOAD_BYTES} that a peer accepts")
@@ -81,6 +87,26 @@ def decode(payload: bytes, accepted: type[_M] | types.UnionType) -> list[_M]:
             raise ProtocolError(f"payload holds {len(plain)} messages; expected 1 to {MAX_MESSAGES}")
         return [_check_message(each, kinds) for each in plain]
     return [_check_message(plain, kinds)]
+
+
+def _pack(value: Any) -> bytes:
+    return typing.cast(bytes, msgpack.packb(value, default=vars, unicode_errors="backslashreplace"))
+
+
+def _misfit(value: Any, place: str) -> str | None:
+    """Return place and value of the first thing that cannot be packed, or None."""
+    if dataclasses.is_dataclass(value):
+        kind = type(value).__name__
+        inside = [(each, f"{kind}.{name}") for name, each in vars(value).items()]
+    elif isinstance(value, (tuple, list)):
+        inside = [(each, place) for each in value]
+    else:
+        try:
+            _pack(value)
+        except (TypeError, OverflowError):
+            return f"{place}={value!r:.80}"
+        return None
+    return next(filter(None, (_misfit(each, where) for each, where in inside)), None)
 
 
 def _unpack(data: memoryview) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 import simplejpeg
 from numpy.typing import NDArray
 
+from loader_service.catalog.jpeg import START_OF_IMAGE
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.protocol.spec import MAX_IMAGE_SIDE
 
@@ -27,7 +28,6 @@ _LEAST_REDUCTION = 2.0
 
 _COLORSPACES = {1: "GRAY", 3: "RGB"}
 
-_START_OF_IMAGE = b"\xff\xd8"
 _START_OF_SCAN_BYTES = b"\xff\xda"
 _START_OF_SCAN = 0xFFDA
 _SEQUENTIAL_FRAMES = (0xFFC0, 0xFFC1)
@@ -175,7 +175,7 @@ def _one_scan_size(jpeg: bytes) -> tuple[int, int] | None:
     Such a JPEG is decoded in one pass, whatever follows that scan. Segments are passed over by their lengths just as
     libjpeg does it; all that it would treat specially (stray bytes, fill bytes, other frame types) is left to it.
     """
-    if jpeg[:2] != _START_OF_IMAGE:
+    if jpeg[:2] != START_OF_IMAGE:
         return None
     height = width = components = 0
     at = 2
@@ -196,7 +196,7 @@ def _one_scan_size(jpeg: bytes) -> tuple[int, int] | None:
 
 
 def _any_size(jpeg: bytes, limits: DecodeLimits) -> tuple[int, int]:
-    if jpeg[:2] != _START_OF_IMAGE:
+    if jpeg[:2] != START_OF_IMAGE:
         raise DecodeError(f"the frame is {_describe(jpeg)}, expected a JPEG image; store frames as JPEG")
     try:
         height, width, _, _ = simplejpeg.decode_jpeg_header(jpeg)

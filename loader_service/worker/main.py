@@ -232,10 +232,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=argparse.SUPPRESS)
     options = WorkerOptions(**vars(parser.parse_args()))
     die_with_parent(options.parent_pid)
-    failpoints.passing("worker.starting")
-    if options.source or options.transform:
-        send_prints_to_log()
     try:
+        failpoints.passing("worker.starting")
+        if options.source or options.transform:
+            send_prints_to_log()
         serve(options)
     except LoaderError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")

@@ -123,12 +123,6 @@ def test_a_file_held_open_by_a_writer_is_refused(tmp_path):
         writer.stdin.close()
 
 
-@pytest.mark.parametrize("write", [write_external_link, write_virtual, write_external_storage])
-def test_references_to_other_files_can_be_allowed(tmp_path, write):
-    write(tmp_path / "a.h5")
-    assert catalog_of(tmp_path, allow_external=True).video_count == 2
-
-
 def test_a_heap_that_is_not_where_it_should_be_is_an_error_and_never_zeros(tmp_path):
     path = write_good(tmp_path / "a.h5")
     data = path.read_bytes()

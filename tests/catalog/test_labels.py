@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import h5py
 import numpy as np
 import pytest
 
+from loader_service.catalog.schema import Schema, SchemaField
 from loader_service.errors import CatalogError, ConfigError
+from loader_service.worker.reader import Reader
 from tests.support.catalogs import catalog_of, names_of
+from tests.support.episodes import write_table
 from tests.support.videos import LAYOUTS, make_videos, write_videos
 
 VIDEOS = make_videos([1, 1, 1])
@@ -156,6 +161,36 @@ def test_patterns_name_attributes_and_datasets(tmp_path):
         catalog_of(tmp_path, label="/targets")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("@nope", r"a\.h5': --label '@nope': no video has an attribute 'nope'; correct the pattern"),
+        ("*/nope", r"a\.h5': no dataset matches --label '\*/nope'"),
+        ("elsewhere/*", r"a\.h5': --label 'elsewhere/\*': what it matches lies in the group of no video"),
+    ],
+)
+def test_a_pattern_that_finds_the_label_of_no_video_is_refused(tmp_path, pattern, message):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS, dict.fromkeys(VIDEOS, 9))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["elsewhere/x"] = 3
+    with pytest.raises(CatalogError, match=message):
+        catalog_of(tmp_path, label=pattern)
+
+
+def test_a_pattern_for_labels_of_videos_is_refused_for_a_table(tmp_path):
+    write_table(tmp_path / "a.h5", {"features": np.zeros((5, 3), np.float32), "kind": np.arange(5)})
+    with pytest.raises(CatalogError, match=r"a\.h5': --label '/kind' says where labels of videos are.*a table of rows"):
+        catalog_of(tmp_path, label="/kind")
+
+
+@pytest.mark.parametrize("other", ["labels_csv", "schema"])
+def test_labels_have_one_place(tmp_path, other):
+    schema = Schema(("groups",), (SchemaField("label", "value", ("@class",)),))
+    value = schema if other == "schema" else "labels.csv"
+    with pytest.raises(ConfigError, match=r"label='@class' and .* both say where labels are; leave one out"):
+        catalog_of(tmp_path, label="@class", **{other: value})
+
+
 # --- CSV --------------------------------------------------------------------------------------------------------------
 
 
@@ -207,6 +242,38 @@ def test_wrong_rows_are_named(tmp_path, text, message):
     write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
     with pytest.raises(ConfigError, match=message):
         with_csv(tmp_path, text)
+
+
+def test_labels_of_frames_beside_those_of_a_csv_are_a_field_with_another_name(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", make_videos([2, 3]))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        for number in range(2):
+            file[f"video{number}/label"] = np.arange(2 + number) + 70
+    assert [field.name for field in catalog_of(tmp_path).fields] == ["frames", "label"]
+    catalog = with_csv(tmp_path, "video0,x\nvideo1,y\n")
+    assert [field.name for field in catalog.fields] == ["frames", "./label", "label"]
+    assert (labels_of(catalog), catalog.classes) == ([0, 1], ("x", "y"))
+    frames = np.zeros(3, np.int64)
+    with closing(Reader(catalog)) as reader:
+        reader.read_array(1, "./label", 0, frames)
+    assert frames.tolist() == [70, 71, 72]
+
+
+def test_a_csv_of_videos_is_refused_for_a_table(tmp_path):
+    write_table(tmp_path / "rows.h5", {"features": np.zeros((5, 3), np.float32), "label": np.arange(5)})
+    message = r"--labels gives labels to videos, and '.*rows\.h5' holds a table of rows; leave --labels out"
+    with pytest.raises(ConfigError, match=message):
+        with_csv(tmp_path, "rows,x\n")
+
+
+def test_a_csv_and_a_field_of_frames_that_a_schema_calls_label_are_refused(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", make_videos([2, 3]))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        for number in range(2):
+            file[f"video{number}/kind"] = np.arange(2 + number)
+    fields = (SchemaField("frames", "image", ("{video}/frames",)), SchemaField("label", "array", ("{video}/kind",)))
+    with pytest.raises(ConfigError, match="--labels and the field 'label' of the schema both give labels"):
+        with_csv(tmp_path, "video0,x\nvideo1,y\n", schema=Schema(("groups",), fields))
 
 
 def test_a_csv_file_that_is_not_there_is_named(tmp_path):

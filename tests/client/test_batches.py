@@ -14,6 +14,7 @@ import pytest
 
 import loader_client
 from loader_client import Clip, ConfigError, Connection, DecodeError, Image, Spec
+from loader_client.stream import MAX_EPOCH
 from tests.client.reference import Reference, decode
 from tests.support.services import Service, running_service
 from tests.support.videos import frame_jpeg, make_videos, write_videos
@@ -160,6 +161,57 @@ def test_a_training_resumes_at_any_step(
     assert rest == two_epochs[start[0] * 3 + start[1] :]
 
 
+def test_a_training_resumes_at_numbers_of_numpy(connection: Connection, two_epochs: list[dict[str, bytes]]) -> None:
+    start = (np.int64(1), np.int32(1))
+    rest = connection.batches(np.int64(5), clip=_CLIP, epochs=np.int64(1), start=start, drop_remainder=False)
+    assert fingerprints(rest) == two_epochs[4:]
+    stream = connection.open(Spec(5, _CLIP, drop_remainder=False))
+    assert fingerprints(iter([stream.fetch(np.uint8(1), np.int16(2))])) == two_epochs[5:]
+
+
+def test_a_training_resumes_at_the_end_of_an_epoch(connection: Connection, two_epochs: list[dict[str, bytes]]) -> None:
+    rest = connection.batches(5, clip=_CLIP, epochs=2, start=(0, 3), drop_remainder=False)
+    assert fingerprints(rest) == two_epochs[3:]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"start": (0, -3)}, "start step=-3 is out of range; give 0 to 3"),
+        ({"start": (0, 4)}, "start step=4 is out of range; give 0 to 3"),
+        ({"start": (-1, 0)}, "start epoch=-1 is out of range"),
+        ({"start": (0.5, 0)}, r"start epoch=0\.5 is not a whole number"),
+        ({"start": 3}, r"start=3 is not a pair; give \(epoch, step\)"),
+        ({"epochs": -1}, "epochs=-1 is out of range"),
+        ({"epochs": "2"}, "epochs='2' is not a whole number"),
+    ],
+)
+def test_a_start_that_is_no_step_is_refused(connection: Connection, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        next(connection.batches(4, clip=_CLIP, **options))
+    assert connection.status().streams == ()
+
+
+@pytest.mark.parametrize(
+    ("position", "said"),
+    [
+        ((0, 3), "step=3 is out of range; give 0 to 2"),
+        ((0, 10**6), "step=1000000 is out of range; give 0 to 2"),
+        ((0, -1), "step=-1 is out of range"),
+        ((-1, 0), "epoch=-1 is out of range"),
+        ((2**63 - 1, 0), "epoch=9223372036854775807 is out of range"),
+        (("0", 0), "epoch='0' is not a whole number"),
+    ],
+)
+def test_a_step_that_no_epoch_has_is_refused_at_once(
+    connection: Connection, position: tuple[Any, Any], said: str
+) -> None:
+    stream = connection.open(Spec(4, _CLIP))
+    with pytest.raises(ConfigError, match=said):
+        stream.fetch(*position)
+    assert len(stream.fetch(MAX_EPOCH, 2)["index"]) == 4
+
+
 def test_epochs_differ_and_so_do_seeds(connection: Connection) -> None:
     orders = [
         tuple(indices(connection.batches(4, clip=_CLIP, seed=seed, start=(epoch, 0))))
@@ -299,6 +351,8 @@ def test_a_spec_that_cannot_be_met_is_refused_by_the_service(connection: Connect
         connection.open(Spec(2, _CLIP, fields=("depth",)))
     with pytest.raises(ConfigError, match="seed=-1 is out of range"):
         next(connection.batches(2, seed=-1))
+    with pytest.raises(TypeError, match="'cache' of dataset and batches; they take fields, shuffle, seed, "):
+        next(connection.batches(2, cache=3))
 
 
 def test_an_iteration_that_is_left_closes_its_stream(connection: Connection) -> None:

@@ -8,7 +8,9 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import loader_client
@@ -86,6 +88,14 @@ def test_a_service_is_scaled_and_stopped_by_its_clients(small_videos: Path) -> N
             connection.scale(0)
         assert "stopping" in connection.stop()
         assert service.wait() == 0
+
+
+@pytest.mark.parametrize("workers", ["3", 2.5, True, None])
+def test_a_number_of_workers_that_is_none_is_refused_before_it_is_sent(service: Service, workers: Any) -> None:
+    with loader_client.connect(service.endpoint) as connection:
+        with pytest.raises(ConfigError, match=f"workers={workers!r} is not a whole number; give 1 or more"):
+            connection.scale(workers)
+        assert connection.scale(np.int64(2)) == "2 → 2 workers"
 
 
 def test_a_closed_connection_may_be_closed_again_and_answers_nothing(service: Service) -> None:

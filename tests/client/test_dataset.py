@@ -222,7 +222,7 @@ def test_a_service_that_was_asked_for_by_endpoint_takes_no_options_of_a_private_
 def test_a_spec_that_cannot_be_met_is_an_error_at_once_and_leaves_no_connection(make: Make) -> None:
     with pytest.raises(ConfigError, match="batch_size=13"):
         make(batch_size=13)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'shuffel'"):
+    with pytest.raises(TypeError, match="keyword argument 'shuffel' of dataset and batches; did you mean 'shuffle'"):
         make(shuffel=True)
 
 

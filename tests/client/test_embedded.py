@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import loader_client
-from loader_client import Clip, ConfigError
+from loader_client import Clip, ConfigError, ServiceUnavailable
 from tests.client.reference import Reference
 from tests.client.trainers import first_line, trainer
 from tests.support import processes
@@ -25,13 +25,11 @@ _CLIP = Clip(frames=4)
 _WITHOUT_TENSORFLOW = """
 import os, signal, sys, time
 import loader_client
-from loader_service.daemon.launcher import PrivateService
 
-private = PrivateService([sys.argv[1]], {"workers": "2"}, 60.0)
-connection = loader_client.connect(private.endpoint)
+connection = loader_client.connect(sys.argv[1], workers=2)
 batches = connection.batches(4, clip=loader_client.Clip(frames=4), epochs=None)
 next(batches)
-print(private.pid, flush=True)
+print(connection.status().pid, flush=True)
 sys.stdin.readline()
 """
 
@@ -93,6 +91,54 @@ def test_nothing_of_a_private_service_outlives_its_trainer(small_videos: Path, e
     _check_end(_WITH_TENSORFLOW, small_videos / "*.h5", end)
 
 
+def test_a_private_service_ends_with_its_connection(small_videos: Path, reference: Reference) -> None:
+    before = set(processes.children())
+    with loader_client.connect(small_videos / "part0.h5", workers=1) as connection:
+        (service,) = set(processes.children()) - before
+        for batch in connection.batches(2, clip=_CLIP):
+            reference.check(batch, frames=4)
+    assert not processes.is_alive(service)
+    assert batch["frames"].sum() > 0  # what was fetched stays valid
+
+
+def test_a_private_service_ends_when_its_connection_is_dropped(small_videos: Path) -> None:
+    before = set(processes.children())
+    files = [str(small_videos / "part0.h5"), small_videos / "part1.h5"]
+    connection = loader_client.connect(files, service={"workers": 1})
+    assert connection.catalog.files == 2
+    (service,) = set(processes.children()) - before
+    del connection
+    assert not processes.is_alive(service)
+
+
+def test_a_private_service_of_a_source_needs_no_files() -> None:
+    with loader_client.connect(service={"source": "tests.daemon.own_sources:Items"}, workers=1) as connection:
+        assert connection.catalog.kind == "map"
+        assert len(next(connection.batches(4))["grid"]) == 4
+
+
+def test_a_private_service_that_cannot_be_reached_is_ended(small_videos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(processes.children())
+    with pytest.raises(ServiceUnavailable, match=r"waited 1e-09 s"):
+        loader_client.connect(small_videos / "part0.h5", workers=1, timeout_s=1e-9)
+    assert set(processes.children()) == before
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "said"),
+    [
+        ("ipc:///tmp/none.sock", {"workers": 2}, "workers and service configure a private service"),
+        (None, {"service": {"labels": "labels.csv"}}, "workers and service configure a private service"),
+        ("tcp://localhost:1", {}, "'tcp://localhost:1' is not of the form ipc:///"),
+        (5, {}, "source=5; give ipc:///path of a running service, a pattern or list of files, or None"),
+        ("none/*.h5", {"workers": 1}, r"none/\*\.h5' matches no file"),
+    ],
+)
+def test_what_names_no_service_and_no_files_is_refused(source: Any, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        loader_client.connect(source, **options)
+
+
 @pytest.mark.tensorflow
 def test_a_private_service_gives_what_any_service_gives(tf: Any, small_videos: Path, reference: Reference) -> None:
     dataset = loader_client.dataset(
@@ -138,10 +184,8 @@ def test_a_private_service_that_cannot_be_is_an_error_at_once_and_leaves_nothing
 _FORKING = """
 import os, sys
 import loader_client
-from loader_service.daemon.launcher import PrivateService
 
-private = PrivateService([sys.argv[1]], {"workers": "1"}, 60.0)
-connection = loader_client.connect(private.endpoint)
+connection = loader_client.connect(sys.argv[1], workers=1)
 stream = connection.open(loader_client.Spec(4, loader_client.Clip(frames=4)))
 child = os.fork()
 if child == 0:
@@ -149,7 +193,6 @@ if child == 0:
 os.waitpid(child, 0)
 stream.fetch(0, 0)
 connection.close()
-private.stop()
 """
 
 

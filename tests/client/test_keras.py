@@ -94,6 +94,15 @@ def test_without_shuffle_an_item_is_the_step_of_its_number(make: Any) -> None:
             sequence[number]
 
 
+def test_numbers_of_numpy_name_items_and_epochs(make: Any, epochs: Any) -> None:
+    sequence = make(fields=("index",), shuffle=False, first_epoch=np.int64(1))
+    assert [sequence[number][0].tolist() for number in np.array([4, 0])] == [[8, 9], [0, 1]]
+    resumed = make(fields=("index",), first_epoch=np.int64(1))
+    assert [resumed[number][0].tolist() for number in np.arange(6)] == epochs[1]
+    with pytest.raises(ConfigError, match="first_epoch=-1 is out of range"):
+        make(first_epoch=-1)
+
+
 def test_threads_side_by_side_get_each_batch_once(make: Any, epochs: Any) -> None:
     sequence = make(fields=("index",), threads=4)
     with ThreadPoolExecutor(4) as threads:

@@ -11,16 +11,23 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 from loader_client import stream as stream_module
-from loader_client.connection import Connection, connect
+from loader_client.connection import Connection
+from loader_client.indexes import RowIndex
+from loader_client.link import Link
 from loader_client.patience import Patience
+from loader_client.reach import connect
+from loader_client.request import Request
 from loader_client.stream import Stream
 from loader_service.errors import CatalogChanged, DecodeError, LoaderError, ProtocolError, ServiceUnavailable
 from loader_service.protocol import messages as m
-from loader_service.protocol.spec import Clip, Spec
+from loader_service.protocol import wire
+from loader_service.protocol.spec import Clip, Frame, Spec
 from tests.client.scripted_service import ScriptedService
+from tests.support.services import new_endpoint
 from tests.support.waiting import eventually
 
 _SPEC = Spec(2, Clip(frames=1))
@@ -392,3 +399,56 @@ def test_closing_ends_the_connections_thread():
     with scene() as play:
         assert play.connection is not None
     assert threading.active_count() <= before
+
+
+# ---- the link
+
+
+@pytest.fixture
+def thread_errors(monkeypatch) -> list[Any]:
+    """Return what threads end with, by and by; Python writes it to the standard error."""
+    said: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", lambda told: said.append(told.exc_type))
+    return said
+
+
+def test_a_link_that_breaks_tells_its_cause_to_those_who_wait_and_to_those_who_ask(thread_errors):
+    with scene() as play:
+        waiting = [play.fetch(0), play.threads.submit(play.connection.status)]
+        waiting.append(play.threads.submit(play.connection.open, _SPEC))
+        for question in (m.Want, m.GetStatus, m.OpenStream):
+            play.service.expect(question)
+        play.connection._link.send(m.Scale(1, {2}), 1)  # what cannot be packed
+        for each in (*waiting, play.fetch(1), play.threads.submit(play.connection.status)):
+            with pytest.raises(ProtocolError, match=r"has broken: ProtocolError: Scale\.workers=\{2\} cannot travel"):
+                each.result(_SOON_S)
+        eventually(lambda: thread_errors == [ProtocolError], "the thread has ended, and not in silence")
+
+
+def test_a_link_that_breaks_while_it_connects_tells_its_cause(thread_errors, monkeypatch):
+    def connect_nowhere(_link: Link, _endpoint: str) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(Link, "_keep_in_touch", lambda link: connect_nowhere(link, link._endpoint))
+    with pytest.raises(LoaderError, match=r"has broken: OSError: \[Errno 24\] Too many open files; connect again"):
+        connect(new_endpoint())
+    assert thread_errors == [OSError]
+
+
+def test_wants_that_are_too_large_together_go_one_by_one():
+    spec = Spec(40_000, Frame(), shuffle=False, indexed=True)
+    request = Request(spec, RowIndex(np.tile(np.arange(200), 40_000), spec))  # 200 steps
+    with ThreadPoolExecutor(2) as threads, ScriptedService(prefetch=32) as service:
+        connecting = threads.submit(connect, service.endpoint)
+        service.welcome()
+        with connecting.result(_SOON_S) as connection:
+            opening = threads.submit(connection.open, request)
+            service.open_stream()
+            stream = opening.result(_SOON_S)
+            fetching = threads.submit(stream.fetch, 0, 0)
+            wants = [service.expect(m.Want) for _ in range(33)]
+            assert [want.step for want in wants] == list(range(33))
+            assert len(wire.encode(*wants[:16])) > 0.5 * wire.MAX_PAYLOAD_BYTES  # all together they are more
+            connection.close()
+            with pytest.raises(ServiceUnavailable):
+                fetching.result(_SOON_S)

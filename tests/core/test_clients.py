@@ -94,9 +94,12 @@ def test_a_lease_released_twice_leaves_the_other_leases_alone() -> None:
 
 
 @pytest.mark.parametrize(("epoch", "step"), [(0, 100), (0, -1), (-1, 0)])
-def test_a_step_that_no_epoch_has_is_refused(desk: Desk, epoch: int, step: int) -> None:
+def test_a_want_of_a_step_that_no_epoch_has_fails_and_leaves_nothing(desk: Desk, epoch: int, step: int) -> None:
     words = f"want 5 of stream 1: epoch {epoch} has no step {step}; an epoch has 100 steps"
-    assert desk.happen(e.StepWanted("train", 1, 5, epoch, step)) == [a.Refuse("train", words)]
+    asked = e.StepWanted("train", 1, 5, epoch, step)
+    assert desk.happen(asked) == [a.SendFailed("train", 1, 5, "ConfigError", words)]
+    assert desk.scheduler.counters.messages_refused == 1
+    assert desk.scheduler.idle
 
 
 def test_more_wants_than_a_stream_may_have_are_refused(desk: Desk) -> None:

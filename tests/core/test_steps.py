@@ -45,15 +45,15 @@ def test_an_index_has_no_last_step(indexed: Desk) -> None:
 
 
 @pytest.mark.parametrize(("samples", "positions"), [((), ()), ((1,), ()), ((1,), (7, 8)), ((), (7,))])
-def test_a_want_without_what_an_index_needs_is_refused(
+def test_a_want_without_what_an_index_needs_fails(
     indexed: Desk, samples: tuple[int, ...], positions: tuple[int, ...]
 ) -> None:
-    assert [type(each) for each in indexed.happen(_ask(5, samples, positions))] == [a.Refuse]
+    assert [type(each) for each in indexed.happen(_ask(5, samples, positions))] == [a.SendFailed]
     assert indexed.scheduler.idle
 
 
-def test_a_want_that_names_samples_where_the_plan_does_is_refused(desk: Desk) -> None:
-    assert [type(each) for each in desk.happen(_ask(5, (1,), (70,)))] == [a.Refuse]
+def test_a_want_that_names_samples_where_the_plan_does_fails(desk: Desk) -> None:
+    assert [type(each) for each in desk.happen(_ask(5, (1,), (70,)))] == [a.SendFailed]
 
 
 def test_a_substitute_has_the_position_of_what_it_replaces() -> None:

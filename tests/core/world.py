@@ -75,7 +75,10 @@ class World:
         known = channel.promises.get(want) if channel else None
         too_many = channel and len(channel.promises) >= self.limits.wants_per_slot * len(channel.opened.slots)
         outside = step < 0 or (channel and step >= STEPS_PER_EPOCH and not channel.opened.indexed)
-        if channel is None or (known is None and (too_many or outside or confused)):
+        if channel and known is None and (outside or confused):
+            self._want_nonsense(event)
+            return
+        if channel is None or (known is None and too_many):
             self.happen(event, refused_to=client)
             return
         if known is None:
@@ -86,6 +89,15 @@ class World:
         repeated = [self._readiness(known)] if known and known.lease else []
         ready = [each for each in self.happen(event) if isinstance(each, a.SendReady) and each.want == want]
         assert ready == repeated, "a want is answered at once exactly when it was answered before"
+
+    def _want_nonsense(self, event: e.StepWanted) -> None:
+        """Ask for what is no step: the want fails at once, nothing else happens, and nothing of it stays."""
+        self.events += 1
+        (answer,) = self.scheduler.handle(event, self.now)
+        assert isinstance(answer, a.SendFailed), answer
+        assert (answer.client, answer.stream, answer.want) == (event.client, event.stream, event.want)
+        assert answer.error == "ConfigError"
+        self.scheduler.validate()
 
     def forget(self, client: str, stream: int, want: int) -> None:
         """Take a want back."""

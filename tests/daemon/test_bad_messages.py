@@ -160,10 +160,13 @@ def test_wants_that_come_in_another_order_are_each_answered(peers):
 
 
 @pytest.mark.parametrize(("epoch", "step"), [(0, 10_000), (0, -1), (-1, 0), (0, 2**63 - 1)])
-def test_a_step_that_no_epoch_has_is_refused(peers, epoch, step):
+def test_a_want_of_a_step_that_no_epoch_has_fails_by_name(peers, epoch, step):
     one, _ = peers
     stream = one.open().stream
-    assert f"has no step {step}" in one.refusal(m.Want(stream, 1, epoch, step)).message
+    one.send(m.Want(stream, 1, epoch, step))
+    failed = one.expect(m.Failed)
+    assert (failed.stream, failed.want, failed.error) == (stream, 1, "ConfigError")
+    assert f"has no step {step}" in failed.message
 
 
 def test_the_last_epoch_that_can_be_named_has_its_steps(peers):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
+import h5py
 import pytest
 
 import loader_client
@@ -41,6 +43,19 @@ def test_it_ends_with_its_owner_however_that_ends(small_videos):
         assert processes.is_alive(pid)
         owner.kill()
     eventually(lambda: not processes.is_alive(pid), "the service ends")
+
+
+def test_a_flag_is_given_by_its_truth(small_videos, tmp_path):
+    path = tmp_path / "linked.h5"
+    shutil.copy(small_videos / "part0.h5", path)
+    with h5py.File(path, "a") as file:
+        file["elsewhere"] = h5py.ExternalLink("/etc/passwd", "/")
+    for refused in ({}, {"allow_external": "False"}):
+        with pytest.raises(CatalogError, match="'elsewhere' is an external link"):
+            PrivateService([str(path)], {"workers": "1", **refused}, timeout_s=60.0)
+    PrivateService([str(path)], {"workers": "1", "allow_external": "True"}, timeout_s=60.0).stop()
+    with pytest.raises(ConfigError, match="'--allow-external' does not take a value"):
+        PrivateService([str(path)], {"workers": "1", "allow_external": "perhaps"}, timeout_s=60.0)
 
 
 @pytest.mark.parametrize(

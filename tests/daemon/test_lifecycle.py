@@ -12,6 +12,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
 from loader_client import Clip, Spec, connect
@@ -254,6 +256,32 @@ def test_a_client_hears_that_the_service_stops(part):
     with running_service(part) as service, connect(service.endpoint) as connection:
         assert connection.stop() == f"service {service.pid} is stopping"
         assert service.wait() == 0
+
+
+def test_a_failpoint_that_is_none_is_named_in_one_line(part):
+    with started_service(part, environment={"LOADER_SERVICE_FAILPOINTS": "worker.starting=explode"}) as service:
+        assert service.wait() == 1
+        said = "ConfigError: LOADER_SERVICE_FAILPOINTS='worker.starting=explode': 'worker.starting=explode' is not of"
+        assert f"worker 1 says: {said}" in service.log
+        assert "Traceback" not in service.log
+
+
+def test_a_service_reads_other_files_where_it_is_told_that_it_may(part, tmp_path):
+    copy = tmp_path / "virtual.h5"
+    with h5py.File(part) as original, h5py.File(copy, "w") as file:
+        for name, video in original.items():
+            data = np.stack([np.pad(frame, (0, 9_000 - len(frame))) for frame in video["frames"]])
+            data.tofile(tmp_path / f"{name}.raw")
+            place = [(str(tmp_path / f"{name}.raw"), 0, data.nbytes)]
+            file.create_dataset(f"{name}/images", data.shape, np.uint8, external=place)
+    with started_service(copy) as refused:
+        assert refused.wait() == 1
+        assert "allow it with --allow-external" in refused.log
+    pixels = []
+    for path, options in ((part, {}), (copy, {"allow_external": True})):
+        with running_service(path, **options) as service, connect(service.endpoint) as connection:
+            pixels.append(epoch_of(connection))
+    assert pixels[0] == pixels[1]
 
 
 # ---- what runs in it

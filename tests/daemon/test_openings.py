@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from loader_service.catalog.columns import Catalog
+from loader_service.catalog.header import CatalogKind
 from loader_service.catalog.source_rows import catalog_of_source
 from loader_service.core.events import Lengths
 from loader_service.core.tasks import SMALL_TASK_BYTES
@@ -175,12 +177,17 @@ def test_a_transform_decides_the_fields(catalog, store):
     assert opened.event.row_bytes == SMALL_TASK_BYTES // 16  # whatever a row of own code takes, it is not nothing
 
 
-@pytest.fixture
-def source() -> Iterator[Catalog]:
-    fields = (CatalogField("x", "array", "float32", (5,)),)
-    made = catalog_of_source("module:Name", 1000, fields, "map", "0" * 32)
+@contextmanager
+def source_of(kind: CatalogKind) -> Iterator[Catalog]:
+    made = catalog_of_source("module:Name", 1000, (CatalogField("x", "array", "float32", (5,)),), kind, "0" * 32)
     yield made
     made.close()
+
+
+@pytest.fixture
+def source() -> Iterator[Catalog]:
+    with source_of("map") as made:
+        yield made
 
 
 def test_a_python_source_is_cut_into_tasks_however_small_its_samples(source, store):
@@ -193,6 +200,14 @@ def test_a_python_source_is_cut_into_tasks_however_small_its_samples(source, sto
 def test_items_of_a_python_source_make_no_clips(source, store, clip):
     with pytest.raises(ConfigError, match=r"give clip=Frame\(\)"):
         StreamOpener(source, store, 64 * MIB).open("train", 1, Spec(4, clip))
+
+
+def test_a_generator_has_no_index(store):
+    with source_of("generator") as generator:
+        opener = StreamOpener(generator, store, 64 * MIB)
+        with pytest.raises(ConfigError, match="cannot be asked for its n-th item; leave the index out"):
+            opener.open("train", 1, Spec(4, Frame(), indexed=True))
+        assert opener.open("train", 1, Spec(4, Frame())).opened.steps_per_epoch == 250
 
 
 def test_image_options_that_make_no_sense_are_refused_before_there_are_slots(opening, store):

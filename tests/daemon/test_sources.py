@@ -236,6 +236,15 @@ def test_a_generator_has_no_end_unless_an_epoch_is_given_a_length():
         assert numbers == list(range(48))  # the second epoch goes on where the first one ended
 
 
+@pytest.mark.parametrize("named", [{"index": [5, 5]}, {"index_keys": ["5"], "key_field": "drawn"}])
+@pytest.mark.parametrize("options", [{}, {"source_length": 30}])
+def test_items_of_a_generator_can_be_neither_numbered_nor_looked_up(named, options):
+    with source("Scenes.generate_data", **options) as service, connect(service.endpoint) as connection:
+        with pytest.raises(ConfigError, match=r"of a generator, .* with __len__ and __getitem__"):
+            next(connection.batches(2, **named))
+        assert connection.status().streams == ()
+
+
 # ---- transforms
 
 

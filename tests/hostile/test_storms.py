@@ -86,6 +86,14 @@ def test_a_storm_of_small_streams_ends_at_the_most_that_a_client_may_have(servic
     assert peer.expect(m.Opened).request == 999
 
 
+def test_a_client_with_all_streams_that_it_may_have_is_told_again_of_one_whose_answer_was_lost(service, honest, peer):
+    peer.send(*(m.OpenStream(1 + number, _TINY) for number in range(MOST_STREAMS_OF_ONE)))
+    opened = [peer.expect(m.Opened) for _ in range(MOST_STREAMS_OF_ONE)]
+    peer.send(m.OpenStream(MOST_STREAMS_OF_ONE, _TINY), m.OpenStream(MOST_STREAMS_OF_ONE + 1, _TINY))
+    assert peer.expect(m.Opened) == opened[-1]
+    assert f"{MOST_STREAMS_OF_ONE} streams of this client" in peer.expect(m.Refused).message
+
+
 def test_streams_of_other_clients_open_while_one_has_all_that_it_may(service, honest, peer):
     peer.send(*(m.OpenStream(1 + number, _TINY) for number in range(MOST_STREAMS_OF_ONE + 1)))
     peer.expect(m.Refused)

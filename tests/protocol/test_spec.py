@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from loader_service.errors import ConfigError
+from loader_service.protocol import wire
+from loader_service.protocol.messages import OpenStream
 from loader_service.protocol.spec import Clip, Image, Spec
 
 CLIP = Clip(frames=4)
@@ -54,6 +56,27 @@ def test_a_spec_says_what_is_wrong_with_it(values, said):
     with pytest.raises(ConfigError) as caught:
         Spec(**{"batch_size": 16, "clip": CLIP, **values})
     assert said in str(caught.value)
+
+
+def test_numbers_of_numpy_are_taken_as_pythons_own():
+    eight = np.int64(8)
+    spec = Spec(
+        batch_size=np.uint8(16),
+        clip=Clip(frames=eight, stride=np.int32(2), hop=eight),
+        image=Image(size=(eight, np.uint16(9)), crop="random", channels=np.int64(3), short_side=np.int64(9)),
+        seed=np.uint64(2**63 - 1),
+        shard=[np.int64(1), eight],
+        prefetch=eight,
+        on_error="substitute",
+        max_bad_samples=eight,
+        cycle_length=eight,
+        block_length=np.array(8),
+    )
+    image = Image(size=(8, 9), crop="random", short_side=9)
+    plain = Spec(16, Clip(8, 2, hop=8), image, seed=2**63 - 1, shard=(1, 8), prefetch=8, on_error="substitute",
+                 max_bad_samples=8, cycle_length=8, block_length=8)  # fmt: skip
+    assert repr(spec) == repr(plain)  # which tells an np.int64 from an int
+    assert wire.decode(wire.encode(OpenStream(1, spec)), OpenStream) == [OpenStream(1, plain)]
 
 
 @pytest.mark.parametrize(

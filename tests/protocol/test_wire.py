@@ -8,6 +8,7 @@ import typing
 from typing import Any
 
 import msgpack
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -209,6 +210,21 @@ def test_a_field_of_an_odd_shape_is_refused(shape):
         "frames": 0,
     }
     assert "shape" in refusal(packed(opened), m.ToClient)
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        (m.Scale(1, np.int64(2)), f"Scale.workers={np.int64(2)!r} cannot travel"),
+        (m.Want(1, 2, 0, 2**64), "Want.step=18446744073709551616 cannot travel"),
+        (m.Want(1, 2, 0, 0, (3, np.int32(4))), f"Want.samples={np.int32(4)!r} cannot travel"),
+        (m.TaskDone(1, 1, (m.BadRow(0, "E", "x"), m.BadRow({1}, "E", "x"))), "BadRow.row={1} cannot travel"),
+    ],
+)
+def test_what_cannot_travel_is_named_with_its_field(message, named):
+    with pytest.raises(ProtocolError) as caught:
+        wire.encode(m.Heartbeat(), message)
+    assert named in str(caught.value)
 
 
 # ---- bounds

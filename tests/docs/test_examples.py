@@ -1,0 +1,58 @@
+"""Every program in examples/ runs as its first lines say, on little data."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.services import running_service
+
+_EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+#: How long one may take, in seconds: TensorFlow alone takes 5 to be imported, on a busy machine 20 and more.
+_PATIENCE_S = 100.0
+
+
+def _run(name: str, *arguments: object, **environment: str) -> str:
+    """Run an example to its end; return what it printed."""
+    done = subprocess.run(
+        [sys.executable, _EXAMPLES / name, *map(str, arguments)],
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_PATIENCE_S,
+    )
+    assert done.returncode == 0, f"{done.stdout[-1000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+def test_there_is_a_test_for_every_example() -> None:
+    assert {path.name for path in _EXAMPLES.iterdir()} == {"image_captioning.py", "numpy_loop.py", "train_keras.py"}
+
+
+def test_the_numpy_loop_goes_through_one_epoch(small_videos: Path) -> None:
+    lines = _run("numpy_loop.py", small_videos / "*.h5").splitlines()
+    assert len(lines) == 1 + 12 // 8
+    assert lines[1].startswith("0 [b'f")
+
+
+@pytest.mark.tensorflow
+def test_the_captions_are_read_with_the_features_of_their_images() -> None:
+    said = _run("image_captioning.py", "--rows=500", "--captions=6400", "--width=64", "--steps=20")
+    assert "an epoch has 50 batches of" in said
+    assert "memory of worker 2: " in said
+
+
+@pytest.mark.tensorflow
+def test_the_keras_model_is_trained_on_a_service_that_runs_already(small_videos: Path) -> None:
+    with running_service(small_videos / "*.h5", workers=2) as service:
+        said = _run(
+            "train_keras.py", "--batch-size=4", "--epochs=2", "--classes=30", LOADER_SERVICE_ENDPOINT=service.endpoint
+        )
+    assert "Epoch 2/2" in said
+    assert "3/3" in said
