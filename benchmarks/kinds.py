@@ -140,6 +140,8 @@ def _whole(endpoint: str, batching: str) -> Iterator[int]:
     batches = loader_client.dataset(
         endpoint, batch_size=VIDEOS, clip=None, batching=batching, fields=fields, prefetch=2
     )
+    for _ in batches:
+        pass  # an epoch first: the pages of slots of 252 MB are touched for the first time in it, which takes seconds
     for _, length in batches.repeat():
         yield int(length.numpy().sum())
 
