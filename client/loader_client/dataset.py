@@ -19,7 +19,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
+from numpy.typing import NDArray
 
 from loader_client.calls import CALLS
 from loader_client.epochs import EpochNumbers
@@ -212,10 +214,11 @@ class _Feed:
             announced=False,
         )
 
-    def epoch(self, mark: Any) -> int:
-        """Return the number of the epoch that an iterator with this mark is."""
+    def epoch(self, mark: Any) -> NDArray[np.int64]:
+        """Return the number of the epoch that an iterator with this mark is: ``() int64``."""
         INTERRUPTS.forgive()  # it begins after whatever came before it
-        return self._epochs.number(mark.numpy())
+        # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
+        return np.asarray(self._epochs.number(mark.numpy()), np.int64)
 
     def announce(self, epoch: Any, step: Any, first: Any, samples: Any) -> Any:
         """Have a step made that will be fetched soon; return its number."""
