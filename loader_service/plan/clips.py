@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from loader_service.plan.numbering import Numbering, checked_counts
+from loader_service.plan.numbering import Numbering
 from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.protocol.spec import Clip
 
@@ -16,9 +16,8 @@ class ClipPlan(Numbering):
     Samples are numbered in the order of the videos, windows of one video by their start. A video too short for the
     clip is one sample, padded by repeating the last frame that the clip really has; a video without frames is none.
 
-    Pure: daemon and workers each make their own from the same column, and get the same answers. The column is kept,
-    not copied, so it may be memory-mapped; an index of 8 bytes per video is made only where sample numbers are not
-    video numbers, that is, for ``"every"`` or when some video has no frames.
+    Pure: daemon and workers each make their own from the same column, and get the same answers. Sample numbers are not
+    video numbers for ``"every"``, and when some video has no frames. Attributes and errors: see `Numbering`.
 
     Parameters
     ----------
@@ -28,30 +27,13 @@ class ClipPlan(Numbering):
         The clip that is wanted.
     seed
         Chooses the starts of random clips, together with epoch and sample.
-
-    Attributes
-    ----------
-    sample_count : int
-        Samples in an epoch.
-    padded_videos : int
-        Videos shorter than the clip's span, which yield a padded sample.
-    empty_videos : int
-        Videos without frames, which yield no sample.
-
-    Raises
-    ------
-    ValueError
-        When `frame_counts` is no one-dimensional column of whole numbers, or one is negative.
     """
 
     def __init__(self, frame_counts: NDArray[np.integer], clip: Clip, seed: int) -> None:
-        self._counts = checked_counts(frame_counts)
         self._clip = clip
         self._seed = seed
-        self.empty_videos = int(np.count_nonzero(self._counts == 0))
+        super().__init__(frame_counts)
         self.padded_videos = int(np.count_nonzero(self._counts < clip.span)) - self.empty_videos
-        one_each = clip.sampling != "every" and not self.empty_videos
-        super().__init__(None if one_each else self._windows(), len(self._counts))
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the first frame of each sample; only for ``"random"`` does it depend on epoch and key.
@@ -127,10 +109,8 @@ class ClipPlan(Numbering):
         last = (count - 1 - start) // self._clip.stride
         return start + np.minimum(np.arange(self._clip.frames), last) * self._clip.stride
 
-    def _windows(self) -> NDArray[np.int64]:
-        """Return (videos,) samples of each video."""
-        present = self._counts > 0
+    def _samples_of_video(self) -> NDArray[np.integer] | None:
         if self._clip.sampling != "every":
-            return present.astype(np.int64)
+            return super()._samples_of_video()
         spare = self._counts.astype(np.int64) - self._clip.span
-        return np.where(spare >= 0, spare // self._clip.hop + 1, present)
+        return np.where(spare >= 0, spare // self._clip.hop + 1, self._counts > 0)

@@ -8,40 +8,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from loader_service.plan.numbering import Numbering, checked_counts
+from loader_service.plan.numbering import Numbering
 
 
 class FramePlan(Numbering):
     """Each frame of each video is a sample: its number is the frame's number over all videos.
 
-    Pure, as `loader_service.plan.clips.ClipPlan` is, and with the same methods.
-
-    Parameters
-    ----------
-    frame_counts
-        (videos,) frames in each video, none negative, any integer dtype.
-
-    Attributes
-    ----------
-    sample_count : int
-        Samples in an epoch.
-    padded_videos : int
-        Always 0: no frame is repeated.
-    empty_videos : int
-        Videos without frames, which yield no sample.
-
-    Raises
-    ------
-    ValueError
-        When `frame_counts` is no one-dimensional column of whole numbers, or one is negative.
+    Pure, as `loader_service.plan.clips.ClipPlan` is, and with the same methods. Parameters, attributes and errors: see
+    `Numbering`. No frame is repeated.
     """
-
-    padded_videos = 0
-
-    def __init__(self, frame_counts: NDArray[np.integer]) -> None:
-        counts = checked_counts(frame_counts)
-        self.empty_videos = int(np.count_nonzero(counts == 0))
-        super().__init__(counts, len(counts))
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: ARG002
         """Return the place of each frame in its video."""
@@ -56,38 +31,16 @@ class FramePlan(Numbering):
         """Return the frame numbers of a sample: (1,)."""
         return np.asarray([start], np.int64)
 
+    def _samples_of_video(self) -> NDArray[np.integer]:
+        return self._counts
+
 
 class VideoPlan(Numbering):
     """Each video is a sample, with all of its frames; a video without frames is none.
 
-    Pure, as `loader_service.plan.clips.ClipPlan` is, and with the same methods.
-
-    Parameters
-    ----------
-    frame_counts
-        (videos,) frames in each video, none negative, any integer dtype.
-
-    Attributes
-    ----------
-    sample_count : int
-        Samples in an epoch.
-    padded_videos : int
-        Always 0: no frame is repeated.
-    empty_videos : int
-        Videos without frames, which yield no sample.
-
-    Raises
-    ------
-    ValueError
-        When `frame_counts` is no one-dimensional column of whole numbers, or one is negative.
+    Pure, as `loader_service.plan.clips.ClipPlan` is, and with the same methods. Parameters, attributes and errors: see
+    `Numbering`. No frame is repeated.
     """
-
-    padded_videos = 0
-
-    def __init__(self, frame_counts: NDArray[np.integer]) -> None:
-        self._counts = checked_counts(frame_counts)
-        self.empty_videos = int(np.count_nonzero(self._counts == 0))
-        super().__init__((self._counts > 0).astype(np.int64) if self.empty_videos else None, len(self._counts))
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: ARG002
         """Return the first frame of each sample: 0."""

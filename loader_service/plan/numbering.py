@@ -1,4 +1,4 @@
-"""Numbers the samples of one video after the other, and finds the video of each; knows nothing of their frames."""
+"""Numbers the samples of one video after the other, and finds the video of each; which those are, others say."""
 
 from __future__ import annotations
 
@@ -7,27 +7,40 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class Numbering:
-    """Sample numbers in the order of the videos.
+    """Sample numbers in the order of the videos: one for each that has frames, where a kind of it says nothing else.
 
-    An index of 8 bytes per video is kept only where sample numbers are not video numbers.
+    The column is kept, not copied, so it may be memory-mapped; an index of 8 bytes per video is kept only where sample
+    numbers are not video numbers.
 
     Parameters
     ----------
-    samples_of_video
-        (videos,) samples of each video; None when each has just one.
-    video_count
-        Videos that exist.
+    frame_counts
+        (videos,) frames in each video, none negative, any integer dtype.
 
     Attributes
     ----------
     sample_count : int
-        Samples of all videos together.
+        Samples in an epoch.
+    padded_videos : int
+        Videos that yield a sample in which a frame is repeated.
+    empty_videos : int
+        Videos without frames, which yield no sample.
+
+    Raises
+    ------
+    ValueError
+        When `frame_counts` is no one-dimensional column of whole numbers, or one is negative.
     """
 
-    def __init__(self, samples_of_video: NDArray[np.integer] | None, video_count: int) -> None:
+    padded_videos = 0
+
+    def __init__(self, frame_counts: NDArray[np.integer]) -> None:
+        self._counts = _checked(frame_counts)
+        self.empty_videos = int(np.count_nonzero(self._counts == 0))
         # Samples of the videos before each video; the last entry, of all of them.
         self._firsts: NDArray[np.int64] | None = None
-        self.sample_count = video_count
+        self.sample_count = len(self._counts)
+        samples_of_video = self._samples_of_video()
         if samples_of_video is not None:
             self._firsts = np.concatenate([[0], np.cumsum(samples_of_video, dtype=np.int64)])
             self.sample_count = int(self._firsts[-1])
@@ -57,8 +70,12 @@ class Numbering:
         videos = np.asarray(videos, dtype=np.int64)
         return np.array(videos) if self._firsts is None else np.asarray(self._firsts[videos])
 
+    def _samples_of_video(self) -> NDArray[np.integer] | None:
+        """Return how many samples each video has, ``(videos,)``; None when each has just one."""
+        return (self._counts > 0).astype(np.int64) if self.empty_videos else None
 
-def checked_counts(frame_counts: NDArray[np.integer]) -> NDArray[np.integer]:
+
+def _checked(frame_counts: NDArray[np.integer]) -> NDArray[np.integer]:
     """Return a column of frame counts as a plain array that shares its memory.
 
     Raises
