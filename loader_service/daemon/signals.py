@@ -6,10 +6,52 @@ import os
 import select
 import signal
 import socket
+from collections.abc import Callable
+from types import FrameType
 
 from loader_service.errors import ConfigError
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
+
+
+class SignalReader:
+    """Has the numbers of signals written to a descriptor; a context manager that puts the old handlers back.
+
+    A handler runs in the middle of whatever the thread is at, so it may take no lock and touch little. What a signal
+    asks for is done by who reads its number.
+
+    Parameters
+    ----------
+    handler
+        Called with SIGTERM and SIGINT, as `signal.signal` does.
+    """
+
+    def __init__(self, handler: Callable[[int, FrameType | None], object]) -> None:
+        self._handler = handler
+        self._received, self._sender = socket.socketpair()
+        for each in (self._received, self._sender):
+            each.setblocking(False)
+
+    def __enter__(self) -> SignalReader:
+        # The descriptor comes first: a signal that arrives between the two must be read.
+        self._old_wakeup = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
+        self._old_handlers = {number: signal.signal(number, self._handler) for number in _STOPPING}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.set_wakeup_fd(self._old_wakeup)
+        for number, handler in self._old_handlers.items():
+            signal.signal(number, handler)
+        self._received.close()
+        self._sender.close()
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when there are numbers."""
+        return self._received.fileno()
+
+    def numbers(self) -> bytes:
+        """Return what has been written; to be called when there is something."""
+        return self._received.recv(4096)
 
 
 class StopSignals:
@@ -34,42 +76,35 @@ class StopSignals:
     def __init__(self, watched: select.epoll, lifeline_pid: int) -> None:
         self._lifeline = _open_pidfd(lifeline_pid) if lifeline_pid else None
         self._lifeline_pid = lifeline_pid
-        self._received, self._sender = socket.socketpair()
-        for each in (self._received, self._sender):
-            each.setblocking(False)
-        watched.register(self._received, select.EPOLLIN)
+        self._signals = SignalReader(_end_at_the_next)
+        watched.register(self._signals, select.EPOLLIN)
         if self._lifeline is not None:
             watched.register(self._lifeline, select.EPOLLIN)
 
     def __enter__(self) -> StopSignals:
-        # The descriptor comes first: a signal that arrives between the two must reach the loop.
-        self._old_wakeup = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
-        self._old_handlers = {number: signal.signal(number, self._caught) for number in _STOPPING}
+        self._signals.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        signal.set_wakeup_fd(self._old_wakeup)
-        for number, handler in self._old_handlers.items():
-            signal.signal(number, handler)
-        self._received.close()
-        self._sender.close()
+        self._signals.__exit__()
         if self._lifeline is not None:
             os.close(self._lifeline)
 
     def take(self, ready: set[int]) -> str:
         """Return why to stop, or an empty text; `ready` are the descriptors that became readable."""
-        if self._received.fileno() in ready:
-            numbers = [number for number in self._received.recv(4096) if number in _STOPPING]
+        if self._signals.fileno() in ready:
+            numbers = [number for number in self._signals.numbers() if number in _STOPPING]
             if numbers:
                 return signal.Signals(numbers[0]).name
         if self._lifeline is not None and self._lifeline in ready:
             return f"process {self._lifeline_pid}, which it served, has ended"
         return ""
 
-    def _caught(self, _number: int, _frame: object) -> None:
-        """Leave the first signal to the loop, which is woken by the descriptor; let a second one end the process."""
-        for each in _STOPPING:
-            signal.signal(each, signal.SIG_DFL)
+
+def _end_at_the_next(_number: int, _frame: FrameType | None) -> None:
+    """Leave the first signal to the loop, which is woken by the descriptor; let a second one end the process."""
+    for each in _STOPPING:
+        signal.signal(each, signal.SIG_DFL)
 
 
 def _open_pidfd(pid: int) -> int:

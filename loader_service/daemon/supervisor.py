@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import select
-import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from types import FrameType
 
-_LOG = logging.getLogger(__name__)
+from loader_service.daemon.signals import SignalReader
 
-_STOPPING = (signal.SIGTERM, signal.SIGINT)
+_LOG = logging.getLogger(__name__)
 
 #: A service that lived for less than this died of something that a restart does not mend, in seconds: it had hardly
 #: begun to serve.
@@ -39,7 +37,7 @@ class Supervisor:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._arguments = list(arguments)
-        self._signals, self._sender = socket.socketpair()
+        self._signals = SignalReader(_leave_to_descriptor)
         self._is_stopping = False
 
     def run(self) -> int:
@@ -47,17 +45,8 @@ class Supervisor:
 
         A usage or configuration error (code 2) is final, as are several short lives in a row.
         """
-        with self._signals, self._sender:
-            self._sender.setblocking(False)
-            # The descriptor comes first: a signal that arrives between the two must be read.
-            old_wakeup = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
-            old_handlers = {number: signal.signal(number, _leave_to_descriptor) for number in _STOPPING}
-            try:
-                return self._keep_alive()
-            finally:
-                signal.set_wakeup_fd(old_wakeup)
-                for number, handler in old_handlers.items():
-                    signal.signal(number, handler)
+        with self._signals:
+            return self._keep_alive()
 
     def _keep_alive(self) -> int:
         short_lives = 0
@@ -83,7 +72,7 @@ class Supervisor:
                 ready, _, _ = select.select([self._signals.fileno(), pidfd], [], [])
                 if self._signals.fileno() in ready:
                     self._is_stopping = True
-                    for number in self._signals.recv(4096):
+                    for number in self._signals.numbers():
                         process.send_signal(number)
         finally:
             os.close(pidfd)
