@@ -34,6 +34,7 @@ class _Failpoint:
     once_file: str
 
     def passed(self) -> None:
+        """Count that the process came here, and fail when it is this time's turn."""
         self.countdown -= 1
         if self.countdown > 0 or (self.countdown < 0 and self.action != "delay") or not self._is_ours():
             return

@@ -50,6 +50,7 @@ def options_of(config: type, only: frozenset[str] | None = None) -> Callable[[_C
     """
 
     def decorate(command: _Command) -> _Command:
+        """Add the options, the last one first: click shows them in the other order."""
         hints = typing.get_type_hints(config)
         for field in reversed(dataclasses.fields(config)):
             if "help" in field.metadata and (only is None or field.name in only):

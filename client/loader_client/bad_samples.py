@@ -28,6 +28,7 @@ class _Epoch:
     bad: dict[int, int] = field(default_factory=dict)  # by step: one that is fetched again counts once
 
     def add(self, step: int, rows: int, bad: int) -> None:
+        """Take in a delivered step; one that is delivered again adds no rows."""
         if bad:
             self.bad[step] = bad
         if self.first <= step < self.end or step in self.later:

@@ -103,6 +103,7 @@ class _Dataset:
         self.node.id.read(h5py.h5s.create_simple(out.shape), space, out)
 
     def first_unwritten(self, rows: range) -> int | None:
+        """Return the first of some rows of which the file lacks a byte; None when it has all of them."""
         if self.chunks is None:
             return rows[0]
         height, *across = self.chunks

@@ -29,7 +29,7 @@ DRAIN_S = 10.0
 #: How often the daemon looks for a flood, in seconds: a peer fills 3 GB in one. 10 µs a look.
 _LOOK_EVERY_S = 0.1
 
-#: How often it looks at that of its workers, in seconds.
+#: How often it looks at the memory of its workers, in seconds.
 _WEIGH_EVERY_S = 0.5
 
 

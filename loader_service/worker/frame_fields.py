@@ -104,8 +104,8 @@ def _make_part(origin: Origin, spec: Spec, field: Field, stride: int) -> Part:
     return RawImages(origin, field.name, writer, stride)
 
 
-class Arrays:
-    """Numbers, or pixels that need no work: the file's bytes are the sample's."""
+class _OneField:
+    """What a part that writes one field of the files knows of it."""
 
     names: tuple[str, ...]
 
@@ -114,6 +114,10 @@ class Arrays:
         self._name = name
         self._origin = origin
         self._stride = stride
+
+
+class Arrays(_OneField):
+    """Numbers, or pixels that need no work: the file's bytes are the sample's."""
 
     def write(self, outs: Sequence[Out], pick: Pick) -> None:
         """Write a row's frames, as `Part` says."""
@@ -132,17 +136,12 @@ class Arrays:
         gather(self._origin.catalog, self._origin.reader, (video, self._name), runs, frames)
 
 
-class EncodedImages:
+class EncodedImages(_OneField):
     """JPEGs, each decoded into its place."""
 
-    names: tuple[str, ...]
-
     def __init__(self, origin: Origin, name: str, writer: ImageWriter, stride: int) -> None:
-        self.names = (name,)
-        self._name = name
-        self._origin = origin
+        super().__init__(origin, name, stride)
         self._writer = writer
-        self._stride = stride
 
     def write(self, outs: Sequence[Out], pick: Pick) -> None:
         """Write a row's frames, as `Part` says."""
@@ -163,17 +162,12 @@ class EncodedImages:
             yield from zip(some, self._origin.reader.read(pick.video, some, self._name), strict=True)
 
 
-class RawImages:
+class RawImages(_OneField):
     """Stored pixels that are scaled, cut, mirrored or given other channels."""
 
-    names: tuple[str, ...]
-
     def __init__(self, origin: Origin, name: str, writer: ImageWriter, stride: int) -> None:
-        self.names = (name,)
-        self._name = name
-        self._origin = origin
+        super().__init__(origin, name, stride)
         self._writer = writer
-        self._stride = stride
         self._shape = origin.catalog.field(name).shape
         self._room = np.empty(0, np.uint8)
 

@@ -252,6 +252,7 @@ class _OpenFile:
             raise
 
     def plain(self) -> PlainReader:
+        """Return what reads encoded frames through HDF5."""
         if self._plain is None:
             # Here, not above: most workers never need h5py, and it doubles their memory and start-up time.
             from loader_service.catalog.plain import PlainReader  # noqa: PLC0415
@@ -260,6 +261,7 @@ class _OpenFile:
         return self._plain
 
     def arrays(self) -> ArrayReader:
+        """Return what reads arrays through HDF5."""
         if self._arrays is None:
             from loader_service.catalog.arrays import ArrayReader  # noqa: PLC0415
 
