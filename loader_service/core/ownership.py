@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+
+#: Files move one by one up to so many, and beyond that in so many groups: a worker's coming or going then takes
+#: milliseconds with a million files too.
+MOST_GROUPS = 4096
 
 
 class Ownership:
@@ -19,67 +24,108 @@ class Ownership:
     """
 
     def __init__(self, file_bytes: Sequence[int]) -> None:
-        self._bytes = list(file_bytes)
-        self._owner: list[int | None] = [None] * len(self._bytes)
-        self._files: dict[int, list[tuple[int, int]]] = {}  # of each worker: (bytes, file), sorted
+        self._group_of = _grouped(file_bytes)
+        groups = min(len(file_bytes), MOST_GROUPS)
+        self._bytes = [0] * groups
+        self._count = [0] * groups
+        for file, group in enumerate(self._group_of):
+            self._bytes[group] += file_bytes[file]
+            self._count[group] += 1
+        self._owner: list[int | None] = [None] * groups
+        self._owned: dict[int, list[tuple[int, int]]] = {}  # of each worker: (bytes, group), sorted
         self._load: dict[int, int] = {}
+        self._by_load: list[tuple[int, int]] = []  # (load, worker), sorted
         self.changes = 0  # how often files changed hands: what was grouped by owner before is stale
 
     @property
     def workers(self) -> tuple[int, ...]:
         """Workers that take part, in the order in which they joined."""
-        return tuple(self._files)
+        return tuple(self._owned)
+
+    @property
+    def worker_count(self) -> int:
+        """How many workers take part."""
+        return len(self._owned)
 
     def owner(self, file: int) -> int | None:
         """Return the owner of a file, None while there are no workers."""
-        return self._owner[file]
+        return self._owner[self._group_of[file]]
 
     def files(self, worker: int) -> tuple[int, ...]:
         """Return the files of a worker, sorted."""
-        return tuple(sorted(file for _, file in self._files.get(worker, ())))
+        groups = {group for _, group in self._owned.get(worker, ())}
+        return tuple(file for file, group in enumerate(self._group_of) if group in groups)
+
+    def file_count(self, worker: int) -> int:
+        """Return how many files a worker has."""
+        return sum(self._count[group] for _, group in self._owned.get(worker, ()))
 
     def join(self, worker: int) -> None:
         """Let a worker take part: it takes files from the most loaded ones while that evens the loads out."""
-        first = not self._files
         self.changes += 1
-        self._files[worker] = []
-        self._load[worker] = 0
+        first = not self._owned
+        self._owned[worker] = []
+        self._set_load(worker, 0)
         if first:
-            for file in range(len(self._bytes)):
-                self._give(file, worker)
+            self._owner = [worker] * len(self._bytes)
+            self._owned[worker] = sorted((size, group) for group, size in enumerate(self._bytes))
+            self._set_load(worker, sum(self._bytes))
             return
         while (move := self._next_move(worker)) is not None:
             self._give(move, worker)
 
     def leave(self, worker: int) -> None:
         """Take a worker out: each of its files, the largest first, goes to the least loaded of the others."""
-        files = self._files.pop(worker)
-        del self._load[worker]
+        groups = self._owned.pop(worker)
+        self._by_load.remove((self._load.pop(worker), worker))
         self.changes += 1
-        for _, file in reversed(files):
-            self._owner[file] = None
-            if self._files:
-                self._give(file, min(self._load, key=lambda each: (self._load[each], each)))
+        for _, group in reversed(groups):
+            self._owner[group] = None
+            if self._owned:
+                self._give(group, self._by_load[0][1])
 
     def _next_move(self, worker: int) -> int | None:
-        """Return the file of the most loaded worker whose move evens the two out best; None when no move helps.
+        """Return the files of the most loaded worker whose move evens the two out best; None when no move helps.
 
-        A move helps while the file is smaller than the gap: then the sum of the squared loads falls, so moves end.
+        A move helps while they are smaller than the gap: then the sum of the squared loads falls, so moves end.
         """
-        donor = max(self._load, key=lambda each: (self._load[each], -each))
-        gap = self._load[donor] - self._load[worker]
-        files = self._files[donor]
-        larger = bisect_left(files, (gap / 2,))
-        nearest = files[max(0, larger - 1) : larger + 1]  # to half the gap, from below and from above
-        helpful = [(abs(gap - 2 * size), file) for size, file in nearest if 0 < size < gap]
+        most = self._by_load[-1][0]
+        donor = self._by_load[bisect_left(self._by_load, (most,))][1]
+        gap = most - self._load[worker]
+        owned = self._owned[donor]
+        larger = bisect_left(owned, (gap / 2,))
+        nearest = owned[max(0, larger - 1) : larger + 1]  # to half the gap, from below and from above
+        helpful = [(abs(gap - 2 * size), group) for size, group in nearest if 0 < size < gap]
         return min(helpful)[1] if helpful else None
 
-    def _give(self, file: int, worker: int) -> None:
-        before = self._owner[file]
+    def _give(self, group: int, worker: int) -> None:
+        size, before = self._bytes[group], self._owner[group]
         if before is not None:
-            of_before = self._files[before]
-            of_before.pop(bisect_left(of_before, (self._bytes[file], file)))
-            self._load[before] -= self._bytes[file]
-        self._owner[file] = worker
-        insort(self._files[worker], (self._bytes[file], file))
-        self._load[worker] += self._bytes[file]
+            of_before = self._owned[before]
+            of_before.pop(bisect_left(of_before, (size, group)))
+            self._set_load(before, self._load[before] - size)
+        self._owner[group] = worker
+        insort(self._owned[worker], (size, group))
+        self._set_load(worker, self._load[worker] + size)
+
+    def _set_load(self, worker: int, load: int) -> None:
+        before = self._load.get(worker)
+        if before is not None:
+            del self._by_load[bisect_left(self._by_load, (before, worker))]
+        self._load[worker] = load
+        insort(self._by_load, (load, worker))
+
+
+def _grouped(file_bytes: Sequence[int]) -> array[int]:
+    """Return the group of each file; groups have nearly the same bytes, and one file each while there are few files.
+
+    Files are dealt out by size, to and fro, so that a group that got a larger one gets a smaller one next.
+    """
+    count = len(file_bytes)
+    if count <= MOST_GROUPS:
+        return array("H", range(count))
+    group_of = array("H", bytes(2 * count))
+    for place, file in enumerate(sorted(range(count), key=lambda each: (-file_bytes[each], each))):
+        turn, seat = divmod(place, MOST_GROUPS)
+        group_of[file] = seat if turn % 2 == 0 else MOST_GROUPS - 1 - seat
+    return group_of

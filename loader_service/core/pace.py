@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left, insort
+from math import inf
 
 #: Tasks with less output say more about messages than about the worker.
 _TELLING_BYTES = 65_536
@@ -53,13 +54,14 @@ class Pace:
             self._take_in(size_bytes, now - self._begun)
         self._begun = now
 
-    def is_rested(self, now: float) -> bool:
-        """Whether a straggler that has nothing to do since it ended its latest task can be tried again.
+    @property
+    def rested_at(self) -> float:
+        """When a straggler that has nothing to do since it ended its latest task can be tried again.
 
         However slow it is, it holds somebody up for a tenth of the time at the most, and so the tries need not wait
         until there is more to do than the others can take.
         """
-        return self._begun is None or now - self._begun >= _REST * self._seconds
+        return -inf if self._begun is None else self._begun + _REST * self._seconds
 
     def _take_in(self, size_bytes: int, seconds: float) -> None:
         if not self._news or seconds >= _TOGETHER_S or self._together >= _MOST_TOGETHER:
@@ -75,24 +77,38 @@ class Pace:
         self._mean = latest if self._news == 1 else _LATEST * latest + (1 - _LATEST) * self._mean_before
 
 
-def stragglers(paces: Mapping[int, float], before: frozenset[int]) -> frozenset[int]:
-    """Return the workers that are far slower than the usual one.
+class Paces:
+    """The paces of all workers that have one, to tell who is far slower than the usual one."""
 
-    Parameters
-    ----------
-    paces
-        Seconds for each byte, by worker.
-    before
-        Who was a straggler so far: one stays one until it is nearly as fast as the others again.
+    def __init__(self) -> None:
+        self._of: dict[int, float] = {}
+        self._sorted: list[tuple[float, int]] = []  # with their workers
 
-    Returns
-    -------
-    frozenset of int
-        Never all workers: the usual one is the lower median.
-    """
-    if not paces:
-        return frozenset()
-    usual = sorted(paces.values())[(len(paces) - 1) // 2]
-    return frozenset(
-        worker for worker, pace in paces.items() if pace > usual * (_RECOVERED if worker in before else _STRAGGLING)
-    )
+    def put(self, worker: int, s_per_byte: float) -> None:
+        """Take note of a worker's latest pace."""
+        self.forget(worker)
+        self._of[worker] = s_per_byte
+        insort(self._sorted, (s_per_byte, worker))
+
+    def forget(self, worker: int) -> None:
+        """Drop a worker that does not count any more."""
+        before = self._of.pop(worker, None)
+        if before is not None:
+            del self._sorted[bisect_left(self._sorted, (before, worker))]
+
+    @property
+    def usual(self) -> int:
+        """The worker that has the usual pace, the lower median; there must be one."""
+        return self._sorted[(len(self._sorted) - 1) // 2][1]
+
+    def is_straggler(self, worker: int, *, before: bool) -> bool:
+        """Return whether a worker is far slower than the usual one, which never is.
+
+        Parameters
+        ----------
+        worker
+            Who; must have a pace.
+        before
+            Whether it was a straggler so far: one stays one until it is nearly as fast as the others again.
+        """
+        return self._of[worker] > self._of[self.usual] * (_RECOVERED if before else _STRAGGLING)

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from loader_service.core import events
 from loader_service.core.actions import Action
-from loader_service.core.ledger import Counters, Ledger, Limits
+from loader_service.core.ledger import Counters, Ledger, Limits, require
 from loader_service.core.ownership import Ownership
 from loader_service.core.slots import SlotState
-from loader_service.core.staff import Staff, Worker
+from loader_service.core.staff import Staff
 from loader_service.core.streams import Streams
-from loader_service.core.tasks import PendingTask, TaskQueues
+from loader_service.core.tasks import NOBODY, PendingTask, TaskQueues
+from loader_service.core.worker import Worker
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ class Scheduler:
 
     def next_deadline(self) -> float | None:
         """Return the time at which `ClockTicked` is due, None when nothing is being waited for."""
-        return self._staff.next_deadline()
+        deadlines = (self._staff.next_deadline(), self._staff.room.next_rest_ends if len(self._queues) else None)
+        return min((each for each in deadlines if each is not None), default=None)
 
     def _worker_exited(self, number: int, cause: str, now: float) -> None:
         worker = self._staff.exited(number, cause, now)
@@ -119,26 +122,50 @@ class Scheduler:
         """Give each worker its own next tasks; then let those that have nothing to do take what waits longest.
 
         Stragglers that have rested come first: the others may never leave anything, and nobody would learn that a
-        worker is fast again.
+        worker is fast again. Looks only at workers that have got room and at owners that have got tasks since the last
+        event: all others have what they can have.
         """
-        for worker in self._staff:
-            if worker.straggles and worker.has_room and not worker.tasks and worker.pace.is_rested(now):
-                self._give_last_row(worker, now)
-        for worker in self._staff:
-            while worker.has_room and self._give(worker, self._queues.take_own(worker.worker), now):
-                pass
-        if not len(self._queues):
-            return
-        working = self._staff.working
-        for worker in self._staff:
-            if worker.straggles:
-                if not worker.tasks and worker.has_room and len(self._queues) > working:
-                    self._give_last_row(worker, now)
-                continue
-            while worker.has_room and (not worker.tasks or len(self._queues) > working):
-                if not self._give(worker, self._queues.take_from_longest(), now):
+        room = self._staff.room
+        while len(self._queues) and (number := room.rested(now)) is not None:
+            self._give_last_row(self._worker(number), now)
+        self._give_own(now)
+        while len(self._queues) and (number := self._helper()) is not None:
+            if not self._give(self._worker(number), self._queues.take_from_longest(), now):
+                break  # a suspect that must wait for a worker with nothing else in hand; none is idle
+            self._ledger.counters.tasks_stolen += 1
+            self._give_own(now)  # what waited behind a suspect
+        while self._work_abounds and (number := room.idle_stragglers.first()) is not None:
+            self._give_last_row(self._worker(number), now)
+
+    def _give_own(self, now: float) -> None:
+        """Give tasks of their own files to workers with room."""
+        for number in self._candidates():
+            worker = self._staff.get(number)
+            while worker and worker.has_room and self._queues.has_own(number):
+                if not self._give(worker, self._queues.take_own(number), now):
                     break
-                self._ledger.counters.tasks_stolen += 1
+
+    def _candidates(self) -> list[int]:
+        """Return the workers that may have both room and tasks of their own since the last event."""
+        grown, freed = self._queues.take_grown(), self._staff.room.take_freed()
+        if NOBODY in grown:
+            freed.update(self._staff.room.any.all(), self._staff.room.idle_stragglers.all())
+        return sorted(freed | grown)
+
+    def _helper(self) -> int | None:
+        """Return who takes a task from another's queue: an idle worker; one with room when there is work for all."""
+        room = self._staff.room
+        idle = room.idle.first()
+        return room.any.first() if idle is None and self._work_abounds else idle
+
+    @property
+    def _work_abounds(self) -> bool:
+        return len(self._queues) > self._staff.working
+
+    def _worker(self, number: int) -> Worker:
+        worker = self._staff.get(number)
+        require(worker is not None, f"worker {number} has room, but is not there")
+        return cast("Worker", worker)
 
     def _give(self, worker: Worker, task: PendingTask | None, now: float) -> bool:
         """Give a task that was just taken from its queue; return whether the worker got it.
@@ -188,7 +215,7 @@ class Scheduler:
             WorkerFigures(
                 worker=each.worker,
                 state=each.state.value,
-                files=len(self._ownership.files(each.worker)),
+                files=self._ownership.file_count(each.worker),
                 tasks_queued=len(each.tasks) + self._queues.waiting_for(each.worker),
                 tasks_done=each.tasks_done,
             )

@@ -11,55 +11,18 @@ Only its exit ends a worker: until it is reaped it may still write, so its tasks
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from enum import Enum
 
 from loader_service.core.actions import GiveUp, KillWorker, StartWorker, StopWorker
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
-from loader_service.core.pace import Pace, stragglers
-from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
-
-#: Tasks given to a worker at once: one to do, and one to find waiting when that is done; more when they are small,
-#: since those that travel together share the cost of a message.
-TASKS_OUTSTANDING, SMALL_TASKS_OUTSTANDING = 2, 8
+from loader_service.core.pace import Paces
+from loader_service.core.ranking import Ranking
+from loader_service.core.room import Room
+from loader_service.core.tasks import PendingTask
+from loader_service.core.worker import Worker, WorkerState
 
 #: Pause before a worker is started after one failed to start: doubles from the first to the last, in seconds.
 FIRST_RETRY_S, LAST_RETRY_S = 0.2, 5.0
-
-
-class WorkerState(Enum):
-    """Where a worker is in its life."""
-
-    STARTING = "starting"
-    WORKING = "working"
-    DRAINING = "draining"
-    STOPPING = "stopping"
-    KILLED = "killed"
-
-
-@dataclass
-class Worker:
-    """One worker process."""
-
-    worker: int
-    state: WorkerState
-    deadline: float | None  # when it is killed unless it reports before; None while it owes nothing
-    tasks: list[PendingTask] = field(default_factory=list)  # given and not reported, in the order in which it does them
-    tasks_done: int = 0
-    pace: Pace = field(default_factory=Pace)
-    straggles: bool = False  # owns no files while it is far slower than the others
-    leaves: bool = False  # works until another one has taken its place
-
-    @property
-    def has_room(self) -> bool:
-        """Whether it can be given a task."""
-        given = len(self.tasks)
-        if self.state is not WorkerState.WORKING or given >= SMALL_TASKS_OUTSTANDING:
-            return False
-        if given and self.tasks[0].strikes:
-            return False  # a suspect is done alone
-        return given < TASKS_OUTSTANDING or sum(task.size_bytes for task in self.tasks) < SMALL_TASK_BYTES
 
 
 class Staff:
@@ -73,13 +36,26 @@ class Staff:
         Deadlines.
     ledger
         Gets the actions.
+
+    Attributes
+    ----------
+    room
+        Who can be given a task.
+    working
+        Workers that take tasks.
     """
 
     def __init__(self, ownership: Ownership, limits: Limits, ledger: Ledger) -> None:
         self._ownership = ownership
         self._limits = limits
         self._ledger = ledger
+        self.room = Room()
         self._workers: dict[int, Worker] = {}
+        self._starting = 0
+        self.working = 0
+        self._leaving: set[int] = set()  # work until another one has taken their place
+        self._deadlines: Ranking[float] = Ranking()
+        self._paces = Paces()
         self._wanted = 0
         self._last_number = 0
         self._failed_starts = 0
@@ -96,25 +72,17 @@ class Staff:
         return self._workers.get(number)
 
     @property
-    def working(self) -> int:
-        """Workers that take tasks."""
-        return self._count(WorkerState.WORKING)
-
-    @property
     def missing(self) -> int:
         """Workers that shall be there and are neither working nor starting; negative when there are too many."""
-        return (
-            self._wanted
-            - self._count(WorkerState.WORKING, WorkerState.STARTING)
-            + sum(worker.leaves for worker in self._workers.values())
-        )
+        return self._wanted - self.working - self._starting + len(self._leaving)
 
     def next_deadline(self) -> float | None:
         """Return when `kill_late` or `hire` has something to do, None when neither has."""
-        deadlines = [worker.deadline for worker in self if worker.deadline is not None]
+        first = self._deadlines.first()
+        deadline = first[0] if first else None
         if self.missing > 0 and not self._hopeless:
-            deadlines.append(self._start_not_before)
-        return min(deadlines, default=None)
+            return self._start_not_before if deadline is None else min(deadline, self._start_not_before)
+        return deadline
 
     def scale(self, count: int, now: float) -> None:
         """Set how many workers there shall be; those that came last leave first, when they have done what they hold."""
@@ -135,6 +103,7 @@ class Staff:
         if worker is None or worker.state is not WorkerState.WORKING or worker.leaves:
             return False
         worker.leaves = True
+        self._leaving.add(number)
         return True
 
     def hire(self, now: float) -> None:
@@ -147,7 +116,9 @@ class Staff:
         for _ in range(self.missing):
             self._last_number += 1
             deadline = now + self._limits.start_timeout_s
-            self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, deadline)
+            self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None)
+            self._starting += 1
+            self._owe(self._workers[self._last_number], deadline)
             self._ledger.add(StartWorker(self._last_number))
 
     def started(self, number: int, now: float) -> None:
@@ -155,8 +126,8 @@ class Staff:
         worker = self._workers.get(number)
         if worker is None or worker.state is not WorkerState.STARTING:
             return
-        worker.state = WorkerState.WORKING
-        worker.deadline = None
+        self._move(worker, WorkerState.WORKING)
+        self._owe(worker, None)
         self._forgive_failed_starts()
         self._ownership.join(number)
         self._relieve(now)
@@ -164,23 +135,27 @@ class Staff:
     def give(self, worker: Worker, task: PendingTask, now: float) -> None:
         """Note that a worker was given a task; the clock runs for the one that it is at."""
         if not worker.tasks:
-            worker.deadline = now + self._limits.task_timeout_s
+            self._owe(worker, now + self._limits.task_timeout_s)
             worker.pace.begun(now)
         worker.tasks.append(task)
+        worker.bytes_given += task.size_bytes
+        self.room.update(worker)
 
     def take_back(self, number: int, task_number: int, now: float) -> PendingTask | None:
         """Return the task that a worker reports as ended, None when it does not hold it (a report said twice)."""
         worker = self._workers.get(number)
-        task = next((task for task in worker.tasks if task.task == task_number), None) if worker else None
-        if worker is None or task is None:
+        places = [place for place, task in enumerate(worker.tasks) if task.task == task_number] if worker else []
+        if worker is None or not places:
             return None
-        worker.tasks.remove(task)
+        task = worker.tasks.pop(places[0])
+        worker.bytes_given -= task.size_bytes
         worker.tasks_done += 1
         worker.pace.ended(task.size_bytes, now)
-        self._judge()
+        self._judge(worker)
         if worker.state is not WorkerState.KILLED:
-            worker.deadline = now + self._limits.task_timeout_s if worker.tasks else None
+            self._owe(worker, now + self._limits.task_timeout_s if worker.tasks else None)
         self.rest(worker, now)
+        self.room.update(worker)
         return task
 
     def rest(self, worker: Worker, now: float) -> None:
@@ -190,9 +165,8 @@ class Staff:
 
     def kill_late(self, now: float) -> None:
         """Kill the workers whose deadline has passed."""
-        for worker in self:
-            if worker.deadline is not None and worker.deadline <= now:
-                self._kill(worker, now)
+        while (first := self._deadlines.first()) and first[0] <= now:
+            self._kill(self._workers[first[1]], now)
 
     def exited(self, number: int, cause: str, now: float) -> Worker | None:
         """Take a reaped worker off the list and return it, with the tasks that it leaves behind."""
@@ -202,6 +176,8 @@ class Staff:
         self._leave(worker, cause, now)
         if worker.state is not WorkerState.STOPPING:
             self._ledger.counters.workers_lost += 1
+        self._owe(worker, None)
+        self._move(worker, None)
         return worker
 
     def validate(self) -> None:
@@ -226,7 +202,7 @@ class Staff:
         elif worker.state is WorkerState.WORKING:
             self._disown(worker)
             self._forgive_failed_starts()
-        worker.leaves = False
+        self._stay(worker)
 
     def _forgive_failed_starts(self) -> None:
         """Count failures anew: those that happened while all went well otherwise say nothing about the next start."""
@@ -241,7 +217,7 @@ class Staff:
         self._last_failure = cause
 
     def _give_up_unless_some_still_start(self) -> None:
-        if self._gave_up or self._count(WorkerState.STARTING):
+        if self._gave_up or self._starting:
             return
         self._gave_up = True
         self._ledger.add(
@@ -254,47 +230,72 @@ class Staff:
         else:
             reason = f"was {worker.state.value} for more than {self._limits.start_timeout_s:g} s"
         self._leave(worker, reason, now)
-        worker.state = WorkerState.KILLED
-        worker.deadline = None
+        self._move(worker, WorkerState.KILLED)
+        self._owe(worker, None)
         self._ledger.add(KillWorker(worker.worker, reason))
 
     def _stop(self, worker: Worker, now: float) -> None:
-        worker.state = WorkerState.STOPPING
-        worker.deadline = now + self._limits.start_timeout_s
+        self._move(worker, WorkerState.STOPPING)
+        self._owe(worker, now + self._limits.start_timeout_s)
         self._ledger.add(StopWorker(worker.worker))
 
     def _drain(self, worker: Worker, now: float) -> None:
         """Let a worker finish what it holds, and go."""
         self._disown(worker)
-        worker.state = WorkerState.DRAINING
-        worker.leaves = False
+        self._move(worker, WorkerState.DRAINING)
+        self._stay(worker)
         self.rest(worker, now)
 
     def _relieve(self, now: float) -> None:
         """Let those go whose place has been taken."""
-        leaving = [worker for worker in self if worker.leaves]
-        if self.working - len(leaving) >= self._wanted:
-            for worker in leaving:
-                self._drain(worker, now)
+        if self._leaving and self.working - len(self._leaving) >= self._wanted:
+            for number in sorted(self._leaving):
+                self._drain(self._workers[number], now)
 
-    def _judge(self) -> None:
-        """Take the files from those that have become far slower than the others; give some to those that recovered."""
-        working = [worker for worker in self if worker.state is WorkerState.WORKING]
-        paces = {each.worker: each.pace.s_per_byte for each in working}
-        known = {number: pace for number, pace in paces.items() if pace is not None}
-        slow = stragglers(known, frozenset(each.worker for each in working if each.straggles))
-        for worker in working:
-            if worker.straggles and worker.worker not in slow:
-                worker.straggles = False
+    def _judge(self, reporter: Worker) -> None:
+        """Take the files from a worker that has become far slower than the usual one; give some to one that recovered.
+
+        Who reports is judged, and whoever has the usual pace by now: so never all workers are stragglers.
+        """
+        pace = reporter.pace.s_per_byte
+        if pace is None or reporter.state is not WorkerState.WORKING:
+            return
+        self._paces.put(reporter.worker, pace)
+        for worker in (reporter, self._workers[self._paces.usual]):
+            straggles = self._paces.is_straggler(worker.worker, before=worker.straggles)
+            if worker.straggles and not straggles:
                 self._ownership.join(worker.worker)
-            elif worker.worker in slow and not worker.straggles:
-                self._disown(worker)
-                worker.straggles = True
+            elif straggles and not worker.straggles:
+                self._ownership.leave(worker.worker)
+            if worker.straggles != straggles:
+                worker.straggles = straggles
+                self.room.update(worker)
 
     def _disown(self, worker: Worker) -> None:
+        self._paces.forget(worker.worker)
         if not worker.straggles:
             self._ownership.leave(worker.worker)
         worker.straggles = False
 
-    def _count(self, *states: WorkerState) -> int:
-        return sum(worker.state in states for worker in self._workers.values())
+    def _stay(self, worker: Worker) -> None:
+        """Do not wait any longer for another one to take a worker's place."""
+        worker.leaves = False
+        self._leaving.discard(worker.worker)
+
+    def _move(self, worker: Worker, state: WorkerState | None) -> None:
+        """Change a worker's state; None when it is gone."""
+        self.working += (state is WorkerState.WORKING) - (worker.state is WorkerState.WORKING)
+        self._starting -= worker.state is WorkerState.STARTING
+        if state is None:
+            self.room.forget(worker)
+        else:
+            worker.state = state
+            self.room.update(worker)
+
+    def _owe(self, worker: Worker, deadline: float | None) -> None:
+        """Set when a worker must have reported; None while it owes nothing."""
+        worker.deadline = deadline
+        if deadline is None:
+            self._deadlines.discard(worker.worker)
+        else:
+            self._deadlines.put(worker.worker, deadline)

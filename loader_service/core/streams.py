@@ -11,6 +11,7 @@ allows it; else the step fails with the error of its lowest bad row, whichever w
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -30,7 +31,8 @@ class Stream:
 
     opened: StreamOpened
     slots: SlotTable
-    steps: dict[int, Step] = field(default_factory=dict)  # by want, in the order in which they were wanted
+    steps: dict[int, Step] = field(default_factory=dict)  # by want
+    waiting: deque[int] = field(default_factory=deque)  # wants without a slot, in the order in which they came
     leases: dict[int, int] = field(default_factory=dict)  # lease → want
     steps_done: int = 0
     samples_substituted: int = 0  # in the steps that are done
@@ -55,6 +57,8 @@ class Streams:
         self._limits = limits
         self._ledger = ledger
         self._streams: dict[int, Stream] = {}
+        self._of_client: defaultdict[str, set[int]] = defaultdict(set)
+        self._steps_filling = 0
         self._last_task = 0
         self._last_lease = 0
 
@@ -66,6 +70,7 @@ class Streams:
     def open(self, opened: StreamOpened) -> None:
         """Let a stream take part; its segments exist."""
         self._streams[opened.stream] = Stream(opened, SlotTable(opened.slots))
+        self._of_client[opened.client].add(opened.stream)
         self._queues.open(opened.stream)
 
     def close(self, client: str, number: int) -> None:
@@ -75,7 +80,7 @@ class Streams:
 
     def lose(self, client: str) -> None:
         """Drop the streams of a client that ended. Its slots are retired, never reused: it may yet wake up and read."""
-        for number in [number for number, each in self._streams.items() if each.opened.client == client]:
+        for number in sorted(self._of_client.get(client, ())):
             self._retire(number)
 
     def want(self, event: StepWanted) -> None:
@@ -104,6 +109,7 @@ class Streams:
             self._ledger.refuse(event.client, f"{place}: {words}")
             return
         stream.steps[event.want] = Step(stream.opened, event)
+        stream.waiting.append(event.want)
         self._fill_slots(stream)
 
     def forget(self, client: str, number: int, want: int) -> None:
@@ -116,7 +122,7 @@ class Streams:
             self._end_lease(stream, step.lease)
             return
         step.forgotten = True
-        for task in self._queues.drop(number, want):
+        for task in self._queues.drop(list(step.open_tasks)):
             step.open_tasks.discard(task.task)
         self._conclude(stream, step)
 
@@ -191,19 +197,29 @@ class Streams:
 
     def _retire(self, number: int) -> None:
         stream = self._streams.pop(number)
-        self._queues.close(number)
+        self._steps_filling -= stream.slots.count(SlotState.FILLING)
+        client = stream.opened.client
+        self._of_client[client].discard(number)
+        if not self._of_client[client]:
+            del self._of_client[client]
+        self._queues.close(number, [task for step in stream.steps.values() for task in step.open_tasks])
         self._ledger.add(RetireStream(number, stream.slots.numbers))
 
     def _fill_slots(self, stream: Stream) -> None:
         """Give free slots to the steps that wait longest, and queue their tasks."""
-        for step in list(stream.steps.values()):
-            if step.slot is None:
-                slot = stream.slots.fill()
-                if slot is None:
-                    return
-                step.begin(slot)
-                for piece in cut(step.rows, self._ownership, stream.opened.row_bytes, stream.opened.frame_bytes):
-                    self._queue(stream, step, piece)
+        while stream.waiting:
+            step = stream.steps.get(stream.waiting[0])
+            if step is None or step.slot is not None:  # forgotten, or asked for twice
+                stream.waiting.popleft()
+                continue
+            slot = stream.slots.fill()
+            if slot is None:
+                return
+            step.begin(slot)
+            self._steps_filling += 1
+            opened = stream.opened
+            for piece in cut(step.rows, self._ownership, opened.row_bytes, opened.frame_bytes, self._steps_filling):
+                self._queue(stream, step, piece)
 
     def _queue(
         self, stream: Stream, step: Step, rows: tuple[int, ...], strikes: int = 0, turn: int | None = None
@@ -242,6 +258,7 @@ class Streams:
         if step.open_tasks:
             return
         if step.slot is not None and step.error is None and not step.forgotten:
+            self._steps_filling -= 1
             stream.slots.complete(step.slot)
             stream.slots.lease(step.slot)
             self._last_lease += 1
@@ -253,6 +270,7 @@ class Streams:
             return
         del stream.steps[step.want]
         if step.slot is not None:
+            self._steps_filling -= 1
             stream.slots.abandon(step.slot)
         if step.error is not None and not step.forgotten:
             error, opened = step.error, stream.opened

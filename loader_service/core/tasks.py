@@ -7,19 +7,29 @@ take some over. A step of little work stays whole, since a message costs more th
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loader_service.core.events import Row
 from loader_service.core.ownership import Ownership
+from loader_service.core.ranking import Ranking
 
 #: Below this much output a task is not worth a message of its own: about 2 ms of decoding against 0.1 ms for the
 #: message.
 SMALL_TASK_BYTES = 2 * 2**20
 
+#: Up to this much output, rows of several owners are one task where there are tasks enough: about 12 ms of decoding.
+JOINED_TASK_BYTES = 12 * 2**20
 
-@dataclass(kw_only=True)
+#: Pieces that no step has fewer of because rows of several owners were joined.
+LEAST_PIECES = 4
+
+#: Stands for the owner of files that have none; workers' numbers begin at 1.
+NOBODY = 0
+
+
+@dataclass(kw_only=True, slots=True)
 class PendingTask:
     """Some rows of a step, waiting for a worker or being done by one."""
 
@@ -33,8 +43,10 @@ class PendingTask:
     turn: int | None = None  # its place in the fair order; given once, and kept by what is made of it later
 
 
-def cut(rows: Mapping[int, Row], ownership: Ownership, row_bytes: int, frame_bytes: int = 0) -> list[tuple[int, ...]]:
-    """Cut a step into pieces of rows, one or more for each owner.
+def cut(
+    rows: Mapping[int, Row], ownership: Ownership, row_bytes: int, frame_bytes: int = 0, steps: int = 1
+) -> list[tuple[int, ...]]:
+    """Cut a step into pieces of rows, one or more for each owner, or one for several when that gains nothing.
 
     Parameters
     ----------
@@ -44,6 +56,8 @@ def cut(rows: Mapping[int, Row], ownership: Ownership, row_bytes: int, frame_byt
         Who owns which file.
     row_bytes, frame_bytes
         Output of one row without what varies, and of each frame that varies: the measure of work.
+    steps
+        That are being filled at a time: when all of them together have two pieces for each worker, more are no use.
 
     Returns
     -------
@@ -57,16 +71,37 @@ def cut(rows: Mapping[int, Row], ownership: Ownership, row_bytes: int, frame_byt
     by_owner: dict[int | None, list[int]] = {}
     for number, row in rows.items():
         by_owner.setdefault(ownership.owner(row.file), []).append(number)
-    share = max(total / max(1, len(ownership.workers)), SMALL_TASK_BYTES)
-    return [piece for group in by_owner.values() for piece in _split(group, [sizes[each] for each in group], share)]
+    workers = max(1, ownership.worker_count)
+    enough = max(LEAST_PIECES, -(-2 * workers // steps))
+    share = max(total / min(enough, workers), SMALL_TASK_BYTES)
+    groups = _joined(list(by_owner.values()), sizes, enough)
+    return [piece for group in groups for piece in _split(group, sizes, share)]
 
 
-def _split(rows: Sequence[int], sizes: Sequence[int], share: float) -> Iterable[tuple[int, ...]]:
-    """Cut an owner's rows into pieces of about the same bytes, each near to `share`."""
-    ends = list(itertools.accumulate(sizes))
-    pieces = max(1, min(len(rows), round(ends[-1] / share)))
+def _joined(groups: list[list[int]], sizes: Mapping[int, int], enough: int) -> list[list[int]]:
+    """Join small groups of neighbours while there are more than enough of them."""
+    joined: list[list[int]] = []
+    left, room = len(groups), 0
+    for group in groups:
+        size = sum(sizes[each] for each in group)
+        if left > enough and size <= room:
+            joined[-1] += group
+            room -= size
+            left -= 1
+        else:
+            joined.append(group)
+            room = JOINED_TASK_BYTES - size
+    return joined
+
+
+def _split(rows: Sequence[int], sizes: Mapping[int, int], share: float) -> Iterable[tuple[int, ...]]:
+    """Cut a group of rows into pieces of about the same bytes, each near to `share`."""
+    ends = list(itertools.accumulate(sizes[row] for row in rows))
+    pieces = min(len(rows), round(ends[-1] / share))
+    if pieces <= 1:
+        return (tuple(rows),)
     # A row belongs to the piece that its middle lies in; doubled, so that all numbers are whole.
-    middles = [2 * end - size for end, size in zip(ends, sizes, strict=True)]
+    middles = [2 * end - sizes[row] for end, row in zip(ends, rows, strict=True)]
     inner = [bisect_right(middles, 2 * ends[-1] * number // pieces) for number in range(1, pieces)]
     bounds = [0, *inner, len(rows)]
     return (tuple(rows[low:high]) for low, high in itertools.pairwise(bounds) if high > low)
@@ -81,6 +116,8 @@ class TaskQueues:
     what another stream queues after a task, no more passes it than the task's own stream had waiting, however far
     ahead that stream got with another owner.
 
+    Nothing here looks at all owners or all tasks, save when files have changed hands.
+
     References
     ----------
     Start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996.
@@ -89,77 +126,136 @@ class TaskQueues:
     def __init__(self, ownership: Ownership) -> None:
         self._ownership = ownership
         self._grouped_at = ownership.changes
-        self._waiting: dict[int | None, list[PendingTask]] = {}  # by owner of the file, in the order of their turns
+        self._tasks: dict[int, PendingTask] = {}  # by number
+        self._waiting: dict[int, list[PendingTask]] = {}  # by owner of the file, in the order of their turns
+        self._bytes: dict[int, int] = {}  # of each owner's tasks
+        self._grown: set[int] = set()  # owners that got tasks since somebody asked
+        self._longest: Ranking[float] = Ranking()  # owners by the bytes of their tasks, the most first
+        self._changed: set[int] = set()  # owners whose bytes are not told there yet
+        self._last: Ranking[tuple[int, int]] = Ranking()  # tasks by their turns, the last first
         self._ends: dict[int, int] = {}  # of each stream: where the turn of its next task begins, at the least
         self._latest_turn = 0  # taken so far: the queues' own clock
 
     def __len__(self) -> int:
-        return sum(map(len, self._waiting.values()))
+        return len(self._tasks)
 
     def __iter__(self) -> Iterator[PendingTask]:
-        return itertools.chain.from_iterable(self._waiting.values())
+        return iter(self._tasks.values())
 
     def open(self, stream: int) -> None:
         """Let a stream take part."""
         self._ends[stream] = 0
 
-    def close(self, stream: int) -> None:
-        """Drop a stream and its tasks."""
+    def close(self, stream: int, tasks: Iterable[int]) -> None:
+        """Drop a stream and its tasks, of which some may wait here."""
         del self._ends[stream]
-        self._keep(lambda task: task.stream != stream)
+        self.drop(tasks)
 
     def put(self, task: PendingTask) -> None:
         """Queue a task; one that was taken before and came back has its turn, a new one gets the next of its stream."""
         if task.turn is None:
             task.turn = max(self._latest_turn, self._ends[task.stream])
             self._ends[task.stream] = task.turn + max(1, task.size_bytes)
-        insort(self._by_owner().setdefault(self._ownership.owner(task.file), []), task, key=_place)
+        self._group()
+        self._tasks[task.task] = task
+        self._last.put(task.task, (-task.turn, -task.task))
+        self._append(task)
 
-    def drop(self, stream: int, want: int) -> list[PendingTask]:
-        """Remove and return the tasks of a want."""
-        dropped = [task for task in self if (task.stream, task.want) == (stream, want)]
-        self._keep(lambda task: (task.stream, task.want) != (stream, want))
+    def drop(self, tasks: Iterable[int]) -> list[PendingTask]:
+        """Remove and return those of these tasks that wait here."""
+        self._group()
+        dropped = [self._tasks[number] for number in tasks if number in self._tasks]
+        for task in dropped:
+            self._remove(task)
         return dropped
+
+    def has_own(self, worker: int) -> bool:
+        """Return whether `take_own` has something for a worker."""
+        self._group()
+        return worker in self._waiting or NOBODY in self._waiting
 
     def take_own(self, worker: int) -> PendingTask | None:
         """Take the next task for one of the worker's own files; of a file that nobody owns, for any worker."""
-        return self._take(worker if self._by_owner().get(worker) else None)
+        self._group()
+        return self._take(worker if worker in self._waiting else NOBODY)
 
     def take_from_longest(self) -> PendingTask | None:
         """Take the next task of the worker that has most bytes waiting."""
-        waiting = {owner: sum(task.size_bytes for task in tasks) for owner, tasks in self._by_owner().items() if tasks}
-        longest = max(waiting, key=lambda owner: (waiting[owner], -1 if owner is None else -owner), default=None)
-        return self._take(longest)
+        self._group()
+        for owner in self._changed:
+            if owner in self._waiting:
+                self._longest.put(owner, -self._bytes[owner])
+            else:
+                self._longest.discard(owner)
+        self._changed.clear()
+        longest = self._longest.first()
+        return self._take(longest[1]) if longest else None
 
     def take_last(self) -> PendingTask | None:
         """Take the task whose turn comes last: the one that can best wait for a slow worker."""
-        ends = [tasks for tasks in self._by_owner().values() if tasks]
-        return max(ends, key=lambda tasks: _place(tasks[-1])).pop() if ends else None
+        self._group()
+        last = self._last.first()
+        if last is None:
+            return None
+        task = self._tasks[last[1]]
+        self._remove(task)
+        return task
 
     def waiting_for(self, worker: int) -> int:
         """Return how many tasks wait for files of a worker."""
-        return len(self._by_owner().get(worker, ()))
+        self._group()
+        return len(self._waiting.get(worker, ()))
 
-    def _take(self, owner: int | None) -> PendingTask | None:
-        tasks = self._by_owner().get(owner)
+    def take_grown(self) -> set[int]:
+        """Return the owners that got tasks since this was asked before; `NOBODY` for files without an owner."""
+        self._group()
+        grown, self._grown = self._grown, set()
+        return grown
+
+    # ---- inside
+
+    def _take(self, owner: int) -> PendingTask | None:
+        tasks = self._waiting.get(owner)
         if not tasks:
             return None
-        task = tasks.pop(0)
+        task = tasks[0]
+        self._remove(task)
         self._latest_turn = max(self._latest_turn, task.turn or 0)
         return task
 
-    def _keep(self, wanted: Callable[[PendingTask], bool]) -> None:
-        self._waiting = {owner: list(filter(wanted, tasks)) for owner, tasks in self._waiting.items()}
+    def _append(self, task: PendingTask) -> None:
+        owner = self._ownership.owner(task.file) or NOBODY
+        tasks = self._waiting.setdefault(owner, [])
+        if tasks and _place(task) < _place(tasks[-1]):
+            insort(tasks, task, key=_place)
+        else:
+            tasks.append(task)
+        self._bytes[owner] = self._bytes.get(owner, 0) + task.size_bytes
+        self._grown.add(owner)
+        self._changed.add(owner)
 
-    def _by_owner(self) -> dict[int | None, list[PendingTask]]:
-        """Return the tasks by owner, grouped anew when files have changed hands."""
-        if self._grouped_at != self._ownership.changes:
-            self._grouped_at = self._ownership.changes
-            tasks = sorted(self, key=_place)
-            self._waiting = {}
-            for task in tasks:
-                self._waiting.setdefault(self._ownership.owner(task.file), []).append(task)
-        return self._waiting
+    def _remove(self, task: PendingTask) -> None:
+        owner = self._ownership.owner(task.file) or NOBODY
+        tasks = self._waiting[owner]
+        del tasks[bisect_left(tasks, _place(task), key=_place)]
+        self._bytes[owner] -= task.size_bytes
+        if not tasks:
+            del self._waiting[owner], self._bytes[owner]
+        elif task.strikes:
+            self._grown.add(owner)  # a suspect may have kept the others from being given
+        del self._tasks[task.task]
+        self._last.discard(task.task)
+        self._changed.add(owner)
+
+    def _group(self) -> None:
+        """Group the tasks by owner anew when files have changed hands."""
+        if self._grouped_at == self._ownership.changes:
+            return
+        self._grouped_at = self._ownership.changes
+        self._changed.update(self._waiting)
+        self._waiting, self._bytes = {}, {}
+        for task in sorted(self._tasks.values(), key=_place):
+            self._append(task)
 
 
 def _place(task: PendingTask) -> tuple[int, int]:

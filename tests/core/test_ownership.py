@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loader_service.core.ownership import Ownership
+from loader_service.core.ownership import MOST_GROUPS, Ownership
 
 _SIZES = st.lists(st.one_of(st.integers(0, 10), st.integers(0, 10**9)), max_size=40)
 #: Each number joins when it is away, and leaves when it is there.
@@ -103,3 +103,14 @@ def test_each_join_and_leave_counts_as_a_change() -> None:
         (ownership.leave if worker in ownership.workers else ownership.join)(worker)
         seen.append(ownership.changes)
     assert seen == sorted(set(seen))
+
+
+def test_very_many_files_move_in_groups_of_nearly_the_same_bytes() -> None:
+    sizes = [1 + file * 7919 % 1000 for file in range(3 * MOST_GROUPS)]
+    ownership = _after(sizes, [1, 2, 3])
+    counts = [ownership.file_count(worker) for worker in ownership.workers]
+    loads = [sum(sizes[file] for file in ownership.files(worker)) for worker in ownership.workers]
+    assert sum(counts) == len(sizes)
+    assert counts == [len(ownership.files(worker)) for worker in ownership.workers]
+    assert max(loads) - min(loads) < 3000, "three of the largest files"
+    assert all(ownership.owner(file) == worker for worker in ownership.workers for file in ownership.files(worker))

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from loader_service.core import actions as a
 from loader_service.core import events as e
-from loader_service.core.pace import Pace, stragglers
+from loader_service.core.pace import Pace, Paces
 from tests.core.desk import Desk
+from tests.core.test_staff import Crew
 
 MIB = 2**20
 
@@ -39,17 +40,25 @@ def test_a_pace_follows_the_latest_tasks() -> None:
     assert slowed > 9 * steady
 
 
+def _stragglers(paces: dict[int, float], before: frozenset[int] = frozenset()) -> set[int]:
+    """Return who is a straggler when the paces of all are known and all are judged."""
+    known = Paces()
+    for worker, pace in paces.items():
+        known.put(worker, pace)
+    return {worker for worker in paces if known.is_straggler(worker, before=worker in before)}
+
+
 def test_three_times_the_usual_is_a_straggler_until_it_is_nearly_usual_again() -> None:
-    assert stragglers({1: 1.0, 2: 1.1, 3: 2.9}, frozenset()) == frozenset()
-    assert stragglers({1: 1.0, 2: 1.1, 3: 3.4}, frozenset()) == {3}
-    assert stragglers({1: 1.0, 2: 1.1, 3: 2.9}, frozenset({3})) == {3}
-    assert stragglers({1: 1.0, 2: 1.1, 3: 1.5}, frozenset({3})) == frozenset()
+    assert _stragglers({1: 1.0, 2: 1.1, 3: 2.9}) == set()
+    assert _stragglers({1: 1.0, 2: 1.1, 3: 3.4}) == {3}
+    assert _stragglers({1: 1.0, 2: 1.1, 3: 2.9}, frozenset({3})) == {3}
+    assert _stragglers({1: 1.0, 2: 1.1, 3: 1.5}, frozenset({3})) == set()
 
 
 def test_one_task_that_takes_for_ever_makes_nobody_a_straggler_and_two_do() -> None:
     usual, once, twice = (_after(*[1.0] * 8, *[1000.0] * often).s_per_byte or 0.0 for often in range(3))
-    assert stragglers({1: usual, 2: once}, frozenset()) == frozenset()
-    assert stragglers({1: usual, 2: twice}, frozenset()) == {2}
+    assert _stragglers({1: usual, 2: once}) == set()
+    assert _stragglers({1: usual, 2: twice}) == {2}
 
 
 def test_reports_that_lay_unread_together_say_how_long_all_of_them_took_and_not_each() -> None:
@@ -59,7 +68,37 @@ def test_reports_that_lay_unread_together_say_how_long_all_of_them_took_and_not_
 
 @given(st.dictionaries(st.integers(1, 9), st.floats(0, 100), min_size=1), st.frozensets(st.integers(1, 9)))
 def test_the_workers_are_never_all_stragglers(paces: dict[int, float], before: frozenset[int]) -> None:
-    assert stragglers(paces, before) < set(paces)
+    assert _stragglers(paces, before) < set(paces)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.floats(0, 100) | st.none()), max_size=60))
+def test_the_usual_pace_is_the_lower_median_of_the_latest(reports: list[tuple[int, float | None]]) -> None:
+    known, latest = Paces(), dict[int, float]()
+    for worker, pace in reports:
+        if pace is None:
+            known.forget(worker)
+            latest.pop(worker, None)
+        else:
+            known.put(worker, pace)
+            latest[worker] = pace
+        if latest:
+            assert latest[known.usual] == sorted(latest.values())[(len(latest) - 1) // 2]
+
+
+def test_the_worker_with_the_usual_pace_is_judged_too_when_another_one_reports() -> None:
+    crew = Crew()
+    crew.scale(2, 0.0)
+    crew.start(1)
+    crew.start(2)
+    tasks = iter(range(1, 100))
+    slow, now = {1: 1.0, 2: 10.0}, 0.0
+    for worker, often in ((1, 8), (2, 8), (1, 0)):
+        for _ in range(often):
+            now = crew.work(worker, next(tasks), now, slow[worker])
+    assert crew.worker(2).straggles
+    for _ in range(30):  # now it is the first one that is slow, and the second one does nothing
+        now = crew.work(1, next(tasks), now, 100.0)
+    assert (crew.worker(1).straggles, crew.worker(2).straggles) == (True, False)
 
 
 def test_a_straggler_owns_no_files_and_gets_single_rows_of_what_is_needed_last() -> None:

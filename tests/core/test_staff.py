@@ -7,8 +7,9 @@ import pytest
 from loader_service.core.actions import Action, GiveUp, KillWorker, StartWorker, StopWorker
 from loader_service.core.ledger import Ledger, Limits
 from loader_service.core.ownership import Ownership
-from loader_service.core.staff import FIRST_RETRY_S, LAST_RETRY_S, Staff, Worker, WorkerState
+from loader_service.core.staff import FIRST_RETRY_S, LAST_RETRY_S, Staff
 from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
+from loader_service.core.worker import Worker, WorkerState
 
 LIMITS = Limits(task_timeout_s=60.0, start_timeout_s=30.0, failed_starts=3)
 
@@ -51,6 +52,13 @@ class Crew:
         given = PendingTask(task=task, stream=1, want=1, rows=(0,), size_bytes=size, file=0)
         self.staff.give(self.worker(worker), given, now)
         return given
+
+    def work(self, worker: int, task: int, now: float, seconds: float) -> float:
+        """Have a worker do a task; return when it is done."""
+        self.give(worker, task, now)
+        assert self.staff.take_back(worker, task, now + seconds) is not None
+        self.staff.validate()
+        return now + seconds
 
     def worker(self, number: int) -> Worker:
         """Return a worker that is there."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from loader_service.core.events import Row
 from loader_service.core.ownership import Ownership
-from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask, TaskQueues, cut
+from loader_service.core.tasks import LEAST_PIECES, SMALL_TASK_BYTES, PendingTask, TaskQueues, cut
 
 MIB = 2**20
 
@@ -71,6 +71,23 @@ def test_rows_of_one_file_are_cut_so_that_each_worker_can_have_a_piece() -> None
 def test_no_piece_is_too_small_for_a_message() -> None:
     pieces = cut(_rows([0] * 64), _owned(1, 64), SMALL_TASK_BYTES // 8)
     assert {len(piece) for piece in pieces} == {8}
+
+
+def test_rows_of_several_owners_are_one_task_when_more_tasks_gain_nothing() -> None:
+    owned, rows = _owned(16, 16), _rows(list(range(16)))
+    assert {len(piece) for piece in cut(rows, owned, 4 * MIB, steps=1)} == {1}
+    joined = cut(rows, owned, 4 * MIB, steps=6)  # two a worker make six a step
+    assert [len(piece) for piece in joined] == [3, 3, 3, 3, 3, 1], "of 12 MiB at most"
+    assert sorted(itertools.chain.from_iterable(joined)) == list(range(16))
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=64), st.integers(1, 32), st.integers(1, 12))
+def test_joining_leaves_enough_pieces_and_loses_no_row(files: list[int], workers: int, steps: int) -> None:
+    owned, rows = _owned(31, workers), _rows(files)
+    pieces = cut(rows, owned, 3 * MIB, steps=steps)
+    assert sorted(itertools.chain.from_iterable(pieces)) == list(range(len(files)))
+    owners = len({owned.owner(file) for file in files})
+    assert len(pieces) >= min(owners, max(LEAST_PIECES, 2 * workers // steps))
 
 
 def test_a_step_is_cut_even_while_there_is_no_worker() -> None:
@@ -254,16 +271,16 @@ def test_help_goes_to_the_worker_with_most_bytes_waiting() -> None:
     assert [line.queues.take_from_longest() is None for _ in range(4)] == [False, False, False, True]
 
 
-def test_a_dropped_want_takes_its_tasks_along(line: _Line) -> None:
+def test_tasks_are_dropped_by_number_and_those_that_do_not_wait_are_passed_over(line: _Line) -> None:
     mine = [line.put(1, want=7), line.put(1, want=7)]
     others = [line.put(2, want=7), line.put(1, want=8)]
-    assert line.queues.drop(1, 7) == mine
+    assert line.queues.drop([each.task for each in mine] + [10**6]) == mine
     assert list(line.queues) == others
 
 
 def test_a_closed_stream_takes_its_tasks_along(line: _Line) -> None:
-    line.put(1)
+    mine = line.put(1)
     other = line.put(2)
-    line.queues.close(1)
+    line.queues.close(1, [mine.task])
     assert list(line.queues) == [other]
     assert len(line.queues) == 1

@@ -1,0 +1,48 @@
+"""One worker as the scheduler sees it: its state, what it holds, how fast it is. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from loader_service.core.pace import Pace
+from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
+
+#: Tasks given to a worker at once: one to do, and one to find waiting when that is done; more when they are small,
+#: since those that travel together share the cost of a message.
+TASKS_OUTSTANDING, SMALL_TASKS_OUTSTANDING = 2, 8
+
+
+class WorkerState(Enum):
+    """Where a worker is in its life."""
+
+    STARTING = "starting"
+    WORKING = "working"
+    DRAINING = "draining"
+    STOPPING = "stopping"
+    KILLED = "killed"
+
+
+@dataclass(slots=True)
+class Worker:
+    """One worker process."""
+
+    worker: int
+    state: WorkerState
+    deadline: float | None  # when it is killed unless it reports before; None while it owes nothing
+    tasks: list[PendingTask] = field(default_factory=list)  # given and not reported, in the order in which it does them
+    bytes_given: int = 0  # of those tasks
+    tasks_done: int = 0
+    pace: Pace = field(default_factory=Pace)
+    straggles: bool = False  # owns no files while it is far slower than the others
+    leaves: bool = False  # works until another one has taken its place
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it can be given a task."""
+        given = len(self.tasks)
+        if self.state is not WorkerState.WORKING or given >= SMALL_TASKS_OUTSTANDING:
+            return False
+        if given and self.tasks[0].strikes:
+            return False  # a suspect is done alone
+        return given < TASKS_OUTSTANDING or self.bytes_given < SMALL_TASK_BYTES
