@@ -86,6 +86,13 @@ class Refuse:
 
 
 @dataclass(frozen=True)
+class MakeSlot:
+    """Make one more segment for a stream, and say `SlotMade`: a worker is late, and no slot is free to do it again."""
+
+    stream: int
+
+
+@dataclass(frozen=True)
 class RetireStream:
     """Unlink the segments of these slots and let the workers forget the stream."""
 
@@ -109,6 +116,7 @@ Action = (
     | SendFailed
     | NoteBadSample
     | Refuse
+    | MakeSlot
     | RetireStream
     | GiveUp
 )

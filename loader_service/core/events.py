@@ -66,6 +66,14 @@ class StreamOpened:
 
 
 @dataclass(frozen=True)
+class SlotMade:
+    """`MakeSlot` was carried out, or could not be."""
+
+    stream: int
+    slot: int | None  # None: there is no memory for it
+
+
+@dataclass(frozen=True)
 class StreamClosed:
     """A client gave up a stream."""
 
@@ -156,6 +164,7 @@ class ClockTicked:
 
 Event = (
     StreamOpened
+    | SlotMade
     | StreamClosed
     | StepWanted
     | WantForgotten

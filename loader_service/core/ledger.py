@@ -26,6 +26,7 @@ class Counters:
     workers_recycled: int = 0
     rows_reassigned: int = 0
     tasks_stolen: int = 0
+    steps_redone: int = 0  # in another slot, since a worker was late with rows of them
     samples_bad: int = 0
     samples_substituted: int = 0
     messages_refused: int = 0

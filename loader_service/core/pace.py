@@ -29,10 +29,16 @@ _STRAGGLING, _RECOVERED = 3.0, 1.5
 _REST = 10.0
 
 
+#: A task is late when it takes so many times as long as its worker should need, and at least so many seconds. The
+#: first task of a worker opens files and loads libraries, and is given longer.
+_LATE, LATE_S, _FIRST_LATE_S = 4.0, 1.0, 10.0
+
+
 class Pace:
-    """Seconds for each byte of output, as a running mean over the latest tasks of one worker."""
+    """Seconds for each byte of output, and for a task of whatever size, as running means over one worker's latest."""
 
     def __init__(self) -> None:
+        self._task_s: float | None = None  # for a task, None before the first one ended
         self._begun: float | None = None
         self._news = 0  # pieces of it so far
         self._together = 0  # reports that the latest one consists of
@@ -50,9 +56,20 @@ class Pace:
 
     def ended(self, size_bytes: int, now: float) -> None:
         """Note that it ended the task, and begins the next one if it has one."""
-        if self._begun is not None and size_bytes >= _TELLING_BYTES:
-            self._take_in(size_bytes, now - self._begun)
+        if self._begun is not None:
+            seconds = now - self._begun
+            self._task_s = seconds if self._task_s is None else _LATEST * seconds + (1 - _LATEST) * self._task_s
+            if size_bytes >= _TELLING_BYTES:
+                self._take_in(size_bytes, seconds)
         self._begun = now
+
+    def late_at(self, size_bytes: int) -> float | None:
+        """Return when a task that has begun is late, by what its worker needed before; None when it is at none."""
+        if self._begun is None:
+            return None
+        if self._task_s is None:
+            return self._begun + _FIRST_LATE_S
+        return self._begun + max(LATE_S, _LATE * max(self._task_s, self._mean * size_bytes))
 
     @property
     def rested_at(self) -> float:

@@ -79,6 +79,10 @@ class Scheduler:
         match event:
             case events.StreamOpened():
                 self._streams.open(event)
+            case events.SlotMade():
+                self._streams.slot_made(event)
+                self._redo_late(now)
+                self._streams.use_free_slots(event.stream)
             case events.StreamClosed(client, stream):
                 self._streams.close(client, stream)
             case events.StepWanted():
@@ -110,7 +114,7 @@ class Scheduler:
 
     def next_deadline(self) -> float | None:
         """Return the time at which `ClockTicked` is due, None when nothing is being waited for."""
-        deadlines = (self._staff.next_deadline(), self._staff.room.next_rest_ends if len(self._queues) else None)
+        deadlines = (self._staff.next_deadline(), self._staff.vacancies.next_rest_ends if len(self._queues) else None)
         return min((each for each in deadlines if each is not None), default=None)
 
     def _worker_exited(self, number: int, cause: str, now: float) -> None:
@@ -125,8 +129,8 @@ class Scheduler:
         worker is fast again. Looks only at workers that have got room and at owners that have got tasks since the last
         event: all others have what they can have.
         """
-        room = self._staff.room
-        while len(self._queues) and (number := room.rested(now)) is not None:
+        vacancies = self._staff.vacancies
+        while len(self._queues) and (number := vacancies.rested(now)) is not None:
             self._give_last_row(self._worker(number), now)
         self._give_own(now)
         while len(self._queues) and (number := self._helper()) is not None:
@@ -134,8 +138,21 @@ class Scheduler:
                 break  # a suspect that must wait for a worker with nothing else in hand; none is idle
             self._ledger.counters.tasks_stolen += 1
             self._give_own(now)  # what waited behind a suspect
-        while self._work_abounds and (number := room.idle_stragglers.first()) is not None:
+        while self._work_abounds and (number := vacancies.idle_stragglers.first()) is not None:
             self._give_last_row(self._worker(number), now)
+        self._redo_late(now)
+
+    def _redo_late(self, now: float) -> None:
+        """Have idle workers do again, in other slots, the steps that a worker is late with."""
+        overdue = self._staff.overdue(now)
+        if self._staff.vacancies.idle.first() is None:
+            return
+        for worker in overdue:
+            redone = [self._streams.redo(task) for task in worker.tasks]
+            if any(redone):
+                self._staff.distrust(worker)
+                self._dispatch(now)
+                return
 
     def _give_own(self, now: float) -> None:
         """Give tasks of their own files to workers with room."""
@@ -147,16 +164,16 @@ class Scheduler:
 
     def _candidates(self) -> list[int]:
         """Return the workers that may have both room and tasks of their own since the last event."""
-        grown, freed = self._queues.take_grown(), self._staff.room.take_freed()
+        grown, freed = self._queues.take_grown(), self._staff.vacancies.take_freed()
         if NOBODY in grown:
-            freed.update(self._staff.room.any.all(), self._staff.room.idle_stragglers.all())
+            freed.update(self._staff.vacancies.any.all(), self._staff.vacancies.idle_stragglers.all())
         return sorted(freed | grown)
 
     def _helper(self) -> int | None:
         """Return who takes a task from another's queue: an idle worker; one with room when there is work for all."""
-        room = self._staff.room
-        idle = room.idle.first()
-        return room.any.first() if idle is None and self._work_abounds else idle
+        vacancies = self._staff.vacancies
+        idle = vacancies.idle.first()
+        return vacancies.any.first() if idle is None and self._work_abounds else idle
 
     @property
     def _work_abounds(self) -> bool:
@@ -233,7 +250,7 @@ class Scheduler:
                 slots=len(each.slots.numbers),
                 slots_filling=each.slots.count(SlotState.FILLING),
                 slots_leased=each.slots.count(SlotState.LEASED),
-                wants_waiting=sum(step.slot is None for step in each.steps.values()),
+                wants_waiting=sum(step.waits for step in each.steps.values()),
                 samples_substituted=each.samples_substituted,
             )
             for each in self._streams

@@ -50,6 +50,11 @@ class SlotTable:
         # Last in, first out: the slot released last is the one whose pages are still in the caches.
         self._free = list(reversed(slots))
 
+    def add(self, slot: int) -> None:
+        """Take in one more slot."""
+        self._state[slot] = SlotState.FREE
+        self._free.append(slot)
+
     def fill(self) -> int | None:
         """Take a free slot for a step, or return None when there is none."""
         if not self._free:
@@ -82,6 +87,8 @@ class SlotTable:
 
     def count(self, state: SlotState) -> int:
         """Return how many slots are in a state."""
+        if state is SlotState.FREE:
+            return len(self._free)
         return sum(each is state for each in self._state.values())
 
     @property

@@ -17,8 +17,8 @@ from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
 from loader_service.core.pace import Paces
 from loader_service.core.ranking import Ranking
-from loader_service.core.room import Room
 from loader_service.core.tasks import PendingTask
+from loader_service.core.vacancies import Vacancies
 from loader_service.core.worker import Worker, WorkerState
 
 #: Pause before a worker is started after one failed to start: doubles from the first to the last, in seconds.
@@ -39,7 +39,7 @@ class Staff:
 
     Attributes
     ----------
-    room
+    vacancies
         Who can be given a task.
     working
         Workers that take tasks.
@@ -49,12 +49,14 @@ class Staff:
         self._ownership = ownership
         self._limits = limits
         self._ledger = ledger
-        self.room = Room()
+        self.vacancies = Vacancies()
         self._workers: dict[int, Worker] = {}
         self._starting = 0
         self.working = 0
         self._leaving: set[int] = set()  # work until another one has taken their place
         self._deadlines: Ranking[float] = Ranking()
+        self._late_at: Ranking[float] = Ranking()  # workers with tasks
+        self._overdue: set[int] = set()  # whose time has come there
         self._paces = Paces()
         self._wanted = 0
         self._last_number = 0
@@ -78,8 +80,8 @@ class Staff:
 
     def next_deadline(self) -> float | None:
         """Return when `kill_late` or `hire` has something to do, None when neither has."""
-        first = self._deadlines.first()
-        deadline = first[0] if first else None
+        firsts = [first[0] for each in (self._deadlines, self._late_at) if (first := each.first())]
+        deadline = min(firsts, default=None)
         if self.missing > 0 and not self._hopeless:
             return self._start_not_before if deadline is None else min(deadline, self._start_not_before)
         return deadline
@@ -139,7 +141,8 @@ class Staff:
             worker.pace.begun(now)
         worker.tasks.append(task)
         worker.bytes_given += task.size_bytes
-        self.room.update(worker)
+        self._watch(worker)
+        self.vacancies.update(worker)
 
     def take_back(self, number: int, task_number: int, now: float) -> PendingTask | None:
         """Return the task that a worker reports as ended, None when it does not hold it (a report said twice)."""
@@ -151,12 +154,30 @@ class Staff:
         worker.bytes_given -= task.size_bytes
         worker.tasks_done += 1
         worker.pace.ended(task.size_bytes, now)
+        worker.late = False
+        self._watch(worker)
         self._judge(worker)
         if worker.state is not WorkerState.KILLED:
             self._owe(worker, now + self._limits.task_timeout_s if worker.tasks else None)
         self.rest(worker, now)
-        self.room.update(worker)
+        self.vacancies.update(worker)
         return task
+
+    def overdue(self, now: float) -> list[Worker]:
+        """Return the workers that take far longer for a task than they should need; each until it ends one."""
+        while (first := self._late_at.first()) and first[0] <= now:
+            self._late_at.discard(first[1])
+            self._overdue.add(first[1])
+        return [self._workers[number] for number in sorted(self._overdue)]
+
+    def distrust(self, worker: Worker) -> None:
+        """Give a worker that is late nothing more to do, and its files to the others."""
+        if worker.late or worker.state is not WorkerState.WORKING:
+            return
+        worker.late = True
+        self._disown(worker)
+        worker.straggles = True
+        self.vacancies.update(worker)
 
     def rest(self, worker: Worker, now: float) -> None:
         """Send a draining worker home once it owes nothing."""
@@ -177,6 +198,7 @@ class Staff:
         if worker.state is not WorkerState.STOPPING:
             self._ledger.counters.workers_lost += 1
         self._owe(worker, None)
+        self._forget_lateness(worker)
         self._move(worker, None)
         return worker
 
@@ -258,18 +280,27 @@ class Staff:
         Who reports is judged, and whoever has the usual pace by now: so never all workers are stragglers.
         """
         pace = reporter.pace.s_per_byte
-        if pace is None or reporter.state is not WorkerState.WORKING:
+        if reporter.state is not WorkerState.WORKING:
+            return
+        if pace is None:
+            if reporter.straggles:  # it was late, and nothing else is known
+                self._trust(reporter)
             return
         self._paces.put(reporter.worker, pace)
         for worker in (reporter, self._workers[self._paces.usual]):
             straggles = self._paces.is_straggler(worker.worker, before=worker.straggles)
-            if worker.straggles and not straggles:
-                self._ownership.join(worker.worker)
+            if worker.straggles and not straggles and not worker.late:
+                self._trust(worker)
             elif straggles and not worker.straggles:
                 self._ownership.leave(worker.worker)
-            if worker.straggles != straggles:
-                worker.straggles = straggles
-                self.room.update(worker)
+                worker.straggles = True
+                self.vacancies.update(worker)
+
+    def _trust(self, worker: Worker) -> None:
+        """Give files to a worker that is as fast as the others again."""
+        worker.straggles = False
+        self._ownership.join(worker.worker)
+        self.vacancies.update(worker)
 
     def _disown(self, worker: Worker) -> None:
         self._paces.forget(worker.worker)
@@ -287,10 +318,23 @@ class Staff:
         self.working += (state is WorkerState.WORKING) - (worker.state is WorkerState.WORKING)
         self._starting -= worker.state is WorkerState.STARTING
         if state is None:
-            self.room.forget(worker)
+            self.vacancies.forget(worker)
         else:
             worker.state = state
-            self.room.update(worker)
+            self.vacancies.update(worker)
+
+    def _watch(self, worker: Worker) -> None:
+        """Set when the task that a worker is at is late."""
+        late_at = worker.pace.late_at(worker.tasks[0].size_bytes) if worker.tasks else None
+        self._overdue.discard(worker.worker)
+        if late_at is None or worker.state is WorkerState.KILLED:
+            self._late_at.discard(worker.worker)
+        else:
+            self._late_at.put(worker.worker, late_at)
+
+    def _forget_lateness(self, worker: Worker) -> None:
+        self._late_at.discard(worker.worker)
+        self._overdue.discard(worker.worker)
 
     def _owe(self, worker: Worker, deadline: float | None) -> None:
         """Set when a worker must have reported; None while it owes nothing."""

@@ -1,4 +1,9 @@
-"""One want that is not done with: which rows its step has, and where each goes in the slot. Pure."""
+"""One want that is not done with, and the slots that are being filled for it: which rows there are, and where. Pure.
+
+Usually one slot is filled for a want. When a worker is late with rows of it while others have nothing to do, a second
+slot is filled beside the first, from the planned rows on; the first one that is whole answers the want. Both hold the
+same bytes, since what takes the place of a bad row follows from the planned row and the number of its failures alone.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +18,25 @@ from loader_service.protocol.messages import BadRow
 
 
 @dataclass
-class Step:
-    """One want that is not done with."""
+class Filling:
+    """The rows of a step on their way into one slot."""
 
     opened: StreamOpened
     wanted: StepWanted
-    slot: int | None = None  # None while waiting
-    lease: int | None = None  # None until leased
+    slot: int
     rows: dict[int, Row] = field(default_factory=dict)  # by row number; a substitute takes the place of a bad one
     planned: dict[int, Row] = field(default_factory=dict)  # what was to be where a substitute is
     failures: dict[int, int] = field(default_factory=dict)  # of a row, so far
     open_tasks: set[int] = field(default_factory=set)  # queued, or with a worker that may still write
     error: BadRow | None = None
-    forgotten: bool = False
+    abandoned: bool = False  # nobody waits for it any more; workers may still write
+    asked_for_another: bool = False  # slot, to do all of it again, when none was free
     _offsets: tuple[int, ...] = ()  # of each row: where its frames begin, in frames; empty where lengths are alike
     _room: int = 0  # frames that each row has there when padded
     _frames: int = 0  # of all rows together, padding included
 
-    @property
-    def want(self) -> int:
-        """Its number, the client's own."""
-        return self.wanted.want
-
-    def begin(self, slot: int) -> None:
-        """Have the rows chosen, and lay them out in a slot; both happen once."""
-        self.slot = slot
+    def __post_init__(self) -> None:
+        """Have the rows chosen, and lay them out in the slot."""
         source, wanted = self.opened.source, self.wanted
         if self.opened.indexed:
             rows = source.rows_of(wanted.samples, wanted.positions)
@@ -67,7 +66,7 @@ class Step:
         other = self.opened.source.substitute(self.wanted.epoch, planned, failures)
         if other is None:
             return False
-        told = (self.want, row, planned, other)
+        told = (self.wanted.want, row, planned, other)
         require((other.frames, other.position) == (planned.frames, planned.position), "no fit substitute", *told)
         self.planned[row] = planned
         self.rows[row] = other
@@ -91,7 +90,6 @@ class Step:
 
     def order(self, worker: int, task: PendingTask) -> SendTask:
         """Return the action that gives some of its rows to a worker."""
-        require(self.slot is not None, f"task {task.task} belongs to want {self.want}, which has no slot")
         rows = [self.rows[row] for row in task.rows]
         varying = self.opened.lengths is not Lengths.ALIKE
         return SendTask(
@@ -99,24 +97,39 @@ class Step:
             task=task.task,
             stream=task.stream,
             epoch=self.wanted.epoch,
-            slot=self.slot or 0,
+            slot=self.slot,
             rows=task.rows,
-            samples=tuple(row.sample for row in rows),
-            positions=tuple(row.position or 0 for row in rows) if self.opened.indexed else (),
-            offsets=tuple(self._offsets[row] for row in task.rows) if varying else (),
-            lengths=tuple(row.frames for row in rows) if varying else (),
+            samples=tuple([row.sample for row in rows]),
+            positions=tuple([row.position or 0 for row in rows]) if self.opened.indexed else (),
+            offsets=tuple([self._offsets[row] for row in task.rows]) if varying else (),
+            lengths=tuple([row.frames for row in rows]) if varying else (),
             room=self._room,
         )
 
-    def readiness(self) -> SendReady:
-        """Return the announcement that it is in its slot."""
+    def readiness(self, lease: int) -> SendReady:
+        """Return the announcement that the step is in the slot."""
         return SendReady(
             client=self.opened.client,
             stream=self.opened.stream,
-            want=self.want,
-            slot=self.slot or 0,
-            lease=self.lease or 0,
+            want=self.wanted.want,
+            slot=self.slot,
+            lease=lease,
             rows=len(self.rows),
             frames=self._frames,
             substituted=len(self.planned),
         )
+
+
+@dataclass
+class Step:
+    """One want that is not done with: waiting for a slot, being filled, or leased."""
+
+    wanted: StepWanted
+    fillings: list[Filling] = field(default_factory=list)  # that can still answer it; the latest is the last
+    ready: SendReady | None = None  # what its client was told; None until it is leased
+    forgotten: bool = False  # its client does not wait for it; it stays known until no worker is at it
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a slot."""
+        return not (self.fillings or self.ready or self.forgotten)

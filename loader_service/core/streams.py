@@ -1,8 +1,8 @@
 """The wants of the clients, from the question to the returned lease. Pure.
 
 A want goes through four stages: *waiting* for a slot, *filling* (its rows are with the workers or in their queues),
-*leased* (announced; the client may read), gone. It leaves filling only when no task of it is left anywhere, so a slot
-is never announced or used again while a living worker could write into it.
+*leased* (announced; the client may read), gone. A slot is announced or used again only when no task of it is left
+anywhere, so no living worker could write into it.
 
 A bad sample is replaced by the next of a chain that its stream's source tells, a pure function, when the stream
 allows it; else the step fails with the error of its lowest bad row, whichever worker found which first.
@@ -11,31 +11,22 @@ allows it; else the step fails with the error of its lowest bad row, whichever w
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from loader_service.core.actions import NoteBadSample, RetireStream, SendFailed, SendTask
-from loader_service.core.events import StepWanted, StreamOpened
+from loader_service.core.actions import MakeSlot, NoteBadSample, RetireStream, SendFailed, SendTask
+from loader_service.core.events import SlotMade, StepWanted, StreamOpened
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
-from loader_service.core.slots import SlotState, SlotTable
-from loader_service.core.steps import Step
+from loader_service.core.slots import SlotTable
+from loader_service.core.steps import Filling, Step
+from loader_service.core.stream import Stream
 from loader_service.core.tasks import PendingTask, TaskQueues, cut
 from loader_service.protocol.messages import BadRow
 
-
-@dataclass
-class Stream:
-    """One open stream."""
-
-    opened: StreamOpened
-    slots: SlotTable
-    steps: dict[int, Step] = field(default_factory=dict)  # by want
-    waiting: deque[int] = field(default_factory=deque)  # wants without a slot, in the order in which they came
-    leases: dict[int, int] = field(default_factory=dict)  # lease → want
-    steps_done: int = 0
-    samples_substituted: int = 0  # in the steps that are done
+#: Slots that are filled for one want at a time: when the second one is late too, its deadline decides.
+MOST_FILLINGS = 2
 
 
 class Streams:
@@ -58,7 +49,7 @@ class Streams:
         self._ledger = ledger
         self._streams: dict[int, Stream] = {}
         self._of_client: defaultdict[str, set[int]] = defaultdict(set)
-        self._steps_filling = 0
+        self._slots_filling = 0
         self._last_task = 0
         self._last_lease = 0
 
@@ -93,11 +84,11 @@ class Streams:
             return
         known = stream.steps.get(event.want)
         if known is not None:
-            if known.lease is not None:
-                self._ledger.add(known.readiness())
+            if known.ready is not None:
+                self._ledger.add(known.ready)
             return
         place = f"want {event.want} of stream {event.stream}"
-        objection = _objection(stream.opened, event)
+        objection = stream.objection(event)
         if objection:  # to the want itself: its client waits for that
             self._ledger.counters.messages_refused += 1
             failed = SendFailed(event.client, event.stream, event.want, "ConfigError", f"{place}: {objection}")
@@ -108,7 +99,7 @@ class Streams:
             words = f"{len(stream.steps)} wants are open for {slots} slots; release some first"
             self._ledger.refuse(event.client, f"{place}: {words}")
             return
-        stream.steps[event.want] = Step(stream.opened, event)
+        stream.steps[event.want] = Step(event)
         stream.waiting.append(event.want)
         self._fill_slots(stream)
 
@@ -118,13 +109,14 @@ class Streams:
         step = stream.steps.get(want) if stream else None
         if stream is None or step is None:
             return
-        if step.lease is not None:
-            self._end_lease(stream, step.lease)
+        if step.ready is not None:
+            self._end_lease(stream, step.ready.lease)
             return
         step.forgotten = True
-        for task in self._queues.drop(list(step.open_tasks)):
-            step.open_tasks.discard(task.task)
-        self._conclude(stream, step)
+        for filling in list(step.fillings):
+            self._abandon(stream, filling)
+        self._let_go(stream, step)
+        self._fill_slots(stream)
 
     def release(self, client: str, number: int, lease: int) -> None:
         """Take a slot back from a client."""
@@ -140,47 +132,79 @@ class Streams:
 
     def order(self, worker: int, task: PendingTask) -> SendTask:
         """Return the action that gives a task to a worker."""
-        return self._streams[task.stream].steps[task.want].order(worker, task)
+        return self._streams[task.stream].fillings[task.slot].order(worker, task)
 
     def split(self, task: PendingTask) -> tuple[PendingTask | None, PendingTask]:
         """Cut the last row off a task that was taken from its queue; return what is left of it, and the row."""
         if len(task.rows) == 1:
             return None, task
-        step = self._streams[task.stream].steps[task.want]
+        filling = self._streams[task.stream].fillings[task.slot]
         self._last_task += 1
-        step.open_tasks.add(self._last_task)
-        last_bytes = step.size_bytes(task.rows[-1:])
+        filling.open_tasks.add(self._last_task)
+        last_bytes = filling.size_bytes(task.rows[-1:])
         rest = replace(task, rows=task.rows[:-1], size_bytes=task.size_bytes - last_bytes)
         return rest, replace(task, task=self._last_task, rows=task.rows[-1:], size_bytes=last_bytes)
 
     def ended(self, task: PendingTask, bad: tuple[BadRow, ...]) -> None:
         """Take note that every row of a task is written, save the bad ones."""
-        stream, step = self._of(task)
-        if stream is None or step is None:
+        stream, filling = self._of(task)
+        if stream is None or filling is None:
             return
-        step.open_tasks.discard(task.task)
-        for row, error in {each.row: each for each in bad}.items():
-            if row in task.rows:
-                self._bad_row(stream, step, error, task.turn)
-        self._conclude(stream, step)
+        filling.open_tasks.discard(task.task)
+        if not filling.abandoned:
+            for row, error in {each.row: each for each in bad}.items():
+                if row in task.rows:
+                    self._bad_row(filling, error, task.turn)
+        self._conclude(stream, filling)
 
     def orphaned(self, task: PendingTask, cause: str, *, guilty: bool) -> None:
         """Queue the task of a reaped worker again.
 
         The task that it was at is cut into single rows and counts the death, so the last strike names one sample.
         """
-        stream, step = self._of(task)
-        if stream is None or step is None or step.forgotten:
+        _, filling = self._of(task)
+        if filling is None or filling.abandoned:
             self.ended(task, ())
             return
         strikes = task.strikes + guilty
         if guilty and strikes >= self._limits.strikes:
-            self.ended(task, tuple(self._fatal(stream, step, row, strikes, cause) for row in task.rows))
+            self.ended(task, tuple(_fatal(filling, row, strikes, cause) for row in task.rows))
             return
         self._ledger.counters.rows_reassigned += len(task.rows)
-        step.open_tasks.discard(task.task)
+        filling.open_tasks.discard(task.task)
         for rows in [(row,) for row in task.rows] if guilty else [task.rows]:
-            self._queue(stream, step, rows, strikes, task.turn)
+            self._queue(filling, rows, strikes, task.turn)
+
+    def redo(self, task: PendingTask) -> bool:
+        """Fill another slot with the step of a task that is late; return whether there was one to fill.
+
+        The first slot stays as it is, since the late worker may still write into it; whichever is whole first, counts.
+        """
+        stream, filling = self._of(task)
+        if stream is None or filling is None or filling.abandoned:
+            return False
+        step = stream.steps[filling.wanted.want]
+        if len(step.fillings) >= MOST_FILLINGS:
+            return False
+        if self._begin(stream, step, task.turn):
+            self._ledger.counters.steps_redone += 1
+            return True
+        self._ask_for_slot(stream, filling)
+        return False
+
+    def slot_made(self, event: SlotMade) -> None:
+        """Take in a slot that was asked for; for what waits longest, unless somebody is still late."""
+        stream = self._streams.get(event.stream)
+        if stream is not None and event.slot is not None:
+            stream.slots.add(event.slot)
+        elif event.slot is not None:
+            self._ledger.add(RetireStream(event.stream, (event.slot,)))
+
+    def use_free_slots(self, number: int) -> None:
+        """Give a stream's free slots to what waits."""
+        stream = self._streams.get(number)
+        if stream is not None:
+            self._fill_slots(stream)
 
     # ---- inside
 
@@ -191,134 +215,153 @@ class Streams:
             return None
         return found
 
-    def _of(self, task: PendingTask) -> tuple[Stream | None, Step | None]:
+    def _of(self, task: PendingTask) -> tuple[Stream | None, Filling | None]:
         stream = self._streams.get(task.stream)
-        return stream, stream.steps.get(task.want) if stream else None
+        return stream, stream.fillings.get(task.slot) if stream else None
 
     def _retire(self, number: int) -> None:
         stream = self._streams.pop(number)
-        self._steps_filling -= stream.slots.count(SlotState.FILLING)
+        self._slots_filling -= len(stream.fillings)
         client = stream.opened.client
         self._of_client[client].discard(number)
         if not self._of_client[client]:
             del self._of_client[client]
-        self._queues.close(number, [task for step in stream.steps.values() for task in step.open_tasks])
+        self._queues.close(number, [task for each in stream.fillings.values() for task in each.open_tasks])
         self._ledger.add(RetireStream(number, stream.slots.numbers))
+
+    def _ask_for_slot(self, stream: Stream, filling: Filling) -> None:
+        """Ask for one more slot: once for each that a late worker keeps, and in all for as many as there were."""
+        if not filling.asked_for_another and len(stream.slots.numbers) < 2 * len(stream.opened.slots):
+            filling.asked_for_another = True
+            self._ledger.add(MakeSlot(stream.opened.stream))
 
     def _fill_slots(self, stream: Stream) -> None:
         """Give free slots to the steps that wait longest, and queue their tasks."""
         while stream.waiting:
             step = stream.steps.get(stream.waiting[0])
-            if step is None or step.slot is not None:  # forgotten, or asked for twice
-                stream.waiting.popleft()
-                continue
-            slot = stream.slots.fill()
-            if slot is None:
+            if step is not None and step.waits and not self._begin(stream, step):
                 return
-            step.begin(slot)
-            self._steps_filling += 1
-            opened = stream.opened
-            for piece in cut(step.rows, self._ownership, opened.row_bytes, opened.frame_bytes, self._steps_filling):
-                self._queue(stream, step, piece)
+            stream.waiting.popleft()  # begun; or forgotten, and perhaps wanted anew
 
-    def _queue(
-        self, stream: Stream, step: Step, rows: tuple[int, ...], strikes: int = 0, turn: int | None = None
-    ) -> None:
+    def _begin(self, stream: Stream, step: Step, turn: int | None = None) -> bool:
+        """Begin to fill a free slot for a step; return whether there was one."""
+        slot = stream.slots.fill()
+        if slot is None:
+            return False
+        filling = stream.fillings[slot] = Filling(stream.opened, step.wanted, slot)
+        step.fillings.append(filling)
+        self._slots_filling += 1
+        opened = stream.opened
+        for piece in cut(filling.rows, self._ownership, opened.row_bytes, opened.frame_bytes, self._slots_filling):
+            self._queue(filling, piece, turn=turn)
+        return True
+
+    def _queue(self, filling: Filling, rows: tuple[int, ...], strikes: int = 0, turn: int | None = None) -> None:
         self._last_task += 1
-        step.open_tasks.add(self._last_task)
+        filling.open_tasks.add(self._last_task)
         task = PendingTask(
             task=self._last_task,
-            stream=stream.opened.stream,
-            want=step.want,
+            stream=filling.opened.stream,
+            slot=filling.slot,
             rows=rows,
-            size_bytes=step.size_bytes(rows),
-            file=step.rows[rows[0]].file,
+            size_bytes=filling.size_bytes(rows),
+            file=filling.rows[rows[0]].file,
             strikes=strikes,
             turn=turn,
         )
         self._queues.put(task)
 
-    def _fatal(self, stream: Stream, step: Step, row: int, strikes: int, cause: str) -> BadRow:
-        place = stream.opened.source.describe(step.rows[row].sample)
-        return BadRow(row, "WorkerDied", f"{place}: {strikes} workers died while they were at it; the last one {cause}")
-
-    def _bad_row(self, stream: Stream, step: Step, bad: BadRow, turn: int | None) -> None:
-        if step.forgotten:
-            return
+    def _bad_row(self, filling: Filling, bad: BadRow, turn: int | None) -> None:
         self._ledger.counters.samples_bad += 1
-        self._ledger.add(NoteBadSample(stream.opened.stream, f"{bad.error}: {bad.message}"))
-        if step.substitute(bad.row):
+        self._ledger.add(NoteBadSample(filling.opened.stream, f"{bad.error}: {bad.message}"))
+        if filling.substitute(bad.row):
             self._ledger.counters.samples_substituted += 1
-            self._queue(stream, step, (bad.row,), turn=turn)
+            self._queue(filling, (bad.row,), turn=turn)
         else:
-            step.blame(bad)
+            filling.blame(bad)
 
-    def _conclude(self, stream: Stream, step: Step) -> None:
-        """End the filling of a step that no task is left of: announce it, report its error, or let it go."""
-        if step.open_tasks:
+    def _conclude(self, stream: Stream, filling: Filling) -> None:
+        """Look whether a slot's filling is over: announce the step, report its error, or free what nobody wants."""
+        if filling.open_tasks:
             return
-        if step.slot is not None and step.error is None and not step.forgotten:
-            self._steps_filling -= 1
-            stream.slots.complete(step.slot)
-            stream.slots.lease(step.slot)
-            self._last_lease += 1
-            step.lease = self._last_lease
-            stream.leases[step.lease] = step.want
-            stream.steps_done += 1
-            stream.samples_substituted += len(step.planned)
-            self._ledger.add(step.readiness())
-            return
-        del stream.steps[step.want]
-        if step.slot is not None:
-            self._steps_filling -= 1
-            stream.slots.abandon(step.slot)
-        if step.error is not None and not step.forgotten:
-            error, opened = step.error, stream.opened
-            self._ledger.add(SendFailed(opened.client, opened.stream, step.want, error.error, error.message))
+        step = stream.steps.get(filling.wanted.want)
+        if filling.abandoned or step is None:
+            self._free(stream, filling)
+            if step is not None and filling in step.fillings:
+                step.fillings.remove(filling)
+                self._let_go(stream, step)
+        else:
+            others = [each for each in step.fillings if each is not filling]
+            step.fillings.clear()
+            if filling.error is None:
+                self._announce(stream, step, filling)
+            else:
+                self._report(stream, filling, filling.error)
+            for other in others:
+                self._abandon(stream, other)
         self._fill_slots(stream)
+
+    def _let_go(self, stream: Stream, step: Step) -> None:
+        """Drop a want that was forgotten once no worker is at it any more."""
+        if step.forgotten and not step.fillings:
+            del stream.steps[step.wanted.want]
+
+    def _announce(self, stream: Stream, step: Step, filling: Filling) -> None:
+        """Lease a slot that is whole to the client."""
+        del stream.fillings[filling.slot]
+        self._slots_filling -= 1
+        stream.slots.complete(filling.slot)
+        stream.slots.lease(filling.slot)
+        self._last_lease += 1
+        step.ready = filling.readiness(self._last_lease)
+        stream.leases[self._last_lease] = filling.wanted.want
+        stream.steps_done += 1
+        stream.samples_substituted += len(filling.planned)
+        self._ledger.add(step.ready)
+
+    def _report(self, stream: Stream, filling: Filling, error: BadRow) -> None:
+        """Tell the client why its step cannot be delivered."""
+        del stream.steps[filling.wanted.want]
+        self._free(stream, filling)
+        opened = filling.opened
+        failed = SendFailed(opened.client, opened.stream, filling.wanted.want, error.error, error.message)
+        self._ledger.add(failed)
+
+    def _abandon(self, stream: Stream, filling: Filling) -> None:
+        """Drop what waits of a filling that nobody wants; its slot is free when no worker writes into it any more."""
+        filling.abandoned = True
+        for task in self._queues.drop(list(filling.open_tasks)):
+            filling.open_tasks.discard(task.task)
+        if not filling.open_tasks:
+            self._free(stream, filling)
+            step = stream.steps.get(filling.wanted.want)
+            if step is not None and filling in step.fillings:
+                step.fillings.remove(filling)
+
+    def _free(self, stream: Stream, filling: Filling) -> None:
+        del stream.fillings[filling.slot]
+        self._slots_filling -= 1
+        stream.slots.abandon(filling.slot)
 
     def _end_lease(self, stream: Stream, lease: int) -> None:
         step = stream.steps.pop(stream.leases.pop(lease))
-        require(step.slot is not None, f"lease {lease} has no slot")
-        stream.slots.release(step.slot or 0)
+        require(step.ready is not None, f"lease {lease} was never said")
+        stream.slots.release(step.ready.slot if step.ready else 0)
         self._fill_slots(stream)
 
     # ---- self-check
 
     def validate(self, given: list[PendingTask]) -> None:
         """Raise AssertionError where an invariant does not hold; `given` are the tasks with living workers."""
-        tasks: dict[tuple[int, int], list[PendingTask]] = {}
+        tasks: dict[int, list[PendingTask]] = {}
         for task in itertools.chain(given, self._queues):
-            tasks.setdefault((task.stream, task.want), []).append(task)
-        for number, stream in self._streams.items():
-            held = [step.slot for step in stream.steps.values() if step.slot is not None]
-            require(len(held) == len(set(held)), f"stream {number}: two steps hold one slot: {held}")
-            for slot in set(stream.slots.numbers) - set(held):
-                require(stream.slots.state(slot) is SlotState.FREE, f"slot {slot} is busy, but no step holds it")
-            for step in stream.steps.values():
-                self._validate_step(stream, step, tasks.get((number, step.want), []))
-
-    def _validate_step(self, stream: Stream, step: Step, tasks: list[PendingTask]) -> None:
-        about = (stream.opened.stream, step, tasks)
-        rows = [row for task in tasks for row in task.rows]
-        require({task.task for task in tasks} == step.open_tasks, "tasks were lost or made up", *about)
-        require(len(rows) == len(set(rows)), "a row is in two hands", *about)
-        if step.slot is None:
-            require(not tasks and step.lease is None, "tasks without a slot", *about)
-            require(not stream.slots.count(SlotState.FREE), "waits although a slot is free", *about)
-        elif step.lease is None:
-            require(stream.slots.state(step.slot) is SlotState.FILLING, "slot is not FILLING", *about)
-            require(bool(tasks), "stuck: a slot, but no task", *about)
-        else:
-            require(stream.slots.state(step.slot) is SlotState.LEASED, "slot is not LEASED", *about)
-            require(not tasks, "leased while tasks still write into it", *about)
+            tasks.setdefault(task.slot, []).append(task)
+        filling = sum(len(stream.fillings) for stream in self._streams.values())
+        require(filling == self._slots_filling, f"{self._slots_filling} slots are said to be filled; {filling} are")
+        for stream in self._streams.values():
+            stream.validate(tasks)
 
 
-def _objection(opened: StreamOpened, event: StepWanted) -> str:
-    """Return why a want can never be met, "" when it can."""
-    if bool(event.samples) != opened.indexed or len(event.samples) != len(event.positions):
-        what = "names its samples, and the entry of the index for each" if opened.indexed else "names no samples"
-        return f"{len(event.samples)} samples and {len(event.positions)} positions; a want of this stream {what}"
-    if event.epoch < 0 or event.step < 0 or (event.step >= opened.steps_per_epoch and not opened.indexed):
-        return f"epoch {event.epoch} has no step {event.step}; an epoch has {opened.steps_per_epoch} steps"
-    return ""
+def _fatal(filling: Filling, row: int, strikes: int, cause: str) -> BadRow:
+    place = filling.opened.source.describe(filling.rows[row].sample)
+    return BadRow(row, "WorkerDied", f"{place}: {strikes} workers died while they were at it; the last one {cause}")

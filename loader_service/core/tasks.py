@@ -35,7 +35,7 @@ class PendingTask:
 
     task: int
     stream: int
-    want: int
+    slot: int  # unique in the service
     rows: tuple[int, ...]
     size_bytes: int  # of its output: the measure of work
     file: int  # its owner takes the task first; looked up when it is taken, so that it follows the file

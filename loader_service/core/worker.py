@@ -35,13 +35,14 @@ class Worker:
     tasks_done: int = 0
     pace: Pace = field(default_factory=Pace)
     straggles: bool = False  # owns no files while it is far slower than the others
+    late: bool = False  # its tasks are being done again by others, and it gets no more until it has ended one
     leaves: bool = False  # works until another one has taken its place
 
     @property
     def has_room(self) -> bool:
         """Whether it can be given a task."""
         given = len(self.tasks)
-        if self.state is not WorkerState.WORKING or given >= SMALL_TASKS_OUTSTANDING:
+        if self.state is not WorkerState.WORKING or self.late or given >= SMALL_TASKS_OUTSTANDING:
             return False
         if given and self.tasks[0].strikes:
             return False  # a suspect is done alone

@@ -239,6 +239,8 @@ class Daemon:
                 self._journal.note(f"bad sample in stream {stream}: {message}")
             case actions.Refuse(client, message):
                 self._requests.tell(client, m.Refused(0, ProtocolError.__name__, message))
+            case actions.MakeSlot(stream):
+                self.happens(events.SlotMade(stream, self._requests.make_slot(stream)))
             case actions.RetireStream(stream, slots):
                 self._requests.retire(stream, slots)
             case actions.StartWorker(worker):

@@ -170,6 +170,19 @@ class StreamOpener:
             **_padding(source, spec),
         )
 
+    def one_more(self, opening: Opening) -> int:
+        """Make one more slot for an open stream.
+
+        Raises
+        ------
+        ConfigError
+            When the memory does not suffice.
+        """
+        available = min(self.budget_bytes - self._segments.total_bytes, free_bytes())
+        if opening.slot_bytes > available:
+            raise ConfigError(f"another slot of {opening.slot_bytes} bytes does not fit into {available} bytes")
+        return self._segments.create(1, opening.slot_bytes)[0]
+
     def _prefetch(self, layout: SlotLayout, source: CatalogRows, spec: Spec) -> int:
         available = min(self.budget_bytes - self._segments.total_bytes, free_bytes())
         try:

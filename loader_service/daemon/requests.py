@@ -195,6 +195,17 @@ class Requests:
         for answer in self._probes.lost(worker, cause):
             self._conclude(answer)
 
+    def make_slot(self, stream: int) -> int | None:
+        """Make one more slot for a stream; return None where there is no memory for it."""
+        opening = self._openings.get(stream)
+        if opening is None:
+            return None
+        try:
+            return self._opener.one_more(opening)
+        except ConfigError as error:
+            self._journal.note(f"stream {stream}: a step that a worker is late with waits for it; {error}")
+            return None
+
     def retire(self, stream: int, slots: tuple[int, ...]) -> None:
         """Drop a stream with its slots."""
         self._openings.pop(stream, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from loader_service.core.actions import SendTask
+from loader_service.core.actions import SendReady, SendTask
 from loader_service.core.events import Lengths, Row, StreamOpened
 
 
@@ -36,26 +36,33 @@ class Process:
 
 
 @dataclass
+class Made:
+    """What was done of a step in one slot."""
+
+    slot: int
+    done: dict[int, int] = field(default_factory=dict)  # how often a row was reported as written
+    attempts: dict[int, int] = field(default_factory=dict)  # failures of a row
+    strikes: dict[int, int] = field(default_factory=dict)  # deaths at a row since it was last replaced
+    beyond_help: set[int] = field(default_factory=set)  # rows that may not be replaced once more
+
+
+@dataclass
 class Promise:
-    """A want, as its client sees it, and what was done for it."""
+    """A want that its client waits for or has got, and what was done for it."""
 
     stream: int
     want: int
     epoch: int  # no two wants have the same, so a task's epoch tells its want
     step: int
     rows: tuple[Row, ...]  # as planned
-    slot: int | None = None
-    lease: int | None = None
+    made: dict[int, Made] = field(default_factory=dict)  # by slot
+    ready: SendReady | None = None
     forgotten: bool = False
-    done: dict[int, int] = field(default_factory=dict)  # how often a row was reported as written
-    attempts: dict[int, int] = field(default_factory=dict)  # failures of a row
-    strikes: dict[int, int] = field(default_factory=dict)  # deaths at a row since it was last replaced
-    beyond_help: set[int] = field(default_factory=set)  # rows that may not be replaced once more
 
     @property
     def unanswered(self) -> bool:
         """Whether its client still waits for the answer."""
-        return self.lease is None and not self.forgotten
+        return self.ready is None and not self.forgotten
 
 
 @dataclass(frozen=True)
@@ -77,4 +84,5 @@ class Channel:
     row_count: int
     promises: dict[int, Promise] = field(default_factory=dict)  # by want
     last_want: int = 0
+    made: list[int] = field(default_factory=list)  # slots that came later
     returned: list[int] = field(default_factory=list)  # leases that are not out any more

@@ -78,18 +78,18 @@ def forget(world: World, pick: Pick) -> None:
 
 def release(world: World, pick: Pick) -> None:
     """A client returns a lease."""
-    leased = [each for channel in world.channels.values() for each in channel.promises.values() if each.lease]
+    leased = [each for channel in world.channels.values() for each in channel.promises.values() if each.ready]
     promise = one_of(leased, pick)
     if promise:
         client = world.channels[promise.stream].opened.client
-        world.release(client, promise.stream, promise.lease or 0)
+        world.release(client, promise.stream, promise.ready.lease if promise.ready else 0)
 
 
 def release_nonsense(world: World, pick: Pick) -> None:
     """A client returns a lease that it does not have: returned before, never given, or another client's."""
     channel = _channel(world, pick)
     if channel:
-        own = [each.lease for each in channel.promises.values() if each.lease]
+        own = [each.ready.lease for each in channel.promises.values() if each.ready]
         stranger = next(each for each in CLIENTS if each != channel.opened.client)
         client, leases = ((channel.opened.client, [*channel.returned, 10**6]), (stranger, [*own, 1]))[pick(2)]
         world.release(client, channel.opened.stream, leases[pick(len(leases))])
@@ -178,6 +178,12 @@ def scale(world: World, pick: Pick) -> None:
     world.scale(pick(MOST_WORKERS + 1))
 
 
+def make_slot(world: World, pick: Pick) -> None:
+    """A slot that the scheduler asked for is made, or cannot be."""
+    if world.slots_to_make:
+        world.make_slot(fits=pick(4) > 0)
+
+
 def wait(world: World, pick: Pick) -> None:
     """Time passes: mostly little, sometimes more than any deadline."""
     world.tick((0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 70.0)[pick(10)])
@@ -195,7 +201,9 @@ def settle(world: World) -> None:
                 world.start(process)
             while process.answers and process.tasks and not _dies_at_its_task(process):
                 world.end(process, 0, ())
-        while any(each.lease for channel in world.channels.values() for each in channel.promises.values()):
+        while world.slots_to_make:
+            make_slot(world, lambda _: 0)
+        while any(each.ready for channel in world.channels.values() for each in channel.promises.values()):
             release(world, lambda _: 0)
         if world.gave_up:
             return  # too many had died while they were starting

@@ -36,6 +36,7 @@ _WEIGHTS = {
     moves.hang: 1,
     moves.reap: 6,
     moves.scale: 1,
+    moves.make_slot: 6,
     moves.wait: 8,
 }
 _SEEDS = range(8)

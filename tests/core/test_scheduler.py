@@ -167,7 +167,10 @@ def test_there_is_no_deadline_while_nothing_is_awaited(desk: Desk) -> None:
     assert desk.scheduler.next_deadline() is None
     desk.now = 3.0
     desk.want(5)
-    assert desk.scheduler.next_deadline() == 63.0
+    assert desk.scheduler.next_deadline() == 13.0, "when the first task of a worker is late"
+    desk.now = 13.0
+    desk.happen(e.ClockTicked())
+    assert desk.scheduler.next_deadline() == 63.0, "when the worker is killed"
     desk.end(1, 2)
     desk.end(2, 1)
     assert desk.scheduler.next_deadline() is None

@@ -49,7 +49,7 @@ class Crew:
 
     def give(self, worker: int, task: int, now: float, size: int = SMALL_TASK_BYTES) -> PendingTask:
         """Give a worker a task."""
-        given = PendingTask(task=task, stream=1, want=1, rows=(0,), size_bytes=size, file=0)
+        given = PendingTask(task=task, stream=1, slot=1, rows=(0,), size_bytes=size, file=0)
         self.staff.give(self.worker(worker), given, now)
         return given
 
@@ -239,11 +239,18 @@ def test_a_worker_that_is_ready_after_it_was_killed_gets_nothing(crew: Crew) -> 
 def test_the_clock_of_a_task_runs_from_when_its_worker_gets_to_it(pair: Crew) -> None:
     pair.give(1, 11, now=10.0)
     pair.give(1, 12, now=20.0)
-    assert pair.staff.next_deadline() == 70.0
+    assert pair.worker(1).deadline == 70.0
     pair.staff.take_back(1, 11, now=65.0)
-    assert pair.staff.next_deadline() == 125.0
+    assert pair.worker(1).deadline == 125.0
     pair.staff.take_back(1, 12, now=66.0)
     assert pair.staff.next_deadline() is None
+
+
+def test_the_deadline_of_being_late_comes_before_that_of_being_killed(pair: Crew) -> None:
+    pair.give(1, 11, now=10.0)
+    assert pair.staff.next_deadline() == 20.0
+    assert [each.worker for each in pair.staff.overdue(20.0)] == [1]
+    assert pair.staff.next_deadline() == 70.0
 
 
 def test_a_hung_worker_is_killed_once_and_keeps_its_tasks_until_it_is_reaped(pair: Crew) -> None:

@@ -117,7 +117,7 @@ class _Line:
         self._numbers = itertools.count(1)
 
     def put(self, stream: int, size: int = MIB, file: int = 0, want: int = 1) -> PendingTask:
-        task = PendingTask(task=next(self._numbers), stream=stream, want=want, rows=(0,), size_bytes=size, file=file)
+        task = PendingTask(task=next(self._numbers), stream=stream, slot=want, rows=(0,), size_bytes=size, file=file)
         self.queues.put(task)
         return task
 

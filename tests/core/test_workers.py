@@ -100,6 +100,8 @@ def test_a_hung_worker_is_killed_at_its_deadline_and_its_rows_wait_until_it_is_r
     desk.want(5)
     desk.now = 12.0
     desk.end(2, 1)
+    assert desk.tick(20.0) == [a.MakeSlot(1)]
+    assert desk.happen(e.SlotMade(1, None)) == [], "there is no memory to do it again"
     assert desk.scheduler.next_deadline() == 70.0
     assert desk.tick(69.9) == []
     assert desk.tick(70.0) == [a.KillWorker(1, "did not finish task 2 within 60 s"), a.StartWorker(3)]

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from loader_service.core import actions as a
 from loader_service.core import events as e
 from loader_service.core.ledger import Limits
+from loader_service.core.pace import LATE_S
 from loader_service.core.scheduler import Scheduler
 from loader_service.core.tasks import PendingTask
 from loader_service.protocol.messages import BadRow
-from tests.core.model import Channel, Process, Promise, Shape
+from tests.core.model import Channel, Made, Process, Promise, Shape
 from tests.core.passing import Passing
 from tests.core.places import frames_of, laid_out, laid_out_in
 from tests.core.sources import SpreadSource, is_irreplaceable, meaning, sample_of
@@ -46,6 +47,7 @@ class World:
         self.answered = 0
         self.processes: dict[int, Process] = {}
         self.channels: dict[int, Channel] = {}
+        self.slots_to_make: list[int] = []  # streams
         self.passing = Passing(self.scheduler)
         self._last_stream = self._last_slot = self._last_epoch = 0
         self._seen: set[tuple[str, int]] = set()  # numbers that must not come twice
@@ -73,7 +75,9 @@ class World:
             samples = tuple(sample_of(step, row) for row in range(1 + want % channel.row_count))
             event = dataclasses.replace(event, samples=samples, positions=tuple(3 * each for each in samples))
         known = channel.promises.get(want) if channel else None
-        too_many = channel and len(channel.promises) >= self.limits.wants_per_slot * len(channel.opened.slots)
+        too_many = channel and len(channel.promises) >= self.limits.wants_per_slot * (
+            len(channel.opened.slots) + len(channel.made)
+        )
         outside = step < 0 or (channel and step >= STEPS_PER_EPOCH and not channel.opened.indexed)
         if channel and known is None and (outside or confused):
             self._want_nonsense(event)
@@ -86,7 +90,7 @@ class World:
             rows = source.rows_of(event.samples, event.positions) if event.samples else source.rows(event.epoch, step)
             channel.promises[want] = Promise(stream, want, event.epoch, step, rows)
             channel.last_want = max(channel.last_want, want)
-        repeated = [self._readiness(known)] if known and known.lease else []
+        repeated = [known.ready] if known and known.ready else []
         ready = [each for each in self.happen(event) if isinstance(each, a.SendReady) and each.want == want]
         assert ready == repeated, "a want is answered at once exactly when it was answered before"
 
@@ -104,10 +108,10 @@ class World:
         channel = self._channel_of(client, stream)
         promise = channel.promises.get(want) if channel else None
         if channel and promise:
+            if promise.ready:
+                channel.returned.append(promise.ready.lease)
+                del channel.promises[want]
             promise.forgotten = True
-            if promise.lease:
-                channel.returned.append(promise.lease)
-            promise.lease = None
             self._let_go_if_over(channel, promise)
         self.happen(e.WantForgotten(client, stream, want), refused_to=None if channel else client)
 
@@ -115,7 +119,7 @@ class World:
         """Return a lease, perhaps one that is not out."""
         channel = self._channel_of(client, stream)
         promises = channel.promises.values() if channel else ()
-        held = next((each for each in promises if each.lease == lease), None)
+        held = next((each for each in promises if each.ready and each.ready.lease == lease), None)
         if channel and held:
             del channel.promises[held.want]
             channel.returned.append(lease)
@@ -137,6 +141,17 @@ class World:
             del self.channels[channel.opened.stream]
         self._expect_retired(self.happen(e.ClientLost(client)), gone)
 
+    def make_slot(self, *, fits: bool) -> None:
+        """Make a slot that was asked for, or find no memory for it."""
+        stream = self.slots_to_make.pop(0)
+        self._last_slot += fits
+        channel = self.channels.get(stream)
+        if channel and fits:
+            channel.made.append(self._last_slot)
+        answers = self.happen(e.SlotMade(stream, self._last_slot if fits else None))
+        if fits and not channel:
+            assert answers[0] == a.RetireStream(stream, (self._last_slot,))
+
     # ---- what workers do
 
     def start(self, process: Process) -> None:
@@ -156,10 +171,11 @@ class World:
         bad = tuple(BadRow(row, "DecodeError", f"row {row}") for row in bad_rows)
         channel, promise = self._promise_of(task)
         if channel and promise:
+            made = promise.made[task.slot]
             for row in set(task.rows) - set(bad_rows):
-                promise.done[row] = promise.done.get(row, 0) + 1
+                made.done[row] = made.done.get(row, 0) + 1
             for row in set(bad_rows) & set(task.rows):
-                self._fail_row(channel, promise, row)
+                self._fail_row(channel, promise, made, row)
             self._let_go_if_over(channel, promise)
         self.happen(e.TaskEnded(process.number, task.task, bad))
 
@@ -179,7 +195,7 @@ class World:
             channel, promise = self._promise_of(task)
             if channel and promise:
                 for row in task.rows if place == 0 else ():
-                    self._strike(channel, promise, row)
+                    self._strike(channel, promise, promise.made[task.slot], row)
                 self._let_go_if_over(channel, promise)
         self.happen(e.WorkerExited(process.number, "was killed by SIGKILL"))
 
@@ -220,7 +236,9 @@ class World:
     def happen(self, event: e.Event, refused_to: str | None = None) -> list[a.Action]:
         """Tell the scheduler of an event, and hold its actions against the model."""
         self.events += 1
+        redone, late = self.scheduler.counters.steps_redone, self._someone_is_late()
         answers = self.scheduler.handle(event, self.now)
+        assert late or self.scheduler.counters.steps_redone == redone, "done again, though nobody is late"
         refusals = [each.client for each in answers if isinstance(each, a.Refuse)]
         assert refusals == ([refused_to] if refused_to else []), f"{event} was answered by {answers}"
         for action in answers:
@@ -249,6 +267,8 @@ class World:
                 self._send_ready(action)
             case a.SendFailed():
                 self._send_failed(action)
+            case a.MakeSlot(stream):
+                self.slots_to_make.append(stream)
             case a.GiveUp():
                 assert not self.gave_up, "said twice"
                 assert self.failed_starts >= self.limits.failed_starts
@@ -270,17 +290,18 @@ class World:
         assert channel, f"no stream for {task}"
         assert promise, f"nobody wanted {task}"
         assert promise.unanswered, f"nobody wants {task} any more: {promise}"
-        assert task.slot in channel.opened.slots
-        if promise.slot is None:
+        assert task.slot in (*channel.opened.slots, *channel.made)
+        if task.slot not in promise.made:
             self._no_one_has_slot(task.slot)
-            promise.slot = task.slot
-        assert promise.slot == task.slot, "a step is in one slot"
+            assert len(promise.made) < 2, f"a third slot is filled for {promise}"
+            promise.made[task.slot] = Made(task.slot)
+        made = promise.made[task.slot]
         assert laid_out(task) == laid_out_in(promise.rows, channel.opened.lengths, task.rows)
         for row, sample in zip(task.rows, task.samples, strict=True):
             told = meaning(sample)
-            assert (told.step, told.row, told.attempt) == (promise.step, row, promise.attempts.get(row, 0))
-            assert not promise.done.get(row), f"row {row} of {promise} is done already"
-            assert row not in promise.beyond_help
+            assert (told.step, told.row, told.attempt) == (promise.step, row, made.attempts.get(row, 0))
+            assert not made.done.get(row), f"row {row} of {promise} is done already"
+            assert row not in made.beyond_help
         for other in self._writing_to(task.slot):
             assert not set(other.rows) & set(task.rows), f"two living processes write the same row: {task}, {other}"
         self.passing.note(task)
@@ -290,13 +311,14 @@ class World:
     def _send_ready(self, ready: a.SendReady) -> None:
         channel = self.channels[ready.stream]
         promise = channel.promises[ready.want]
-        if promise.lease is None:
+        made = promise.made[ready.slot]
+        if promise.ready is None:
             self._fresh("lease", ready.lease)
-            promise.lease = ready.lease
+            promise.ready = self._readiness(promise, made, ready.lease)
             self.answered += 1
+        assert ready == promise.ready
         assert not promise.forgotten
-        assert ready == self._readiness(promise)
-        assert promise.done == dict.fromkeys(range(len(promise.rows)), 1), f"each row exactly once: {promise}"
+        assert made.done == dict.fromkeys(range(len(promise.rows)), 1), f"each row exactly once: {promise}"
         assert not self._writing_to(ready.slot)
 
     def _send_failed(self, failed: a.SendFailed) -> None:
@@ -304,21 +326,26 @@ class World:
         promise = channel.promises.pop(failed.want)
         assert failed.client == channel.opened.client
         assert promise.unanswered, promise
-        assert not self._writing_to(promise.slot)
-        row = min(promise.beyond_help)
+        over = [each for each in promise.made.values() if each.beyond_help and not self._writing_to(each.slot)]
+        assert over, f"failed, but no slot is over: {promise}"
+        assert any(self._is_error_of(promise, made, failed, channel) for made in over), failed
+        self.answered += 1
+
+    def _is_error_of(self, promise: Promise, made: Made, failed: a.SendFailed, channel: Channel) -> bool:
+        """Return whether an error is what became of a slot's lowest bad row."""
+        row = min(made.beyond_help)
         if failed.error == "WorkerDied":
-            sample = promise.rows[row].sample + promise.attempts[row] - 1
-            assert failed.message.startswith(f"sample {sample}: {self.limits.strikes} workers died"), failed.message
+            sample = promise.rows[row].sample + made.attempts[row] - 1
+            fits = failed.message.startswith(f"sample {sample}: {self.limits.strikes} workers died")
         else:
-            assert (failed.error, failed.message.split(";")[0]) == ("DecodeError", f"row {row}")
-        others, most = promise.attempts[row] - 1, channel.opened.substitutes
+            fits = (failed.error, failed.message.split(";")[0]) == ("DecodeError", f"row {row}")
+        others, most = made.attempts[row] - 1, channel.opened.substitutes
         why = (
             "no other sample that fits into its place"
             if others < most
             else f"what was tried in its place, {others} times"
         )
-        assert (why in failed.message) == (most > 0)
-        self.answered += 1
+        return fits and (why in failed.message) == (most > 0)
 
     # ---- what the model knows
 
@@ -339,18 +366,17 @@ class World:
         away = {each.number for each in self.processes.values() if each.condemned or each.dismissed or each.draining}
         return [each for each in self.processes.values() if each.number not in away]
 
-    def _readiness(self, promise: Promise) -> a.SendReady:
+    def _readiness(self, promise: Promise, made: Made, lease: int) -> a.SendReady:
         channel = self.channels[promise.stream]
-        slot, lease = promise.slot or 0, promise.lease or 0
         return a.SendReady(
             client=channel.opened.client,
             stream=promise.stream,
             want=promise.want,
-            slot=slot,
+            slot=made.slot,
             lease=lease,
             rows=len(promise.rows),
             frames=frames_of(promise.rows, channel.opened.lengths),
-            substituted=len(promise.attempts),
+            substituted=len(made.attempts),
         )
 
     def _channel_of(self, client: str, stream: int) -> Channel | None:
@@ -367,29 +393,37 @@ class World:
 
     def _no_one_has_slot(self, slot: int) -> None:
         assert not self._writing_to(slot), f"slot {slot} can still be written by a process that was not reaped"
-        holders = [
-            each for channel in self.channels.values() for each in channel.promises.values() if each.slot == slot
-        ]
+        promises = [each for channel in self.channels.values() for each in channel.promises.values()]
+        alive = [each for each in promises if not each.forgotten]
+        holders = [each for each in alive if (each.ready.slot == slot if each.ready else slot in each.made)]
         assert not holders, f"slot {slot} belongs to {holders}"
 
-    def _strike(self, channel: Channel, promise: Promise, row: int) -> None:
-        promise.strikes[row] = promise.strikes.get(row, 0) + 1
-        if promise.strikes[row] >= self.limits.strikes:
-            self._fail_row(channel, promise, row)
+    def _someone_is_late(self) -> bool:
+        """Return whether a worker has been at a task for so long that it may be done again elsewhere."""
+        since = [each.owed_since for each in self.processes.values() if each.tasks and each.owed_since is not None]
+        return any(each + LATE_S <= self.now for each in since)
 
-    def _fail_row(self, channel: Channel, promise: Promise, row: int) -> None:
-        promise.strikes[row] = 0
-        promise.attempts[row] = promise.attempts.get(row, 0) + 1
-        if promise.attempts[row] > channel.opened.substitutes or is_irreplaceable(promise.rows[row].sample):
-            promise.beyond_help.add(row)
+    def _strike(self, channel: Channel, promise: Promise, made: Made, row: int) -> None:
+        made.strikes[row] = made.strikes.get(row, 0) + 1
+        if made.strikes[row] >= self.limits.strikes:
+            self._fail_row(channel, promise, made, row)
+
+    def _fail_row(self, channel: Channel, promise: Promise, made: Made, row: int) -> None:
+        made.strikes[row] = 0
+        made.attempts[row] = made.attempts.get(row, 0) + 1
+        if made.attempts[row] > channel.opened.substitutes or is_irreplaceable(promise.rows[row].sample):
+            made.beyond_help.add(row)
 
     def _let_go_if_over(self, channel: Channel, promise: Promise) -> None:
-        if promise.forgotten and not self._writing_to(promise.slot):
-            del channel.promises[promise.want]
+        tasks = [task for process in self.processes.values() for task in process.tasks]
+        if promise.forgotten and not any(
+            (each.stream, each.epoch) == (promise.stream, promise.epoch) for each in tasks
+        ):
+            channel.promises.pop(promise.want, None)
 
     def _expect_retired(self, answers: list[a.Action], gone: list[Channel]) -> None:
         retired = [each for each in answers if isinstance(each, a.RetireStream)]
-        assert retired == [a.RetireStream(each.opened.stream, each.opened.slots) for each in gone]
+        assert retired == [a.RetireStream(each.opened.stream, (*each.opened.slots, *each.made)) for each in gone]
 
     def _fresh(self, kind: str, number: int) -> None:
         assert (kind, number) not in self._seen, f"{kind} {number} was there before"

@@ -84,6 +84,28 @@ def test_a_worker_that_stands_still_is_killed_at_its_deadline_and_another_does_i
         assert len(faults_of(service, "did not finish task")) == 3
 
 
+def test_a_worker_that_stands_still_beside_an_idle_one_costs_two_seconds_and_no_byte(
+    videos: str, undisturbed: Log, train: Train
+) -> None:
+    with running_service(videos, workers=2) as service:
+        pauses_s = []
+        log: Log = []
+        steps = train(service.endpoint)
+        for worker in service.worker_pids[::-1]:
+            log += itertools.islice(steps, 3)
+            with halted_for(worker, 30.0):
+                for _ in range(4):
+                    begun = time.monotonic()
+                    log += itertools.islice(steps, 1)
+                    pauses_s.append(time.monotonic() - begun)
+        log += steps
+        print("longest pause", f"{max(pauses_s):.2f} s")
+        assert log == undisturbed
+        assert counters_of(service)["steps_redone"] > 0
+        assert counters_of(service)["workers_lost"] == 0, "its deadline is a minute"
+        assert sorted(pauses_s)[-2] <= 2.0, "one of them may fall on a busy moment of the machine"
+
+
 def test_a_worker_that_stands_still_for_less_than_its_deadline_is_not_killed(videos: str, undisturbed: Log) -> None:
     with running_service(videos, workers=2) as service:
         workers = service.worker_pids

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loader_service.core.room import Room
 from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
+from loader_service.core.vacancies import Vacancies
 from loader_service.core.worker import Worker, WorkerState
 
 _WORKERS = range(1, 6)
@@ -18,31 +18,33 @@ _CHANGES = st.lists(
 
 def _tasks(count: int) -> list[PendingTask]:
     size = SMALL_TASK_BYTES
-    return [PendingTask(task=each, stream=1, want=1, rows=(0,), size_bytes=size, file=0) for each in range(count)]
+    return [PendingTask(task=each, stream=1, slot=1, rows=(0,), size_bytes=size, file=0) for each in range(count)]
 
 
 @given(_CHANGES)
 def test_it_knows_what_looking_at_all_workers_would_tell(changes: list[tuple[int, WorkerState, int, bool]]) -> None:
-    room, workers = Room(), {number: Worker(number, WorkerState.STARTING, None) for number in _WORKERS}
+    vacancies, workers = Vacancies(), {number: Worker(number, WorkerState.STARTING, None) for number in _WORKERS}
     for number, state, tasks, straggles in changes:
         worker = workers[number]
         worker.state, worker.tasks, worker.straggles = state, _tasks(tasks), straggles
         worker.bytes_given = tasks * SMALL_TASK_BYTES
-        room.update(worker)
+        vacancies.update(worker)
         free = [each for each in workers.values() if each.has_room]
-        assert room.any.all() == tuple(each.worker for each in free if not each.straggles)
-        assert room.idle.all() == tuple(each.worker for each in free if not (each.straggles or each.tasks))
-        assert room.idle_stragglers.all() == tuple(each.worker for each in free if each.straggles and not each.tasks)
-        assert room.take_freed() == ({number} if worker.has_room else set())
+        assert vacancies.any.all() == tuple(each.worker for each in free if not each.straggles)
+        assert vacancies.idle.all() == tuple(each.worker for each in free if not (each.straggles or each.tasks))
+        assert vacancies.idle_stragglers.all() == tuple(
+            each.worker for each in free if each.straggles and not each.tasks
+        )
+        assert vacancies.take_freed() == ({number} if worker.has_room else set())
 
 
 def test_a_straggler_is_told_when_it_has_rested() -> None:
-    room, worker = Room(), Worker(7, WorkerState.WORKING, None, straggles=True)
+    vacancies, worker = Vacancies(), Worker(7, WorkerState.WORKING, None, straggles=True)
     worker.pace.begun(100.0)
     worker.pace.ended(SMALL_TASK_BYTES, 102.0)  # ten times two seconds
-    room.update(worker)
-    assert room.next_rest_ends == 122.0
-    assert room.rested(121.9) is None
-    assert room.rested(122.0) == 7
-    room.forget(worker)
-    assert room.rested(200.0) is None
+    vacancies.update(worker)
+    assert vacancies.next_rest_ends == 122.0
+    assert vacancies.rested(121.9) is None
+    assert vacancies.rested(122.0) == 7
+    vacancies.forget(worker)
+    assert vacancies.rested(200.0) is None

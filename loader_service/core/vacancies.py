@@ -35,7 +35,7 @@ class _Numbers:
         return tuple(self._sorted)
 
 
-class Room:
+class Vacancies:
     """The workers that can be given a task.
 
     Stragglers are kept apart: they get what can best wait, and only when they have nothing to do.

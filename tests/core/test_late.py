@@ -1,0 +1,140 @@
+"""A step that a worker is late with is done again by others, in another slot; the first whole slot counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from loader_service.core import actions as a
+from loader_service.core import events as e
+from tests.core.desk import Desk, ready, send
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """Two workers that each have done a task in 0.1 s, and one stream of three slots."""
+    made = Desk(workers=2)
+    made.open(slots=3)
+    made.want(1)
+    made.now = 0.1
+    made.end(1, 2)
+    made.end(2, 1)
+    made.release(1)
+    return made
+
+
+def _stop_worker_1(desk: Desk) -> list[a.Action]:
+    """Worker 1 stands still with row 1 of want 2; worker 2 has done row 0, and the time has come."""
+    desk.want(2)
+    desk.end(2, 3)
+    desk.now += 1.0
+    assert desk.scheduler.next_deadline() == desk.now
+    return desk.happen(e.ClockTicked())
+
+
+def test_an_idle_worker_does_all_rows_of_a_late_step_again_in_another_slot(desk: Desk) -> None:
+    assert _stop_worker_1(desk) == [
+        send(2, 5, (0,), slot=11),
+        send(2, 6, (1,), slot=11),
+    ]
+    assert desk.scheduler.counters.steps_redone == 1
+
+
+def test_the_second_slot_answers_when_it_is_whole_first_and_the_first_is_not_used_before_its_worker_ended(
+    desk: Desk,
+) -> None:
+    _stop_worker_1(desk)
+    desk.end(2, 5)
+    assert desk.end(2, 6) == [ready(2, slot=11, lease=2)]
+    filling = [desk.scheduler.stream_figures()[0].slots_filling]
+    desk.want(3)
+    desk.want(4)
+    filling.append(desk.scheduler.stream_figures()[0].slots_filling)
+    assert filling == [1, 2], "slot 10 is not free: worker 1 may write into it"
+    assert desk.scheduler.stream_figures()[0].wants_waiting == 1
+    desk.happen(e.WorkerExited(1, "was killed by SIGKILL"))
+    assert desk.scheduler.stream_figures()[0].wants_waiting == 0
+
+
+def test_the_first_slot_answers_when_the_late_worker_is_first_after_all(desk: Desk) -> None:
+    _stop_worker_1(desk)
+    desk.end(2, 5)
+    answers = desk.end(1, 4)
+    assert [each for each in answers if isinstance(each, a.SendReady)] == [ready(2, slot=10, lease=2)]
+    assert not [each for each in desk.end(2, 6) if isinstance(each, a.SendReady)], "a want is answered once"
+
+
+def test_a_late_worker_gets_nothing_until_it_has_ended_a_task_and_then_has_its_files_again(desk: Desk) -> None:
+    _stop_worker_1(desk)
+    assert desk.scheduler._ownership.workers == (2,)
+    desk.end(2, 5)
+    desk.end(2, 6)
+    orders = _orders(desk.want(3)) + _orders(desk.want(4))
+    assert {each.worker for each in orders} == {2}
+    desk.end(1, 4)
+    assert desk.scheduler._ownership.workers == (2, 1)
+
+
+def test_nothing_is_done_again_while_the_others_are_busy(desk: Desk) -> None:
+    desk.want(2)
+    desk.now += 1.0
+    assert desk.happen(e.ClockTicked()) == [], "both are late, and nobody is idle"
+    answers = desk.end(2, 3)
+    assert [each.worker for each in answers if isinstance(each, a.SendTask)] == [2, 2]
+
+
+def test_a_slot_is_asked_for_once_when_none_is_free_and_used_for_the_late_step(desk: Desk) -> None:
+    for want in (2, 3, 4, 5):
+        desk.want(want)
+    for task in (3, 5, 7, 8):
+        desk.end(2, task)
+    desk.now += 1.0
+    assert desk.happen(e.ClockTicked()) == [a.MakeSlot(1)] * 2, "one for each step that worker 1 has rows of"
+    answers = desk.happen(e.SlotMade(1, 77))
+    assert {each.slot for each in _orders(answers)} == {77}
+    assert desk.scheduler.stream_figures()[0].slots == 4
+
+
+def test_a_slot_that_was_made_when_nobody_is_late_any_more_goes_to_what_waits(desk: Desk) -> None:
+    for want in (2, 3, 4, 5):
+        desk.want(want)
+    for task in (3, 5, 7, 8):
+        desk.end(2, task)
+    desk.now += 1.0
+    desk.happen(e.ClockTicked())
+    for task in (4, 6):
+        desk.end(1, task)
+    answers = desk.happen(e.SlotMade(1, 77))
+    assert {each.slot for each in _orders(answers)} == {77}, "want 5"
+    assert desk.scheduler.counters.steps_redone == 0
+
+
+def test_a_slot_that_was_made_for_a_stream_that_is_gone_is_removed(desk: Desk) -> None:
+    desk.happen(e.StreamClosed("train", 1))
+    assert desk.happen(e.SlotMade(1, 77)) == [a.RetireStream(1, (77,))]
+
+
+def test_a_step_is_done_again_once_and_then_its_deadline_decides(desk: Desk) -> None:
+    _stop_worker_1(desk)
+    desk.now += 30.0
+    assert not _orders(desk.happen(e.ClockTicked()))
+    assert desk.scheduler.counters.steps_redone == 1
+
+
+def test_a_bad_row_is_replaced_in_each_slot_by_the_same_sample() -> None:
+    desk = Desk(workers=2)
+    desk.open(slots=3, substitutes=2)
+    desk.want(1)
+    desk.now = 0.1
+    desk.end(1, 2)
+    (first,) = _orders(desk.end(2, 1, 0))
+    assert first.samples == (100,)
+    desk.now = 20.0  # worker 2 has row 0, and is late with what takes its place
+    again = {each.rows: each for each in _orders(desk.happen(e.ClockTicked()))}
+    assert again[0,].slot == 11
+    assert again[0,].samples == (0,), "as planned, and not as it was replaced before"
+    (second,) = (each for each in _orders(desk.end(1, again[0,].task, 0)) if each.rows == (0,))
+    assert (second.slot, second.samples) == (11, first.samples)
+
+
+def _orders(answers: list[a.Action]) -> list[a.SendTask]:
+    return [each for each in answers if isinstance(each, a.SendTask)]
