@@ -60,30 +60,25 @@ def parse(text: str | None = None) -> Endpoint:
 
 
 def runtime_directory() -> Path:
-    """Return the user's folder for sockets: below ``$XDG_RUNTIME_DIR``, else below ``/tmp``."""
+    """Return the user's folder for sockets: below ``$XDG_RUNTIME_DIR`` when that is the user's, else below ``/tmp``."""
     base = os.environ.get("XDG_RUNTIME_DIR")
-    if base and os.access(base, os.W_OK):
+    if base and _is_own(base):
         return Path(base) / "loader-service"
-    return Path("/tmp") / f"loader-service-{os.getuid()}"  # noqa: S108 - created with mode 0700, its owner checked
+    return _below_tmp()
 
 
-def make_private(directory: Path) -> None:
-    """Make sure that a folder exists, is the user's, and nobody else can enter it.
+def private_directories() -> tuple[Path, Path]:
+    """Return the folders for sockets whose names are this package's own, and which are the user's alone."""
+    return runtime_directory(), _below_tmp()
 
-    A folder that exists already is left as it is when it belongs to the user or to root, like a home or ``/tmp``; the
-    socket in it then gets its protection from its own mode. Anyone else could put another socket in its place.
 
-    Raises
-    ------
-    ConfigError
-        When it cannot be made or is someone else's.
-    """
+def _below_tmp() -> Path:
+    return Path("/tmp") / f"loader-service-{os.getuid()}"  # noqa: S108 - opened by `private_folders` only
+
+
+def _is_own(directory: str) -> bool:
+    """Return whether a folder is this user's; after ``sudo`` the variable may name another one's."""
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = directory.stat()
-    except OSError as error:
-        raise ConfigError(f"cannot make the folder {directory}: {error.strerror}; choose another --endpoint") from error
-    if found.st_uid not in (os.getuid(), 0):
-        raise ConfigError(
-            f"the folder {directory} belongs to user {found.st_uid}, not to you; choose another --endpoint"
-        )
+        return os.stat(directory).st_uid == os.geteuid() and os.access(directory, os.W_OK)
+    except OSError:
+        return False

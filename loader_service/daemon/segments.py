@@ -1,32 +1,37 @@
 """Creates and unlinks the segments of one service, and sweeps those that dead services left; maps none of them.
 
 All segments of a service lie in one folder, which the living service keeps locked. A folder whose lock can be had
-belongs to nobody any more: that is the whole sweep, and it can never touch a living service.
+belongs to nobody any more, so the sweep can never touch a living service. It removes what a service makes, which is
+files called ``slot-N`` in a folder of 16 hexadecimal digits, by descriptors of folders that are this user's; where it
+finds anything else, it leaves all of that folder alone.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import logging
 import os
 import secrets
-import shutil
+import time
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 
-from loader_service.endpoint import make_private
 from loader_service.errors import ConfigError
+from loader_service.private_folders import Folder, NotOurs, is_own_file
 from loader_service.protocol.segments import (
     ENVIRONMENT_VARIABLE,
-    instance_directory,
-    segment_path,
+    is_instance,
+    is_slot,
     shared_memory,
-    user_directory,
+    slot_name,
+    user_folder,
 )
 
 _LOG = logging.getLogger(__name__)
+
+#: How long to wait for another service that sweeps, which takes milliseconds, and between two looks; in seconds.
+_SWEEP_S, _PAUSE_S = 10.0, 0.01
 
 
 def free_bytes() -> int:
@@ -58,23 +63,27 @@ class SegmentStore:
         if not shared_memory().is_dir():
             raise ConfigError(f"{shared_memory()} is no folder; {ENVIRONMENT_VARIABLE} is to name a tmpfs")
         try:
-            make_private(user_directory())
-            with _nobody_else_sweeps():
-                for dead in _sweep():
-                    _LOG.info("removed the batches that service %s had left in shared memory", dead)
-                self._directory = instance_directory(self.instance)
-                self._directory.mkdir(mode=0o700)
-                self._lock = _lock(self._directory)
+            self._user = user_folder()
         except OSError as error:
-            raise ConfigError(f"cannot make a folder for batches in {shared_memory()}: {error.strerror}") from error
+            raise _cannot_make(error) from error
+        try:
+            with _nobody_else_sweeps(self._user):
+                _sweep(self._user)
+                self._folder = self._user.folder(self.instance, make=True)
+                _lock(self._folder)
+        except OSError as error:
+            self._user.close()
+            raise _cannot_make(error) from error
 
     def __enter__(self) -> SegmentStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._directory)
-        if self._lock is not None:
-            os.close(self._lock)
+        self.remove(tuple(self._sizes))
+        if not self._user.remove_folder(self.instance, self._folder):
+            _LOG.warning("left %r, since it is not empty or was moved", str(self._folder.path))
+        self._folder.close()
+        self._user.close()
 
     @property
     def total_bytes(self) -> int:
@@ -108,12 +117,11 @@ class SegmentStore:
         """Unlink segments; their memory lives on where it is still mapped."""
         for slot in slots:
             self._sizes.pop(slot, None)
-            segment_path(self.instance, slot).unlink(missing_ok=True)
+            self._folder.unlink(slot_name(slot))
 
     def _create(self, size_bytes: int) -> int:
         self._last_slot += 1
-        path = segment_path(self.instance, self._last_slot)
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        descriptor = self._folder.open_file(slot_name(self._last_slot), os.O_CREAT | os.O_EXCL | os.O_RDWR)
         self._sizes[self._last_slot] = size_bytes
         try:
             # Not ftruncate: that succeeds beyond what the file system has, and the first write there is a SIGBUS.
@@ -126,46 +134,70 @@ class SegmentStore:
         return self._last_slot
 
 
-def _sweep() -> list[str]:
-    """Remove the segments of services that died without doing so themselves; return their instances."""
-    swept = []
-    for directory in user_directory().iterdir():
-        lock = _lock(directory) if directory.is_dir() else None
-        if lock is not None:
-            swept.append(directory.name)
-            try:
-                shutil.rmtree(directory)
-            finally:
-                os.close(lock)
-    return swept
-
-
-@contextlib.contextmanager
-def _nobody_else_sweeps() -> Iterator[None]:
+@contextmanager
+def _nobody_else_sweeps(user: Folder) -> Iterator[None]:
     """Keep a folder that was just made and is not locked yet from being swept by a service that starts now."""
-    descriptor = os.open(user_directory(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    deadline = time.monotonic() + _SWEEP_S
+    while not _lock(user):
+        if time.monotonic() > deadline:
+            raise NotOurs(f"another process has held {str(user.path)!r} locked for {_SWEEP_S:g} s")
+        time.sleep(_PAUSE_S)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # held for milliseconds, by living processes only
         yield
     finally:
-        os.close(descriptor)
+        fcntl.flock(user.fileno(), fcntl.LOCK_UN)
 
 
-def _lock(directory: Path) -> int | None:
-    """Lock a service's folder and return the descriptor that holds the lock; None when a living process has it.
+def _cannot_make(error: OSError) -> ConfigError:
+    return ConfigError(
+        f"cannot make a folder for batches in {shared_memory()}: {error.strerror}; remove what is in the way, or name "
+        f"another tmpfs in {ENVIRONMENT_VARIABLE}, for the service and its trainers"
+    )
 
-    A service that ends removes its own folder, so that may be gone already, or go before it is locked here: None again.
+
+def _sweep(user: Folder) -> None:
+    """Remove the segments of services that died without doing so themselves, and nothing else."""
+    foreign = []
+    for name in user.names():
+        try:
+            if not is_instance(name):
+                foreign.append(name)
+            elif _sweep_one(user, name):
+                _LOG.info("removed the batches that service %s had left in shared memory", name)
+        except FileNotFoundError:
+            continue  # a service that ends removes its own folder
+        except NotOurs:
+            foreign.append(name)
+    if foreign:
+        shown = ", ".join(repr(name) for name in foreign[:3]) + (", …" if len(foreign) > 3 else "")
+        _LOG.warning("left alone in %r what no service of yours has made: %s", str(user.path), shown)
+
+
+def _sweep_one(user: Folder, name: str) -> bool:
+    """Remove the folder of a dead service and return True; False when its service lives, or was faster.
+
+    Raises
+    ------
+    NotOurs
+        When it holds anything but segments, or is not a folder of this user; then all of it stays.
     """
+    with user.folder(name) as folder:
+        if folder.status().st_dev != user.status().st_dev:
+            raise NotOurs(f"{str(folder.path)!r} is another file system")
+        if not _lock(folder):
+            return False
+        entries = list(folder.entries())
+        if not all(is_slot(entry) and is_own_file(status) for entry, status in entries):
+            raise NotOurs(f"{str(folder.path)!r} holds what no service has made")
+        for entry, _ in entries:
+            folder.unlink(entry)
+        return user.remove_folder(name, folder)
+
+
+def _lock(folder: Folder) -> bool:
+    """Lock a folder until it is closed; False when a living process has it locked, or it was just removed."""
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        free = os.fstat(descriptor).st_nlink > 0
+        fcntl.flock(folder.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        free = False
-    if free:
-        return descriptor
-    os.close(descriptor)
-    return None
+        return False
+    return folder.status().st_nlink > 0

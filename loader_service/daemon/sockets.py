@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import UnionType
 from typing import Any, Generic, NoReturn, TypeVar
 
 import zmq
 
-from loader_service.endpoint import Endpoint, make_private
+from loader_service.daemon.socket_files import (
+    Listener,
+    check_lock_file,
+    check_replaceable,
+    open_socket_folder,
+    remove_stale,
+)
+from loader_service.endpoint import Endpoint, private_directories
 from loader_service.errors import ConfigError, ProtocolError
 from loader_service.protocol import wire
 from loader_service.protocol.messages import Refused
@@ -31,9 +36,6 @@ _RECEIVE_LIMIT = 128
 
 #: Questions in one payload, each of which gets an answer of its own. An honest client opens its streams together.
 _QUESTIONS = 128
-
-#: Connections that may wait to be accepted.
-_BACKLOG = 128
 
 _M = TypeVar("_M")
 
@@ -66,7 +68,7 @@ class Router(Generic[_M]):
         self._address = address
         self._accepted = accepted
         self._outgoing: dict[bytes, list[Any]] = {}
-        self._listener = _listen(address)
+        self._listener = Listener(address)
         self.socket = self._open()
 
     def __enter__(self) -> Router[_M]:
@@ -147,30 +149,6 @@ class Router(Generic[_M]):
         return messages
 
 
-def _listen(address: str) -> socket.socket:
-    """Return a listening socket at an ``ipc://`` address, in place of whatever socket is left there.
-
-    Raises
-    ------
-    ConfigError
-        When there can be none.
-    """
-    path = Path(address.removeprefix("ipc://"))
-    listener = socket.socket(socket.AF_UNIX)
-    listener.setblocking(False)  # two of ZeroMQ's sockets may hear of one connection, and one finds it gone
-    before = os.umask(0o177)
-    try:
-        path.unlink(missing_ok=True)
-        listener.bind(str(path))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise ConfigError(f"cannot listen at {address}: {error}; choose another --endpoint") from error
-    finally:
-        os.umask(before)
-    return listener
-
-
 def _payloads(messages: list[Any]) -> list[bytes]:
     """Encode messages into as few payloads as their bounds allow, with a refusal in place of one that is too large."""
     if len(messages) <= wire.MAX_MESSAGES:
@@ -184,58 +162,74 @@ def _payloads(messages: list[Any]) -> list[bytes]:
 
 
 class EndpointLock:
-    """Makes this process the only service at an endpoint; a context manager that removes the endpoint's files.
+    """Makes this process the only service at an endpoint; a context manager that removes its lock file.
 
     A second ``bind`` would silently steal the socket, so a lock comes first. The lock file holds the pid of its owner.
+    Sockets that a killed service has left are removed.
 
     Raises
     ------
     ConfigError
-        When another service has it: names its pid.
+        When another service has it: names its pid. When a file or socket in the way is no service's of this user.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        make_private(endpoint.path.parent)
-        for path in self._sockets:  # binding would replace whatever bears the name
-            if os.path.lexists(path) and not path.is_socket():
-                raise ConfigError(f"{str(path)!r} exists and is no socket; choose another --endpoint")
+        self._names = (endpoint.path.name, endpoint.workers.rpartition("/")[2])
+        self._folder = open_socket_folder(endpoint.path.parent)
+        self._descriptor = -1
         try:
+            for name in self._names:
+                check_replaceable(self._folder, name)
             self._descriptor = self._acquire()
+            for name in self._names:
+                remove_stale(self._folder, name)
         except OSError as error:
+            self._leave()
             raise ConfigError(f"cannot lock {endpoint}: {error}; choose another --endpoint") from error
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, b"%d\n" % os.getpid(), 0)
+        except BaseException:
+            self._leave()
+            raise
 
     def __enter__(self) -> EndpointLock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for path in (*self._sockets, self._endpoint.lock):
-            path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+        self._leave()
 
-    @property
-    def _sockets(self) -> tuple[Path, Path]:
-        return self._endpoint.path, Path(self._endpoint.workers.removeprefix("ipc://"))
+    def _leave(self) -> None:
+        if self._descriptor >= 0:
+            if self._is_named(self._descriptor):
+                self._folder.unlink(self._endpoint.lock.name)
+            os.close(self._descriptor)
+        self._folder.close()
 
     def _acquire(self) -> int:
         """Return a locked descriptor of the lock file that has its name still: its last owner unlinks it on leaving."""
+        lock = self._endpoint.lock
+        private = lock.parent in private_directories()
         while True:
-            descriptor = os.open(self._endpoint.lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            descriptor = self._folder.open_file(lock.name, os.O_CREAT | os.O_RDWR)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                named = os.path.samestat(os.fstat(descriptor), self._endpoint.lock.stat())
+                if self._is_named(descriptor):
+                    check_lock_file(descriptor, lock, private=private)
+                    os.ftruncate(descriptor, 0)
+                    os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+                    return descriptor
             except BlockingIOError:
                 self._refuse(descriptor)
-            except FileNotFoundError:
-                named = False
-            if named:
-                return descriptor
+            except OSError:
+                os.close(descriptor)
+                raise
             os.close(descriptor)
 
+    def _is_named(self, descriptor: int) -> bool:
+        status = self._folder.status_of(self._endpoint.lock.name)
+        return status is not None and os.path.samestat(status, os.fstat(descriptor))
+
     def _refuse(self, descriptor: int) -> NoReturn:
-        pid = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
+        pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
         os.close(descriptor)
         raise ConfigError(
             f"a service with pid {pid} is already listening at {self._endpoint}; "

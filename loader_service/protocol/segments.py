@@ -12,11 +12,13 @@ import re
 from pathlib import Path
 
 from loader_service.errors import ProtocolError, ServiceUnavailable
+from loader_service.private_folders import Folder, open_folder
 
 #: Names another tmpfs, for the service and its trainers alike, such as one that is larger in a container.
 ENVIRONMENT_VARIABLE = "LOADER_SERVICE_SHM"
 
 _INSTANCE = re.compile(r"[0-9a-f]{16}\Z")
+_SLOT = re.compile(r"slot-[1-9][0-9]{0,18}\Z")
 
 
 def shared_memory() -> Path:
@@ -29,6 +31,33 @@ def user_directory() -> Path:
     return shared_memory() / f"loader-service-{os.getuid()}"
 
 
+def user_folder() -> Folder:
+    """Open or make the folder that holds the segments of all services of this user.
+
+    Raises
+    ------
+    OSError
+        When it cannot be made, is a link, or is somebody else's.
+    """
+    with open_folder(shared_memory()) as memory:
+        return memory.private(user_directory().name)
+
+
+def is_instance(name: str) -> bool:
+    """Return whether a name can be that of a service's folder of segments."""
+    return _INSTANCE.match(name) is not None
+
+
+def is_slot(name: str) -> bool:
+    """Return whether a name can be that of a segment."""
+    return _SLOT.match(name) is not None
+
+
+def slot_name(slot: int) -> str:
+    """Return the name of a slot's segment in the folder of its service."""
+    return f"slot-{slot:d}"
+
+
 def instance_directory(instance: str) -> Path:
     """Return the folder that holds the segments of one service.
 
@@ -37,14 +66,14 @@ def instance_directory(instance: str) -> Path:
     ProtocolError
         When `instance` is not 16 hexadecimal digits.
     """
-    if not _INSTANCE.match(instance):
+    if not is_instance(instance):
         raise ProtocolError(f"expected an instance of 16 hexadecimal digits, got {instance!r:.80}")
     return user_directory() / instance
 
 
 def segment_path(instance: str, slot: int) -> Path:
     """Return the path of a slot's segment."""
-    return instance_directory(instance) / f"slot-{slot:d}"
+    return instance_directory(instance) / slot_name(slot)
 
 
 def map_segment(instance: str, slot: int, size_bytes: int, *, whole: bool = False) -> mmap.mmap:
@@ -66,11 +95,11 @@ def map_segment(instance: str, slot: int, size_bytes: int, *, whole: bool = Fals
     Raises
     ------
     ServiceUnavailable
-        When the segment is not there, or has another size than the stream's layout says.
+        When the segment is not there, is not this user's, or has another size than the stream's layout says.
     """
     path = segment_path(instance, slot)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = _open_segment(path)
     except OSError as error:
         raise ServiceUnavailable(
             f"cannot map slot {slot}: {path}: {error.strerror}; client and service must share {shared_memory()} "
@@ -84,3 +113,14 @@ def map_segment(instance: str, slot: int, size_bytes: int, *, whole: bool = Fals
         return mmap.mmap(descriptor, size_bytes, flags, mmap.PROT_READ | mmap.PROT_WRITE)
     finally:
         os.close(descriptor)
+
+
+def _open_segment(path: Path) -> int:
+    """Open a segment from the tmpfs on, where each folder and the file are to be this user's, and no links."""
+    instance = path.parent
+    with (
+        open_folder(instance.parent.parent) as memory,
+        memory.folder(instance.parent.name) as user,
+        user.folder(instance.name) as folder,
+    ):
+        return folder.open_file(path.name, os.O_RDWR)
