@@ -21,6 +21,7 @@ from loader_service.catalog.assemble import Scanned, assemble
 from loader_service.catalog.column_files import open_catalog, write_catalog
 from loader_service.catalog.columns import FileStat
 from loader_service.catalog.findings import FieldScan, FileScan
+from loader_service.private_folders import open_folder
 
 #: Columns that have an entry for each frame, and so do not count as columns of videos.
 PER_FRAME = {"extent_offsets.0.npy", "extent_lengths.0.npy"}
@@ -61,7 +62,8 @@ def write_synthetic(directory: Path, videos: int, files: int, frames: int) -> No
         Scanned(f"/data/train/{file:05d}.h5", synthetic_scan(file, videos // files, frames)) for file in range(files)
     ]
     header, columns = assemble(scans, "0" * 32, [], None)
-    write_catalog(directory, header, columns)
+    with open_folder(directory) as folder:
+        write_catalog(folder, header, columns)
 
 
 def resident_mib() -> float:

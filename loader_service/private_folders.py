@@ -1,8 +1,8 @@
 """Opens the folders that belong to one user alone, and works in them by descriptor; knows nothing of their content.
 
-In ``/tmp`` and ``/dev/shm`` anybody may make any name first: a link to another folder, a folder of his own, a pipe. So a
-folder of ours is opened from its parent's descriptor without following a link, its owner is checked on what was opened,
-and everything in it is reached from that descriptor. No path is looked up twice.
+In ``/tmp`` and ``/dev/shm`` anybody may make any name first: a link to another folder, a folder of their own, a pipe.
+So a folder of ours is opened from its parent's descriptor without following a link, its owner is checked on what was
+opened, and everything in it is reached from that descriptor. No path is looked up twice.
 """
 
 from __future__ import annotations
@@ -155,10 +155,7 @@ class Folder:
                 raise NotOurs(f"{str(path)!r} is a link or no file") from error
             raise
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise NotOurs(f"{str(path)!r} is no file")
-            check_owner(status, path)
+            _check_file(os.fstat(descriptor), path)
         except NotOurs:
             os.close(descriptor)
             raise
@@ -168,6 +165,10 @@ class Folder:
         """Remove a name that is no folder's; harmless when it is not there."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self._descriptor)
+
+    def rename(self, name: str, target: str) -> None:
+        """Give an entry another name in the same folder; a file takes the place of a file."""
+        os.rename(name, target, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
     def remove_folder(self, name: str, opened: Folder) -> bool:
         """Remove an empty folder and return True; False when it is not empty, or the name leads to another one."""
@@ -184,8 +185,8 @@ class Folder:
 
 
 def is_own_file(status: os.stat_result) -> bool:
-    """Return whether this is the status of a regular file of this user that has no other name."""
-    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
+    """Return whether this is the status of a regular file of this user."""
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def check_owner(status: os.stat_result, path: Path) -> None:
@@ -198,6 +199,12 @@ def check_owner(status: os.stat_result, path: Path) -> None:
     """
     if status.st_uid != os.geteuid():
         raise NotOurs(f"{str(path)!r} belongs to user {status.st_uid}, not to you")
+
+
+def _check_file(status: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotOurs(f"{str(path)!r} is no file")
+    check_owner(status, path)
 
 
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Folder:
@@ -221,28 +228,28 @@ def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Folder:
     """
     place = Path(os.path.abspath(path)) if ".." not in Path(path).parts else Path.cwd() / path
     left = [part for part in reversed(place.parts) if part != "/"]
-    links = 0
-    here = Folder(os.open("/", os.O_PATH | _FOLDER), Path("/"))
+    links_left = _MOST_LINKS
+    here = _root()
     try:
         while left:
             name = left.pop()
-            target = _read_link(here, name)
-            if target is None:
-                following = _step(here, name, make=make)
-            else:
-                links += 1
-                if links > _MOST_LINKS:
-                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(place))
+            target = _read_link(here, name) if links_left else None  # the last one fails, as it is no folder
+            if target is not None:
+                links_left -= 1
                 left += [part for part in reversed(Path(target).parts) if part != "/"]
                 if not os.path.isabs(target):
                     continue
-                following = Folder(os.open("/", os.O_PATH | _FOLDER), Path("/"))
+            following = _root() if target is not None else _step(here, name, make=make)
             here.close()
             here = following
     except OSError:
         here.close()
         raise
     return here
+
+
+def _root() -> Folder:
+    return Folder(os.open("/", os.O_PATH | _FOLDER), Path("/"))
 
 
 def _step(here: Folder, name: str, *, make: bool) -> Folder:

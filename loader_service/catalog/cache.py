@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import json
 import logging
 import os
-import shutil
 import tempfile
+import weakref
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loader_service.catalog.cache_folder import CATALOGS, SCANS, open_cache, unfinished_name, write_file
 from loader_service.catalog.column_files import FORMAT_VERSION, open_catalog, write_catalog
 from loader_service.catalog.columns import Catalog, FileStat, Header
-from loader_service.catalog.directory_locks import UNFINISHED, hold, remove_unless_held, temporary_directory
+from loader_service.catalog.directory_locks import Hold, hold, remove_catalog, remove_unless_held, temporary_directory
 from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, ScanOptions, pack, unpack
 from loader_service.catalog.pruning import note_use, prune
 from loader_service.errors import CatalogError
+from loader_service.private_folders import Folder, NotOurs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,65 +31,83 @@ _LOG = logging.getLogger(__name__)
 
 
 class ScanCache:
-    """Scans of files by path, size, time, inode and options.
+    """Scans of files by path, size, time, inode and options; a context manager.
 
     Parameters
     ----------
-    directory
+    cache_dir
         Made when the first entry is written; several processes may use it at once.
     options
         Of the scans.
     """
 
-    def __init__(self, directory: Path, options: ScanOptions) -> None:
-        self._directory = directory
+    def __init__(self, cache_dir: Path, options: ScanOptions) -> None:
+        self._cache_dir = cache_dir
         # Labels from a CSV file are matched later and on_bad_file decides later; neither changes a file's scan,
         # but with a CSV the labels inside of the file are not read.
         schema = None if options.schema is None else asdict(options.schema)
         self._options = [options.frames, options.label, options.labels_csv is not None, options.allow_external, schema]
-        self._writable = True
+        self._scans: Folder | None = None
+        self._usable = True
+
+    def __enter__(self) -> ScanCache:
+        try:
+            self._open()
+        except FileNotFoundError:
+            pass  # nothing is kept yet
+        except OSError as error:
+            self._give_up(error)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._scans is not None:
+            self._scans.close()
 
     def load(self, path: str, status: FileStat) -> FileScan | None:
         """Return the scan of this very file, or None if there is none that can be read."""
-        entry = self._entry(path, status)
+        if self._scans is None:
+            return None
+        group, name = self._entry(path, status)
         try:
-            scan = unpack(entry.read_bytes())
+            with self._scans.folder(group) as folder:
+                with os.fdopen(folder.open_file(name, os.O_RDONLY), "rb") as stream:
+                    scan = unpack(stream.read())
+                note_use(folder, name)
         except FileNotFoundError:
             return None
-        except UNPACK_ERRORS as error:
+        except (OSError, *UNPACK_ERRORS) as error:
             _LOG.warning("scanning %r again, its cached scan cannot be read: %s", path, str(error))
             return None
-        note_use(entry)
         return scan
 
     def store(self, path: str, scan: FileScan) -> None:
         """Keep a scan; a cache that cannot be written is no error, but is said once."""
-        if not self._writable:
+        if not self._usable:
             return
         try:
-            _write_whole(self._entry(path, scan.status), pack(scan))
+            self._write(path, scan)
         except OSError as error:
-            self._writable = False
-            _LOG.warning("cannot keep scans in %r: %s; every start will scan anew", str(self._directory), str(error))
+            self._give_up(error)
 
-    def _entry(self, path: str, status: FileStat) -> Path:
+    def _write(self, path: str, scan: FileScan) -> None:
+        group, name = self._entry(path, scan.status)
+        scans = self._scans or self._open(make=True)
+        with scans.folder(group, make=True) as folder:
+            write_file(folder, name, pack(scan))
+
+    def _open(self, *, make: bool = False) -> Folder:
+        with open_cache(self._cache_dir, make=make) as cache:
+            self._scans = cache.folder(SCANS, make=make)
+        return self._scans
+
+    def _give_up(self, error: OSError) -> None:
+        self._usable = False
+        _LOG.warning("cannot keep scans in %r: %s; every start will scan anew", str(self._cache_dir), str(error))
+
+    def _entry(self, path: str, status: FileStat) -> tuple[str, str]:
         key = json.dumps([FORMAT_VERSION, path, asdict(status), self._options])
         name = hashlib.blake2b(key.encode("ascii"), digest_size=16).hexdigest()
-        return self._directory / name[:2] / f"{name[2:]}.npz"
-
-
-def _write_whole(target: Path, content: bytes) -> None:
-    """Write a file so that others see all of it or nothing."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, unfinished = tempfile.mkstemp(dir=target.parent, prefix=UNFINISHED)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        os.replace(unfinished, target)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(unfinished)
-        raise
+        return name[:2], f"{name[2:]}.npz"
 
 
 def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
@@ -96,14 +115,24 @@ def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
 
     Nobody removes it from the cache while it is referred to.
     """
-    directory = _catalog_directory(cache_dir, fingerprint)
     try:
-        found = _open_held(directory)
+        with open_cache(cache_dir) as cache, cache.folder(CATALOGS) as catalogs:
+            return _find(catalogs, fingerprint)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _LOG.info("found no catalog in %r: %s", str(cache_dir), str(error))  # a warning follows when it cannot be kept
+        return None
+
+
+def _find(catalogs: Folder, fingerprint: str) -> Catalog | None:
+    try:
+        found = _open_held(catalogs, fingerprint)
     except (CatalogError, OSError) as error:
         _LOG.warning("making the catalog anew: %s", str(error))
         return None
     if found is not None:
-        note_use(directory)
+        note_use(catalogs, fingerprint)
     return found
 
 
@@ -118,10 +147,10 @@ def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDAr
     CatalogError
         When there is no room in the temporary directory either.
     """
-    final = _catalog_directory(cache_dir, header.fingerprint)
     try:
-        _write_directory(final, header, columns)
-        kept = _open_held(final)
+        with open_cache(cache_dir, make=True) as cache, cache.folder(CATALOGS, make=True) as catalogs:
+            _write_directory(catalogs, header, columns)
+            kept = _open_held(catalogs, header.fingerprint)
     except (CatalogError, OSError) as error:
         _LOG.warning("cannot keep the catalog in %r: %s; it goes to a temporary directory", str(cache_dir), str(error))
         kept = None
@@ -141,12 +170,14 @@ def write_temporary(header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> 
     """
     try:
         place, held = temporary_directory()
+        name = held.folder.path.name
         try:
-            write_catalog(place, header, columns)
-            catalog = open_catalog(place)
+            write_catalog(held.folder, header, columns)
+            catalog = open_catalog(held.folder.path)
         except BaseException:
+            remove_catalog(place, name, held.folder)
             held.release()
-            shutil.rmtree(place)
+            place.close()
             raise
     except OSError as error:
         place_name = tempfile.tempdir or "a temporary directory"  # None when no such directory has room for a byte
@@ -154,17 +185,25 @@ def write_temporary(header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> 
             f"cannot write the catalog to {place_name!r}: {error}; make room there, or set TMPDIR to another"
         ) from error
     held.release_with(catalog)
-    catalog.remove_on_close()
+    weakref.finalize(catalog, place.close)
+    catalog.at_close(lambda: _remove_temporary(place, held))
     return catalog
 
 
-def _open_held(directory: Path) -> Catalog | None:
+def _remove_temporary(place: Folder, held: Hold) -> None:
+    try:
+        remove_catalog(place, held.folder.path.name, held.folder)
+    except NotOurs as error:
+        _LOG.warning("left a temporary catalog: %s", str(error))
+
+
+def _open_held(catalogs: Folder, name: str) -> Catalog | None:
     """Return the catalog in a directory, which then nobody removes; None when there is none."""
-    held = hold(directory)
+    held = hold(catalogs, name)
     if held is None:
         return None
     try:
-        catalog = open_catalog(directory)
+        catalog = open_catalog(held.folder.path)
     except BaseException:
         held.release()
         raise
@@ -172,29 +211,22 @@ def _open_held(directory: Path) -> Catalog | None:
     return catalog
 
 
-def _catalog_directory(cache_dir: Path, fingerprint: str) -> Path:
-    return cache_dir / "catalogs" / fingerprint
+def _write_directory(catalogs: Folder, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+    unfinished = unfinished_name()
+    with catalogs.folder(unfinished, make=True) as folder:
+        try:
+            write_catalog(folder, header, columns)
+            if catalogs.status_of(header.fingerprint) is not None and _find(catalogs, header.fingerprint) is None:
+                # A damaged one goes out of the way: a rename does not replace a directory that is not empty. If it is
+                # held, it is a good one that somebody has put there in this moment.
+                remove_unless_held(catalogs, header.fingerprint)
+            catalogs.rename(unfinished, header.fingerprint)
+        except BaseException as error:
+            remove_catalog(catalogs, unfinished, folder)
+            if not _is_there_already(error):
+                raise
 
 
-def _write_directory(final: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
-    final.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=final.parent, prefix=UNFINISHED) as place:
-        unfinished = Path(place) / "catalog"
-        unfinished.mkdir()
-        write_catalog(unfinished, header, columns)
-        if final.exists() and find_catalog(final.parent.parent, final.name) is None:
-            # A damaged one goes out of the way: a rename does not replace a directory that is not empty. If it is held,
-            # it is a good one that somebody has put there in this moment.
-            remove_unless_held(final)
-        with contextlib.suppress(FileExistsError):
-            _rename_directory(unfinished, final)
-
-
-def _rename_directory(source: Path, target: Path) -> None:
-    """Rename a directory; FileExistsError if the target exists, whichever of its two names the system has for that."""
-    try:
-        os.rename(source, target)
-    except OSError as error:
-        if error.errno == errno.ENOTEMPTY:
-            raise FileExistsError(error.errno, error.strerror, str(target)) from error
-        raise
+def _is_there_already(error: BaseException) -> bool:
+    """Return whether a rename failed since its target exists; the system has two names for that."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +16,16 @@ from loader_service.catalog.header import FieldFacts, Header, header_from_json, 
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from loader_service.catalog.header import Storage
+    from loader_service.private_folders import Folder
 
 #: Part of every fingerprint: a catalog of another version is not read, but made anew.
 FORMAT_VERSION = 4
+
+#: The file of what is no column; a catalog without it is none.
+FACTS = "catalog.json"
 
 #: The columns that every catalog has: element type, and what there is one entry for; "+1" columns hold N + 1 boundaries
 #: of N pieces. 28 bytes a video and its name.
@@ -54,6 +59,11 @@ _FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
     "source": {},
 }
 
+_FIELD_NAMES = ("values", *(name for each in _FIELD_COLUMNS.values() for name in each))
+_COLUMN_FILE = re.compile(rf"({'|'.join(COLUMNS)}|({'|'.join(_FIELD_NAMES)})\.\d+)\.npy\Z")
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+
 
 def column_types(fields: tuple[FieldFacts, ...]) -> dict[str, tuple[str, str, tuple[int, ...]]]:
     """Return element type, unit and shape of an entry of all columns of a catalog with these fields."""
@@ -66,18 +76,25 @@ def column_types(fields: tuple[FieldFacts, ...]) -> dict[str, tuple[str, str, tu
     return types
 
 
-def write_catalog(directory: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write a catalog into an empty directory.
+def is_catalog_file(name: str) -> bool:
+    """Return whether a file of a catalog can have this name."""
+    return name == FACTS or _COLUMN_FILE.match(name) is not None
+
+
+def write_catalog(folder: Folder, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write a catalog into an empty folder.
 
     Raises
     ------
     OSError
-        When the directory cannot be written to, or the disk is full.
+        When the folder cannot be written to, or the disk is full.
     """
     for name, column in columns.items():
-        np.save(directory / f"{name}.npy", column, allow_pickle=False)
+        with os.fdopen(folder.open_file(f"{name}.npy", _NEW), "wb") as stream:
+            np.save(stream, column, allow_pickle=False)
     facts = {"format": FORMAT_VERSION, **header_to_json(header)}
-    (directory / "catalog.json").write_text(json.dumps(facts), encoding="ascii")
+    with os.fdopen(folder.open_file(FACTS, _NEW), "w", encoding="ascii") as stream:
+        stream.write(json.dumps(facts))
 
 
 def open_catalog(directory: str | os.PathLike[str]) -> Catalog:
@@ -90,7 +107,7 @@ def open_catalog(directory: str | os.PathLike[str]) -> Catalog:
     """
     place = Path(directory)
     try:
-        facts = json.loads((place / "catalog.json").read_text(encoding="ascii"))
+        facts = json.loads((place / FACTS).read_text(encoding="ascii"))
         if facts["format"] != FORMAT_VERSION:
             raise CatalogError(
                 f"opening the catalog {str(place)!r}: expected format {FORMAT_VERSION}, got {facts['format']!r}; "

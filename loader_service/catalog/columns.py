@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from loader_service.catalog.header import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from loader_service.catalog.header import CatalogKind
     from loader_service.protocol.fields import CatalogField
@@ -105,7 +104,7 @@ class Catalog:
         self.file_bytes: Int64s = columns["file_bytes"]
         self._columns = dict(columns)
         self._numbers = {field.name: number for number, field in enumerate(self.fields)}
-        self._temporary = False
+        self._at_close: Callable[[], object] | None = None
         self.frame_shape = self._frame_shape()
         self.labels: Labels | None = None
         if "label" in self._numbers and self.field("label").kind == "value" and header.kind == "videos":
@@ -180,16 +179,16 @@ class Catalog:
         direct = int(np.count_nonzero(self._column("addresses", field) >= 0))
         return {way: count for way, count in (("raw", direct), ("hdf5", self.video_count - direct)) if count}
 
-    def remove_on_close(self) -> None:
-        """Make `close` delete the columns, because they lie in a temporary directory that this catalog owns."""
-        self._temporary = True
+    def at_close(self, remove: Callable[[], object]) -> None:
+        """Make `close` call this once, such as for columns in a temporary directory that this catalog owns."""
+        self._at_close = remove
 
     def close(self) -> None:
         """Let go of the columns; the memory is unmapped when no array of them is referred to any more."""
         self._columns.clear()
-        if self._temporary:
-            self._temporary = False
-            shutil.rmtree(self.directory)
+        remove, self._at_close = self._at_close, None
+        if remove is not None:
+            remove()
 
     def _column(self, name: str, field: str) -> npt.NDArray[Any]:
         return self._columns[f"{name}.{self._numbers[field]}"]

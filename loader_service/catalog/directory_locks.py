@@ -1,29 +1,27 @@
 """Tells which directories of catalogs are in use, by locks of the kernel, and removes what nobody uses any more.
 
-Knows no column and no cache. Who uses a directory holds a shared lock on it; who wants to remove it needs an exclusive
-one, and never waits for it. So a directory that a living process uses is never removed, and one whose users were all
-killed is free at once. Before its content is deleted, a directory is renamed: nobody finds half of it.
+Knows no cache. Who uses a directory holds a shared lock on it; who wants to remove it needs an exclusive one, and never
+waits for it. So a directory that a living process uses is never removed, and one whose users were all killed is free at
+once. Only catalogs are removed: a directory that holds anything else stays as it is.
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import logging
 import os
+import re
+import secrets
 import stat
 import tempfile
 import weakref
-from collections.abc import Iterator
-from pathlib import Path
+
+from loader_service.catalog.column_files import FACTS, is_catalog_file
+from loader_service.private_folders import Folder, NotOurs, is_own_file, open_folder
 
 _LOG = logging.getLogger(__name__)
 
-#: Names of what is being written or removed, or was when its process was killed, begin so.
-UNFINISHED = ".new-"
-
-#: Temporary catalogs are called so once they are held, and so before that.
-_HELD_PREFIX, _NEW_PREFIX = "loader-service-catalog-", "loader-service-new-"
+_TEMPORARY = re.compile(r"loader-service-catalog-[0-9a-f]{16}\Z")
 
 
 class Hold:
@@ -31,106 +29,135 @@ class Hold:
 
     Parameters
     ----------
-    descriptor
+    folder
         The directory, with a shared lock.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    @property
+    def folder(self) -> Folder:
+        """The directory."""
+        return self._folder
 
     def release(self) -> None:
         """Stop using the directory."""
-        os.close(self._descriptor)
+        self._folder.close()
 
     def release_with(self, user: object) -> None:
         """Stop using the directory when nothing refers to `user` any more, as the mappings of its files do."""
-        weakref.finalize(user, os.close, self._descriptor)
+        weakref.finalize(user, self._folder.close)
 
 
-def hold(directory: Path) -> Hold | None:
+def hold(parent: Folder, name: str) -> Hold | None:
     """Use a directory from now on; None when it is not there, or is being removed at this moment.
 
     Raises
     ------
     OSError
-        When it cannot be opened.
+        When it cannot be opened, or is not this user's.
     """
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
+        folder = parent.folder(name)
+    except FileNotFoundError:
         return None
     # A file system without locks gives them to nobody, so nobody can remove the directory either.
-    if _lock(descriptor, fcntl.LOCK_SH) is False or not _is_still_at(directory, descriptor):
-        os.close(descriptor)
+    if _lock(folder, fcntl.LOCK_SH) is False or not _is_still_in(parent, name, folder):
+        folder.close()
         return None
-    return Hold(descriptor)
+    return Hold(folder)
 
 
-def remove_unless_held(directory: Path) -> bool:
-    """Remove a directory and return True; False when somebody uses it or was faster.
+def remove_unless_held(parent: Folder, name: str) -> bool:
+    """Remove the directory of a catalog and return True; False when somebody uses it, or was faster.
 
     Raises
     ------
+    NotOurs
+        When it is not this user's, or holds anything that is no catalog's.
     OSError
         When it cannot be removed.
     """
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = parent.folder(name)
     except FileNotFoundError:
         return False
-    with contextlib.ExitStack() as stack:
-        stack.callback(os.close, descriptor)
-        if not _lock(descriptor, fcntl.LOCK_EX) or not _is_still_at(directory, descriptor):
+    with folder:
+        if not _lock(folder, fcntl.LOCK_EX) or not _is_still_in(parent, name, folder):
             return False
-        with tempfile.TemporaryDirectory(dir=directory.parent, prefix=UNFINISHED) as grave:
-            os.rename(directory, Path(grave) / "unused")
-        return True
+        return remove_catalog(parent, name, folder)
 
 
-def temporary_directory() -> tuple[Path, Hold]:
-    """Make a directory that is held; those that killed processes of this user left are removed.
+def remove_catalog(parent: Folder, name: str, folder: Folder) -> bool:
+    """Remove the directory of a catalog that nobody else uses; raises as `remove_unless_held`."""
+    entries = [entry for entry, _ in catalog_files(folder)]
+    # First what makes it a catalog, so that what a kill leaves is none.
+    for entry in sorted(entries, key=lambda each: each != FACTS):
+        folder.unlink(entry)
+    return parent.remove_folder(name, folder)
+
+
+def catalog_files(folder: Folder) -> list[tuple[str, os.stat_result]]:
+    """Return name and status of each file of a catalog; raises `NotOurs` when anything else is there."""
+    entries = list(folder.entries())
+    for entry, status in entries:
+        if not is_catalog_file(entry) or not is_own_file(status):
+            raise NotOurs(f"{str(folder.path / entry)!r} is no part of a catalog")
+    return entries
+
+
+def temporary_directory() -> tuple[Folder, Hold]:
+    """Make a directory that is held, in a folder that is returned too; those that killed processes left are removed.
 
     Raises
     ------
     OSError
         When there is no room for it.
     """
-    sweep_temporary()
-    new = Path(tempfile.mkdtemp(prefix=_NEW_PREFIX))
-    held = hold(new)
-    assert held is not None  # noqa: S101 - nobody else knows its name, and under this one nobody removes it
-    place = new.with_name(new.name.replace(_NEW_PREFIX, _HELD_PREFIX))
+    place = open_folder(tempfile.gettempdir())
     try:
-        os.rename(new, place)
+        sweep_temporary(place)
+        while True:
+            name = f"loader-service-catalog-{secrets.token_hex(8)}"
+            os.mkdir(name, 0o700, dir_fd=place.fileno())
+            held = hold(place, name)
+            if held is not None:  # else another process has just swept it
+                return place, held
     except OSError:
-        held.release()
-        os.rmdir(new)
+        place.close()
         raise
-    return place, held
 
 
-def sweep_temporary() -> None:
-    """Remove the temporary directories of this user that nobody holds."""
-    for directory in _temporary_directories():
+def sweep_temporary(place: Folder) -> None:
+    """Remove the temporary catalogs of this user that nobody holds."""
+    for name in _names(place):
+        status = place.status_of(name) if _TEMPORARY.match(name) else None
+        if status is None or not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            continue
         try:
-            if remove_unless_held(directory):
-                _LOG.info("removed the catalog %r, which a killed service had left", str(directory))
+            if remove_unless_held(place, name):
+                _LOG.info("removed the catalog %r, which a killed service had left", str(place.path / name))
         except OSError as error:
-            _LOG.warning("cannot remove the unused catalog %r: %s", str(directory), str(error))
+            _LOG.warning("left the unused catalog %r: %s", str(place.path / name), str(error))
 
 
-def _temporary_directories() -> Iterator[Path]:
-    for directory in Path(tempfile.gettempdir()).glob(f"{_HELD_PREFIX}*"):
-        with contextlib.suppress(FileNotFoundError):  # its owner has just removed it
-            status = directory.lstat()
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
-                yield directory
+def _names(folder: Folder) -> list[str]:
+    """Return the names in a folder that was opened to be passed through only; none where they may not be read."""
+    try:
+        descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder.fileno())
+    except PermissionError:
+        return []
+    try:
+        return sorted(os.listdir(descriptor))
+    finally:
+        os.close(descriptor)
 
 
-def _lock(descriptor: int, kind: int) -> bool | None:
+def _lock(folder: Folder, kind: int) -> bool | None:
     """Return whether the lock was had at once; None where the file system has no locks."""
     try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        fcntl.flock(folder.fileno(), kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
@@ -138,9 +165,7 @@ def _lock(descriptor: int, kind: int) -> bool | None:
     return True
 
 
-def _is_still_at(directory: Path, descriptor: int) -> bool:
-    """Return whether the path leads to what was opened; not when that was renamed before it was locked."""
-    try:
-        return os.path.samestat(os.stat(directory), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
+def _is_still_in(parent: Folder, name: str, folder: Folder) -> bool:
+    """Return whether the name leads to what was opened; not when that was removed before it was locked."""
+    status = parent.status_of(name)
+    return status is not None and os.path.samestat(status, folder.status())

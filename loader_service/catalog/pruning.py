@@ -1,16 +1,29 @@
-"""Keeps the cache of scans and catalogs within bounds: what was not used for longest goes. Knows no content of it."""
+"""Keeps the cache of scans and catalogs within bounds: what was not used for longest goes.
+
+It works by descriptor, follows no link, and removes only what bears a name that the cache gives and is this user's.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
-import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from loader_service.catalog.directory_locks import UNFINISHED, remove_unless_held
+from loader_service.catalog.cache_folder import (
+    CATALOGS,
+    SCANS,
+    is_catalog,
+    is_scan,
+    is_scan_folder,
+    is_unfinished,
+    open_cache,
+)
+from loader_service.catalog.directory_locks import catalog_files, remove_unless_held
+from loader_service.private_folders import Folder, NotOurs, is_own_file
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,15 +52,16 @@ class Limits:
 
 @dataclass(frozen=True)
 class _Entry:
-    path: Path
+    folder: str
+    name: str
     used_s: float
     size_bytes: int
 
 
-def note_use(path: Path) -> None:
-    """Make an entry the one that was used last; in a cache that belongs to somebody else, it stays as it is."""
-    with contextlib.suppress(OSError):  # such as a cache on a read-only disk, which cannot be pruned either
-        os.utime(path)
+def note_use(folder: Folder, name: str = ".") -> None:
+    """Make an entry the one that was used last; on a read-only disk, it stays as it is."""
+    with contextlib.suppress(OSError):
+        os.utime(name, dir_fd=folder.fileno(), follow_symlinks=False)
 
 
 def prune(cache_dir: Path, limits: Limits | None = None) -> None:
@@ -58,33 +72,66 @@ def prune(cache_dir: Path, limits: Limits | None = None) -> None:
     """
     bounds = limits or Limits()
     try:
-        _remove_abandoned(cache_dir)
-        _prune_catalogs(cache_dir / "catalogs", bounds)
-        _prune_scans(cache_dir / "scans", bounds)
+        with contextlib.suppress(FileNotFoundError), open_cache(cache_dir) as cache:
+            note_use(cache)
+            abandoned_s = cache.status().st_mtime - _ABANDONED_S  # by the disk's own clock
+            with contextlib.suppress(FileNotFoundError), cache.folder(CATALOGS) as catalogs:
+                _prune_catalogs(catalogs, bounds, abandoned_s)
+            with contextlib.suppress(FileNotFoundError), cache.folder(SCANS) as scans:
+                _prune_scans(scans, bounds, abandoned_s)
     except OSError as error:
         _LOG.warning("cannot prune the cache %r: %s; it keeps growing", str(cache_dir), str(error))
 
 
-def _prune_catalogs(directory: Path, limits: Limits) -> None:
-    entries = [_catalog_entry(path) for path in _children(directory) if not path.name.startswith(UNFINISHED)]
-    removed = sum(remove_unless_held(each.path) for each in _beyond(entries, limits.catalogs, limits.catalog_bytes))
+def _prune_catalogs(catalogs: Folder, limits: Limits, abandoned_s: float) -> None:
+    entries: list[_Entry] = []
+    for name, status in catalogs.entries():
+        if is_unfinished(name) and stat.S_ISDIR(status.st_mode) and status.st_mtime < abandoned_s:
+            _remove(catalogs, name)
+        if is_catalog(name) and stat.S_ISDIR(status.st_mode):
+            entries += _catalog_entries(catalogs, name)
+    removed = sum(_remove(catalogs, each.name) for each in _beyond(entries, limits.catalogs, limits.catalog_bytes))
     if removed:
         _LOG.info("removed %d catalogs from the cache, unused for longest", removed)
 
 
-def _prune_scans(directory: Path, limits: Limits) -> None:
-    entries = [
-        _Entry(path, status.st_mtime, status.st_size)
-        for folder in _children(directory)
-        for path, status in _files(folder)
-        if not path.name.startswith(UNFINISHED)
-    ]
+def _prune_scans(scans: Folder, limits: Limits, abandoned_s: float) -> None:
+    entries: list[_Entry] = []
+    for name, _ in scans.entries():
+        if is_scan_folder(name):
+            entries += _scan_entries(scans, name, abandoned_s)
     removed = 0
     for entry in _beyond(entries, len(entries), limits.scan_bytes):
-        entry.path.unlink(missing_ok=True)  # who is reading it has it open; who comes later scans the file again
-        removed += 1
+        with contextlib.suppress(FileNotFoundError), scans.folder(entry.folder) as folder:
+            folder.unlink(entry.name)  # who is reading it has it open; who comes later scans the file again
+            removed += 1
     if removed:
         _LOG.info("removed %d scans from the cache, unused for longest", removed)
+
+
+def _scan_entries(scans: Folder, name: str, abandoned_s: float) -> Iterator[_Entry]:
+    with contextlib.suppress(FileNotFoundError, NotOurs), scans.folder(name) as folder:
+        for entry, status in folder.entries():
+            if not is_own_file(status):
+                continue
+            if is_scan(entry):
+                yield _Entry(name, entry, status.st_mtime, status.st_size)
+            elif is_unfinished(entry) and status.st_mtime < abandoned_s:
+                folder.unlink(entry)
+
+
+def _catalog_entries(catalogs: Folder, name: str) -> Iterator[_Entry]:
+    with contextlib.suppress(FileNotFoundError, NotOurs), catalogs.folder(name) as folder:
+        size_bytes = sum(status.st_size for _, status in catalog_files(folder))
+        yield _Entry("", name, folder.status().st_mtime, size_bytes)
+
+
+def _remove(catalogs: Folder, name: str) -> bool:
+    try:
+        return remove_unless_held(catalogs, name)
+    except NotOurs as error:
+        _LOG.warning("left %r in the cache: %s", name, str(error))
+        return False
 
 
 def _beyond(entries: Iterable[_Entry], most: int, most_bytes: int) -> Iterator[_Entry]:
@@ -94,40 +141,3 @@ def _beyond(entries: Iterable[_Entry], most: int, most_bytes: int) -> Iterator[_
         size_bytes += entry.size_bytes
         if number and (number >= most or size_bytes > most_bytes):
             yield entry
-
-
-def _remove_abandoned(cache_dir: Path) -> None:
-    """Remove what was begun and never finished; its age is measured against the disk's own clock."""
-    note_use(cache_dir)
-    now_s = _mtime(cache_dir, 0.0)
-    for folder in (cache_dir / "catalogs", *_children(cache_dir / "scans")):
-        for path in _children(folder):
-            if path.name.startswith(UNFINISHED) and _mtime(path, now_s) < now_s - _ABANDONED_S:
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink(missing_ok=True)
-
-
-def _catalog_entry(directory: Path) -> _Entry:
-    return _Entry(directory, _mtime(directory, 0.0), sum(status.st_size for _, status in _files(directory)))
-
-
-def _mtime(path: Path, gone: float) -> float:
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return gone  # another process was faster
-
-
-def _children(directory: Path) -> list[Path]:
-    try:
-        return [Path(entry.path) for entry in os.scandir(directory)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _files(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    for path in _children(directory):
-        with contextlib.suppress(FileNotFoundError):  # another process was faster
-            yield path, path.stat()

@@ -70,7 +70,8 @@ def scan(
     if known is not None:
         report(len(paths), len(paths))
         return known
-    outcomes = _scan_files(paths, options, ScanCache(cache_dir / "scans", options), processes, report)
+    with ScanCache(cache_dir, options) as cache:
+        outcomes = _scan_files(paths, options, cache, processes, report)
     files = [Scanned(path, outcome) for path, outcome in outcomes if isinstance(outcome, FileScan)]
     skipped = [(path, str(outcome)) for path, outcome in outcomes if isinstance(outcome, CatalogError)]
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.

@@ -130,7 +130,8 @@ class Listener:
             self._bound = bound
         except (OSError, ConfigError) as error:
             self._close()
-            raise ConfigError(f"cannot listen at {address}: {str(error).removesuffix('; ' + _REMEDY)}; {_REMEDY}") from error
+            why = str(error).removesuffix(f"; {_REMEDY}")
+            raise ConfigError(f"cannot listen at {address}: {why}; {_REMEDY}") from error
         finally:
             os.umask(before)
 

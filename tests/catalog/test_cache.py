@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from loader_service.catalog.cache_folder import cache_path
 from loader_service.catalog.column_files import open_catalog
 from loader_service.catalog.pruning import Limits, prune
 from tests.support.catalogs import catalog_of, frames_of
@@ -48,7 +49,7 @@ def choices(data: Path, most: int) -> list[list[Path]]:
 
 def kept(data: Path) -> set[str]:
     """Names of the catalogs in the cache."""
-    return {path.name for path in (data / "cache" / "catalogs").iterdir()}
+    return {path.name for path in (cache_path(data / "cache") / "catalogs").iterdir()}
 
 
 def add(data: Path, files: list[Path], age_s: float = 0) -> str:
@@ -97,7 +98,8 @@ def test_a_catalog_that_is_found_again_counts_as_used(data: Path) -> None:
 def test_catalogs_take_no_more_room_than_the_limit(data: Path) -> None:
     names = [add(data, choice, age_s=1000 - age) for age, choice in enumerate(choices(data, 6))]
     sizes = {
-        name: sum(path.stat().st_size for path in (data / "cache" / "catalogs" / name).iterdir()) for name in names
+        name: sum(path.stat().st_size for path in (cache_path(data / "cache") / "catalogs" / name).iterdir())
+        for name in names
     }
     prune(data / "cache", Limits(catalog_bytes=sizes[names[-1]] + sizes[names[-2]]))
     assert kept(data) == set(names[-2:])
@@ -141,43 +143,44 @@ def test_a_catalog_that_was_removed_is_made_again(data: Path) -> None:
 def test_the_scans_used_last_are_kept_up_to_the_limit(data: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     add(data, sorted(data.glob("*.h5")))
-    scans = sorted((data / "cache" / "scans").rglob("*.npz"))
+    scans = sorted((cache_path(data / "cache") / "scans").rglob("*.npz"))
     assert len(scans) == 6
     for age, path in enumerate(scans):
         used = path.stat().st_mtime - age
         os.utime(path, (used, used))
     prune(data / "cache", Limits(scan_bytes=sum(path.stat().st_size for path in scans[:4])))
-    assert sorted((data / "cache" / "scans").rglob("*.npz")) == scans[:4]
+    assert sorted((cache_path(data / "cache") / "scans").rglob("*.npz")) == scans[:4]
     assert "removed 2 scans" in caplog.text
 
 
 def test_a_scan_that_is_used_again_counts_as_used(data: Path) -> None:
     add(data, sorted(data.glob("*.h5")))
-    scans = sorted((data / "cache" / "scans").rglob("*.npz"))
+    scans = sorted((cache_path(data / "cache") / "scans").rglob("*.npz"))
     for path in scans:
         os.utime(path, (0, 0))
     add(data, [data / "f2.h5"])
     (used,) = [path for path in scans if path.stat().st_mtime > 0]
     prune(data / "cache", Limits(scan_bytes=0))
-    assert list((data / "cache" / "scans").rglob("*.npz")) == [used]
+    assert list((cache_path(data / "cache") / "scans").rglob("*.npz")) == [used]
 
 
 def test_what_killed_writers_left_goes_after_a_day_and_what_is_being_written_stays(data: Path) -> None:
     add(data, [data / "f0.h5"])
-    (scan,) = (data / "cache" / "scans").rglob("*.npz")
-    places = [data / "cache" / "catalogs" / ".new-a", data / "cache" / "catalogs" / ".new-b"]
+    (scan,) = (cache_path(data / "cache") / "scans").rglob("*.npz")
+    old, new = (f".new-{digit * 16}" for digit in "01")
+    places = [cache_path(data / "cache") / "catalogs" / name for name in (old, new)]
     for place in places:
-        (place / "catalog").mkdir(parents=True)
-        (place / "catalog" / "names.npy").write_bytes(b"half")
-    for name in (".new-a", ".new-b"):
+        place.mkdir()
+        (place / "names.npy").write_bytes(b"half")
+    for name in (old, new):
         scan.with_name(name).write_bytes(b"half")
-    for path in (places[0], scan.with_name(".new-a")):
+    for path in (places[0], scan.with_name(old)):
         os.utime(path, (path.stat().st_mtime - 2 * _DAY_S,) * 2)
     prune(data / "cache", Limits())
     assert not places[0].exists()
-    assert not scan.with_name(".new-a").exists()
+    assert not scan.with_name(old).exists()
     assert places[1].exists()
-    assert scan.with_name(".new-b").exists()
+    assert scan.with_name(new).exists()
     assert scan.exists()
 
 
@@ -214,7 +217,7 @@ def test_several_processes_prune_at_once_and_each_gets_its_catalog(data: Path) -
     crowd = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for command in commands]
     said = [each.communicate(timeout=60)[0].decode() for each in crowd]
     assert [each.returncode for each in crowd] == [0] * 4, said
-    assert not [path for path in (data / "cache" / "catalogs").iterdir() if path.name.startswith(".new-")]
+    assert not [path for path in (cache_path(data / "cache") / "catalogs").iterdir() if path.name.startswith(".new-")]
 
 
 _CROWDED = """

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.catalog import file_scan, scan
+from loader_service.catalog.cache_folder import cache_path
 from loader_service.catalog.column_files import COLUMNS, open_catalog
 from loader_service.catalog.findings import ScanOptions
 from tests.support.catalogs import catalog_of, frames_of, names_of
@@ -57,7 +58,7 @@ def test_an_unchanged_data_set_is_not_read_again(data, scanned):
     first = content_of(catalog_of(data))
     assert scanned == ["f0.h5", "f1.h5", "f2.h5", "f3.h5"]
     assert content_of(catalog_of(data)) == first
-    shutil.rmtree(data / "cache" / "catalogs")
+    shutil.rmtree(cache_path(data / "cache") / "catalogs")
     assert content_of(catalog_of(data)) == first
     assert len(scanned) == 4
 
@@ -104,15 +105,15 @@ def test_progress_counts_files(data):
 
 def test_a_damaged_cache_is_made_anew(data, scanned, caplog):
     first = content_of(catalog_of(data))
-    for entry in (data / "cache" / "scans").rglob("*.npz"):
+    for entry in (cache_path(data / "cache") / "scans").rglob("*.npz"):
         entry.write_bytes(entry.read_bytes()[:100])
-    (data / "cache" / "catalogs" / first[2] / "catalog.json").write_text("{")
+    (cache_path(data / "cache") / "catalogs" / first[2] / "catalog.json").write_text("{")
     scanned.clear()
     assert content_of(catalog_of(data)) == first
     assert len(scanned) == 4
     assert "making the catalog anew" in caplog.text
     assert "cached scan cannot be read" in caplog.text
-    assert len(list((data / "cache" / "catalogs").iterdir())) == 1
+    assert len(list((cache_path(data / "cache") / "catalogs").iterdir())) == 1
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(data, caplog):

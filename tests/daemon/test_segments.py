@@ -12,10 +12,16 @@ import sys
 
 import pytest
 
-from loader_service.daemon import segments
 from loader_service.daemon.segments import SegmentStore
 from loader_service.errors import ConfigError
-from loader_service.protocol.segments import instance_directory, segment_path, shared_memory, user_directory
+from loader_service.private_folders import Folder
+from loader_service.protocol.segments import (
+    ENVIRONMENT_VARIABLE,
+    instance_directory,
+    segment_path,
+    shared_memory,
+    user_directory,
+)
 
 OWNER = """
 from loader_service.daemon.segments import SegmentStore
@@ -112,17 +118,17 @@ def test_a_folder_that_vanishes_while_it_is_swept_disturbs_nobody(monkeypatch):
     user_directory().mkdir(mode=0o700, exist_ok=True)
     before.mkdir()
     after.mkdir()
-    open_folder = os.open
+    open_folder = Folder.folder
 
-    def open_and_lose(path, *rest, **more):
-        if path == before:
+    def open_and_lose(self, name, **more):
+        if name == before.name:
             before.rmdir()
-        descriptor = open_folder(path, *rest, **more)
-        if path == after:
+        opened = open_folder(self, name, **more)
+        if name == after.name:
             after.rmdir()
-        return descriptor
+        return opened
 
-    monkeypatch.setattr(segments.os, "open", open_and_lose)
+    monkeypatch.setattr(Folder, "folder", open_and_lose)
     with SegmentStore() as store:
         assert not before.exists()
         assert not after.exists()
@@ -132,7 +138,8 @@ def test_a_folder_that_vanishes_while_it_is_swept_disturbs_nobody(monkeypatch):
 def test_a_folder_that_somebody_else_prepared_is_refused(monkeypatch, tmp_path):
     if os.getuid() != 0:
         pytest.skip("only root can give a folder away")
-    os.chown(tmp_path, 12_345, 12_345)
-    monkeypatch.setattr(segments, "user_directory", lambda: tmp_path)
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path))
+    user_directory().mkdir()
+    os.chown(user_directory(), 12_345, 12_345)
     with pytest.raises(ConfigError, match="belongs to user 12345, not to you"):
         SegmentStore()

@@ -13,8 +13,10 @@ import pytest
 import zmq
 
 from loader_service import endpoint as endpoints
+from loader_service.daemon.socket_files import open_socket_folder
 from loader_service.daemon.sockets import EndpointLock, Router
 from loader_service.errors import ConfigError, ProtocolError
+from loader_service.private_folders import Folder
 from loader_service.protocol import messages as m
 from loader_service.protocol import wire
 from tests.support.services import new_endpoint
@@ -147,10 +149,10 @@ def test_a_second_lock_is_refused_naming_the_first_ones_pid(endpoint):
         assert endpoint.lock.read_text() == f"{os.getpid()}\n"
 
 
-def test_a_lock_is_free_again_and_leaves_no_file(endpoint):
+def test_a_lock_is_free_again_and_leaves_no_file(context, endpoint):
     for _ in range(2):
-        with EndpointLock(endpoint):
-            Path(endpoint.workers.removeprefix("ipc://")).touch()
+        with EndpointLock(endpoint), Router(context, endpoint.workers, m.FromWorker):
+            assert endpoint.lock.exists()
         assert list(endpoint.path.parent.glob(f"{endpoint.path.name}*")) == []
 
 
@@ -162,17 +164,17 @@ def test_a_lock_file_without_an_owner_is_taken_over(endpoint):
 
 
 def test_a_lock_file_that_vanishes_meanwhile_is_made_anew(endpoint, monkeypatch):
-    open_file = os.open
+    open_file = Folder.open_file
     seen = []
 
-    def open_then_lose(path, *rest):
-        descriptor = open_file(path, *rest)
-        if path == endpoint.lock and not seen:
+    def open_then_lose(self, name, flags):
+        descriptor = open_file(self, name, flags)
+        if not seen:
             endpoint.lock.unlink()  # as its last owner does on leaving
-        seen.append(path)
+        seen.append(name)
         return descriptor
 
-    monkeypatch.setattr(os, "open", open_then_lose)
+    monkeypatch.setattr(Folder, "open_file", open_then_lose)
     with EndpointLock(endpoint):
         assert len(seen) == 2
         with pytest.raises(ConfigError, match="already listening"):
@@ -252,10 +254,13 @@ def test_a_folder_of_another_user_is_refused(tmp_path):
     os.chown(tmp_path, 12_345, 12_345)
     tmp_path.chmod(0o1777)
     with pytest.raises(ConfigError, match="belongs to user 12345, not to you"):
-        endpoints.make_private(tmp_path)
+        open_socket_folder(tmp_path)
 
 
 def test_a_new_folder_is_private_whatever_the_umask(tmp_path):
-    code = f"import os; os.umask(0); from loader_service.endpoint import *; make_private(Path({str(tmp_path)!r}) / 'a')"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    code = (
+        "import os, pathlib, sys; from loader_service.daemon.socket_files import open_socket_folder; os.umask(0); "
+        "open_socket_folder(pathlib.Path(sys.argv[1]))"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "a"], check=True)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700

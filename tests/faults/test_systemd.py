@@ -20,6 +20,7 @@ import pytest
 
 import loader_client
 from loader_client import Patience
+from loader_service.catalog.cache_folder import cache_path
 from loader_service.protocol.segments import ENVIRONMENT_VARIABLE, shared_memory
 from tests.faults.training import Log, Train
 from tests.faults.user_manager import can_run, user_manager
@@ -97,7 +98,7 @@ def test_the_unit_starts_hardened_and_its_manager_brings_it_back_under_a_trainin
                 status = Path(f"/proc/{pid}/status").read_text()
                 assert "NoNewPrivs:\t1" in status
                 assert "Seccomp:\t2" in status
-            assert os.access(folder / "home" / ".cache" / "loader-service" / "catalogs", os.R_OK)
+            assert os.access(cache_path(folder / "home" / ".cache" / "loader-service") / "catalogs", os.R_OK)
             steps = train(f"ipc://{folder}/run/loader-service/faults.sock", patience=_PATIENCE)
             seen: Log = []
             for restarts, number in enumerate((signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV), 1):
