@@ -17,6 +17,7 @@ from tqdm import tqdm
 from loader_client.connection import Connection
 from loader_service import __version__, reports
 from loader_service.catalog.schema import schema_toml
+from loader_service.children import command, environment
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
 from loader_service.daemon.launcher import FAILED, READY
 from loader_service.daemon.service import ServiceReady, run_service, scan_files
@@ -137,7 +138,8 @@ def inspect(files: tuple[str, ...], as_json: bool, as_toml: bool, **options: Any
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: tuple[str, ...]) -> None:
     """Write a small data set, serve it, and train a Keras model on it (needs the extra [tensorflow])."""
-    sys.exit(subprocess.run([sys.executable, "-m", "loader_client.demo", *arguments], check=False).returncode)
+    show = command("loader_client.demo", *arguments)
+    sys.exit(subprocess.run(show, env=environment(), check=False).returncode)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
@@ -170,3 +172,7 @@ def _complain(kind: str, message: str) -> None:
         click.echo(f"{FAILED}{kind}: {line}")
     else:
         click.echo(f"loader-service: {line}", err=True)
+
+
+if __name__ == "__main__":
+    main()

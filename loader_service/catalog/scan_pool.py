@@ -12,7 +12,6 @@ import math
 import os
 import select
 import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, ScanOptions, unpack
 from loader_service.catalog.scan_process import HEADER, READY, SCAN
-from loader_service.children import ONE_THREAD, signal_name
+from loader_service.children import ONE_THREAD, command, environment, signal_name
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -211,16 +210,15 @@ class _Process:
 
 
 def _start(options: ScanOptions, words: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "loader_service.catalog.scan_process"]
-    command += ["--parent-pid", str(os.getpid()), "--options", json.dumps(asdict(options))]
+    arguments = ["--parent-pid", str(os.getpid()), "--options", json.dumps(asdict(options))]
     try:
         return subprocess.Popen(
-            command,
+            command("loader_service.catalog.scan_process", *arguments),
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=words,
-            env={**os.environ, **ONE_THREAD},
+            env=environment(**ONE_THREAD),
             start_new_session=True,  # Ctrl-C at the terminal is for the process that waits for this one
         )
     except OSError as error:

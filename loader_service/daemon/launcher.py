@@ -7,11 +7,11 @@ import os
 import secrets
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 
 from loader_service import endpoint as endpoints
+from loader_service.children import command, environment
 from loader_service.config import ServiceConfig
 from loader_service.errors import ServiceUnavailable, from_name
 
@@ -52,9 +52,10 @@ class PrivateService:
             for value in ([one_or_more] if isinstance(one_or_more, str) else one_or_more)
             for flag in _flag(key, value)
         ]
-        command = [sys.executable, "-m", "loader_service", "start", "--embedded", f"--lifeline-pid={os.getpid()}"]
+        start = ["start", "--embedded", f"--lifeline-pid={os.getpid()}", f"--endpoint={self.endpoint}"]
         self._process = subprocess.Popen(
-            [*command, f"--endpoint={self.endpoint}", *flags, "--", *files],
+            command("loader_service.cli", *start, *flags, "--", *files),
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C at the terminal is the trainer's, which then ends the service

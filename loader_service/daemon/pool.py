@@ -11,12 +11,11 @@ import logging
 import os
 import select
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, signal_name
+from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, command, environment, signal_name
 from loader_service.daemon.memory import OwnMemory
 
 _LOG = logging.getLogger(__name__)
@@ -85,14 +84,13 @@ class Pool:
         OSError
             When the system has no process, memory or descriptor left for it.
         """
-        command = [sys.executable, "-m", "loader_service.worker.main"]
-        command += ["--worker", str(worker), "--parent-pid", str(os.getpid()), *self._arguments]
+        arguments = ["--worker", str(worker), "--parent-pid", str(os.getpid()), *self._arguments]
         popen = subprocess.Popen(
-            command,
+            command("loader_service.worker.main", *arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env={**SAME_EVERYWHERE, **os.environ, **ONE_THREAD},
+            env={**SAME_EVERYWHERE, **environment(**ONE_THREAD)},
             start_new_session=True,  # Ctrl-C at the terminal is the daemon's to act on
         )
         assert popen.stderr is not None  # noqa: S101 - it is a pipe

@@ -7,14 +7,13 @@ import json
 import logging
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.source_rows import catalog_of_source
-from loader_service.children import SAME_EVERYWHERE
+from loader_service.children import SAME_EVERYWHERE, command, environment
 from loader_service.config import MAX_SOURCE_LENGTH, ServiceConfig
 from loader_service.errors import ConfigError
 from loader_service.worker.python_source import SourceOptions
@@ -70,17 +69,16 @@ def check_transform(config: ServiceConfig) -> None:
 
 
 def _examine(what: str, arguments: Sequence[str], timeout_s: float) -> dict[str, Any]:
-    command = [sys.executable, "-m", "loader_service.worker.source_process", "--parent-pid", str(os.getpid())]
     try:
         done = subprocess.run(
-            [*command, *arguments],
+            command("loader_service.worker.source_process", "--parent-pid", str(os.getpid()), *arguments),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
             timeout=timeout_s,
             check=False,
-            env={**SAME_EVERYWHERE, **os.environ},
+            env={**SAME_EVERYWHERE, **environment()},
             start_new_session=True,  # Ctrl-C at the terminal is for the process that waits for this one
         )
     except subprocess.TimeoutExpired as error:

@@ -6,11 +6,11 @@ import logging
 import os
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from types import FrameType
 
+from loader_service.children import command, environment
 from loader_service.daemon.signals import SignalReader
 
 _LOG = logging.getLogger(__name__)
@@ -63,9 +63,9 @@ class Supervisor:
 
     def _live(self) -> int:
         """Start the service, pass signals on to it, and return the code that it ended with."""
-        command = [sys.executable, "-m", "loader_service", "start", f"--lifeline-pid={os.getpid()}", *self._arguments]
+        start = command("loader_service.cli", "start", f"--lifeline-pid={os.getpid()}", *self._arguments)
         # A session of its own: Ctrl-C at the terminal comes here once and is passed on once, so the service drains.
-        process = subprocess.Popen(command, start_new_session=True)
+        process = subprocess.Popen(start, env=environment(), start_new_session=True)
         pidfd = os.pidfd_open(process.pid)
         try:
             while process.poll() is None:

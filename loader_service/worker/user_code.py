@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from loader_service.errors import SourceError
@@ -26,7 +27,8 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 def load(reference: str) -> Any:
     """Return what a reference such as ``package.module:Name`` or ``package.module:Name.attribute`` names.
 
-    The directory in which the service was started can be imported from.
+    The module is looked for in the directory in which the service was started, then where Python looks. What it imports
+    comes from that directory only where nothing else has that name, so a file there takes the place of no library.
 
     Raises
     ------
@@ -100,12 +102,36 @@ def _is_users(path: str) -> bool:
     return not path.startswith(("<frozen", _OURS, os.path.dirname(importlib.__file__)))
 
 
+class _FirstHere:
+    """Finds one module in a folder before Python looks elsewhere, while it is a context; others it leaves to Python."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        self._name = name
+        self._folder = folder
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        """Answer Python's import system."""
+        if name != self._name:
+            return None
+        found = PathFinder.find_spec(name, [self._folder])
+        return found if found is not None and found.loader is not None else None  # a folder without code is no module
+
+    def __enter__(self) -> _FirstHere:
+        sys.meta_path.insert(0, self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.meta_path.remove(self)
+
+
 def _import(name: str) -> Any:
     here = os.getcwd()
     if here not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)
+    first = name.partition(".")[0]
+    _check_name(first, here)
     try:
-        with blamed(f"importing {name!r}"):
+        with _FirstHere(first, here), blamed(f"importing {name!r}"):
             return importlib.import_module(name)
     except SourceError as error:
         cause = error.__cause__
@@ -115,3 +141,22 @@ def _import(name: str) -> Any:
                 "in the directory that holds it, or install it"
             ) from error
         raise
+
+
+def _check_name(module: str, folder: str) -> None:
+    """Refuse a user's module that has the name of one that Python or this package needs; it could not have both."""
+    found = PathFinder.find_spec(module, [folder])
+    if found is None or found.loader is None:
+        return
+    loaded = getattr(sys.modules.get(module), "__file__", None)
+    if module in sys.stdlib_module_names or (loaded is not None and not _is_same(loaded, found.origin)):
+        raise SourceError(
+            f"{module!r} is a module in {folder!r}, and Python or the service uses another of that name; rename yours"
+        )
+
+
+def _is_same(path: str, other: str | None) -> bool:
+    try:
+        return other is not None and os.path.samefile(path, other)
+    except OSError:
+        return False
