@@ -1,8 +1,8 @@
 """Starts a module of this package as a program in a process that does not import from the current folder.
 
 ``python -m`` puts the current folder before everything else, so a ``copy.py`` that lies there would run in place of
-Python's own. This file is run by its path instead, as ``python boot.py MODULE ARGUMENTS``. It runs before all others and
-imports nothing that Python has not loaded already.
+Python's own. This file is run by its path instead, as ``python boot.py MODULE ARGUMENTS``. It runs before all others
+and imports nothing that Python has not loaded already.
 """
 
 import os

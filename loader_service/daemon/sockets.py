@@ -178,6 +178,7 @@ class EndpointLock:
         self._names = (endpoint.path.name, endpoint.workers.rpartition("/")[2])
         self._folder = open_socket_folder(endpoint.path.parent)
         self._descriptor = -1
+        self._is_theirs = False  # an empty file was there, which may be anybody's: it is used, and stays
         try:
             for name in self._names:
                 check_replaceable(self._folder, name)
@@ -199,7 +200,9 @@ class EndpointLock:
 
     def _leave(self) -> None:
         if self._descriptor >= 0:
-            if self._is_named(self._descriptor):
+            if self._is_theirs:
+                os.ftruncate(self._descriptor, 0)
+            elif self._is_named(self._descriptor):
                 self._folder.unlink(self._endpoint.lock.name)
             os.close(self._descriptor)
         self._folder.close()
@@ -209,11 +212,13 @@ class EndpointLock:
         lock = self._endpoint.lock
         private = lock.parent in private_directories()
         while True:
+            is_new = self._folder.status_of(lock.name) is None
             descriptor = self._folder.open_file(lock.name, os.O_CREAT | os.O_RDWR)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if self._is_named(descriptor):
                     check_lock_file(descriptor, lock, private=private)
+                    self._is_theirs = not (private or is_new or os.fstat(descriptor).st_size)
                     os.ftruncate(descriptor, 0)
                     os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
                     return descriptor
