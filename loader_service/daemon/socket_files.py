@@ -23,7 +23,7 @@ _CLOSING_S, _PAUSE_S = 2.0, 0.02
 #: Connections that may wait to be accepted.
 _BACKLOG = 128
 
-#: What a service writes into its lock file. An empty one may have been made in the moment in which its maker was killed.
+#: What a service writes into its lock file; an empty one may be that of a service that was killed before it wrote.
 _LOCK_CONTENT = re.compile(rb"(\d{1,20}\n)?\Z")
 
 _REMEDY = "choose another --endpoint"

@@ -244,18 +244,13 @@ def test_what_a_user_puts_into_the_folder_of_a_service_stays(memory: Path) -> No
 
 def test_a_start_does_not_wait_for_ever_for_another_that_sweeps(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loader_service.daemon.segments._SWEEP_S", 0.2)
-    hold = (
-        "import fcntl, os, sys; f = os.open(sys.argv[1], os.O_RDONLY); fcntl.flock(f, 2); print(1, flush=True); input()"
-    )
-    with subprocess.Popen(
-        [shutil.which("python3") or "python3", "-c", hold, made_place()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as holder:
-        assert holder.stdout is not None
-        holder.stdout.readline()
+    holder = os.open(made_place(), os.O_RDONLY)
+    try:
+        fcntl.flock(holder, fcntl.LOCK_EX)
         with pytest.raises(ConfigError, match=r"another process has held .* locked for 0.2 s"):
             SegmentStore()
-        holder.send_signal(signal.SIGKILL)
-        holder.communicate()
+    finally:
+        os.close(holder)
 
 
 # ---- who maps

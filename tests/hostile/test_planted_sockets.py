@@ -1,4 +1,4 @@
-"""Whatever lies at an endpoint, a start replaces only what a service of this user has left, and leaves nothing behind."""
+"""Whatever lies at an endpoint, a start replaces only what a service of this user has left, and leaves no file."""
 
 from __future__ import annotations
 
