@@ -6,11 +6,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from loader_service.errors import ConfigError
+from loader_service.errors import ConfigError, ServiceUnavailable
 
 ENVIRONMENT_VARIABLE = "LOADER_SERVICE_ENDPOINT"
 
 _SCHEME = "ipc://"
+_SAME_USER = "a trainer and its service run as the same user, since they share memory"
 #: `sun_path` of a Unix socket holds 108 bytes with the final NUL; the workers' socket has the longest name of ours.
 _MAX_PATH_BYTES = 107 - len(".workers")
 
@@ -70,6 +71,47 @@ def runtime_directory() -> Path:
 def private_directories() -> tuple[Path, Path]:
     """Return the folders for sockets whose names are this package's own, and which are the user's alone."""
     return runtime_directory(), _below_tmp()
+
+
+def check_owner(endpoint: Endpoint) -> None:
+    """Make sure that whoever answers at an endpoint is the same user; harmless when there is nobody yet.
+
+    A folder in ``/tmp`` can be made by anybody first, and a service that is somebody else's has its batches where this
+    user cannot read them. Root may ask other users' services for their status.
+
+    Raises
+    ------
+    ServiceUnavailable
+        When it is another user's, or out of reach; says whose.
+    """
+    folder, user = endpoint.path.parent, os.geteuid()
+    try:
+        owner = folder.lstat().st_uid
+        if folder in private_directories() and (owner != user or folder.is_symlink()):
+            raise ServiceUnavailable(f"{str(folder)!r} {_not_yours(owner, user)}; remove it, or name another endpoint")
+        owner = endpoint.path.lstat().st_uid
+    except PermissionError as error:
+        raise ServiceUnavailable(
+            f"may not reach {endpoint}: permission denied in a folder of user {_owner_of(folder)}; {_SAME_USER}"
+        ) from error
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if user not in (owner, 0):
+        raise ServiceUnavailable(f"the service at {endpoint} {_not_yours(owner, user)}; {_SAME_USER}")
+
+
+def _not_yours(owner: int, user: int) -> str:
+    return "is a link" if owner == user else f"belongs to user {owner}, not to you (user {user})"
+
+
+def _owner_of(folder: Path) -> int | str:
+    """Return who owns the first folder on the way up of which that can be known."""
+    for each in (folder, *folder.parents):
+        try:
+            return each.stat().st_uid
+        except OSError:
+            continue
+    return "unknown"
 
 
 def _below_tmp() -> Path:

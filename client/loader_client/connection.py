@@ -86,7 +86,9 @@ class Connection:
         patience: Patience | None = None,
         at_end: Callable[[], object] | None = None,
     ) -> None:
-        self.endpoint = str(endpoints.parse(endpoint))
+        place = endpoints.parse(endpoint)
+        endpoints.check_owner(place)
+        self.endpoint = str(place)
         self._patience = patience or Patience()
         self._pid = os.getpid()
         self._changed = threading.Condition()

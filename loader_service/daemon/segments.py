@@ -68,7 +68,8 @@ class SegmentStore:
             raise _cannot_make(error) from error
         try:
             with _nobody_else_sweeps(self._user):
-                _sweep(self._user)
+                for dead in _sweep(self._user):
+                    _LOG.info("removed the batches that service %s had left in shared memory", dead)
                 self._folder = self._user.folder(self.instance, make=True)
                 _lock(self._folder)
         except OSError as error:
@@ -155,15 +156,15 @@ def _cannot_make(error: OSError) -> ConfigError:
     )
 
 
-def _sweep(user: Folder) -> None:
-    """Remove the segments of services that died without doing so themselves, and nothing else."""
-    foreign = []
+def _sweep(user: Folder) -> list[str]:
+    """Remove the segments of services that died without doing so themselves, nothing else; return their instances."""
+    swept, foreign = [], []
     for name in user.names():
         try:
             if not is_instance(name):
                 foreign.append(name)
             elif _sweep_one(user, name):
-                _LOG.info("removed the batches that service %s had left in shared memory", name)
+                swept.append(name)
         except FileNotFoundError:
             continue  # a service that ends removes its own folder
         except NotOurs:
@@ -171,6 +172,7 @@ def _sweep(user: Folder) -> None:
     if foreign:
         shown = ", ".join(repr(name) for name in foreign[:3]) + (", …" if len(foreign) > 3 else "")
         _LOG.warning("left alone in %r what no service of yours has made: %s", str(user.path), shown)
+    return swept
 
 
 def _sweep_one(user: Folder, name: str) -> bool:

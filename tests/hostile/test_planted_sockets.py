@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+import loader_client
 from loader_service import endpoint as endpoints
 from loader_service.daemon import socket_files
 from loader_service.daemon.socket_files import Listener, open_socket_folder
 from loader_service.daemon.sockets import EndpointLock
-from loader_service.errors import ConfigError
+from loader_service.errors import ConfigError, ServiceUnavailable
 from tests.support.services import command_line, running_service
 from tests.support.users import STRANGER, as_root, command_as, give
 
@@ -116,6 +117,41 @@ def test_a_start_that_fails_later_leaves_no_file(shared: Path, tmp_path: Path) -
     done = start(shared / "x.sock", tmp_path)
     assert done.returncode == 2
     assert os.listdir(shared) == []
+
+
+# ---- who connects
+
+
+@as_root
+def test_a_trainer_of_another_user_is_told_whose_service_it_is_at_once(shared: Path, small_videos: Path) -> None:
+    with running_service(small_videos / "part0.h5", endpoint=f"ipc://{shared}/x.sock") as service:
+        done = command_as(STRANGER, "status", service.endpoint)
+        assert done.returncode == 1
+        assert f"the service at ipc://{shared}/x.sock belongs to user 0, not to you (user {STRANGER})" in done.stderr
+        shared.chmod(0o700)
+        done = command_as(STRANGER, "status", service.endpoint)
+        assert f"may not reach ipc://{shared}/x.sock: permission denied in a folder of user 0" in done.stderr
+
+
+@as_root
+def test_a_service_that_another_user_put_at_the_default_endpoint_is_not_talked_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "loader-service").mkdir()
+    with bound(tmp_path / "loader-service" / "default.sock"):
+        give(tmp_path / "loader-service", STRANGER)
+        with pytest.raises(ServiceUnavailable, match=f"belongs to user {STRANGER}, not to you"):
+            loader_client.connect()
+
+
+def test_a_link_to_a_service_at_the_default_endpoint_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "loader-service").symlink_to(tmp_path)
+    with pytest.raises(ServiceUnavailable, match="is a link; remove it, or name another endpoint"):
+        loader_client.connect()
 
 
 # ---- lock files
