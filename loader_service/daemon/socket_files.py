@@ -43,7 +43,8 @@ def open_socket_folder(directory: Path) -> Folder:
                 return parent.private(directory.name)
         opened = open_folder(directory, make=True)
     except NotOurs as error:
-        raise ConfigError(f"{error}; remove it, or {_REMEDY}") from error
+        where = "set XDG_RUNTIME_DIR to a folder of yours"
+        raise ConfigError(f"{error}; remove it, {where}, or {_REMEDY}") from error
     except OSError as error:
         raise ConfigError(f"cannot make the folder {directory}: {error.strerror}; {_REMEDY}") from error
     status = opened.status()

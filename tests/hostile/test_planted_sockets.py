@@ -210,7 +210,9 @@ def test_a_link_as_the_folder_for_sockets_is_refused_and_nothing_is_made_where_i
     (tmp_path / "home").mkdir()
     (tmp_path / "loader-service").symlink_to(tmp_path / "home")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    with pytest.raises(ConfigError, match=r"is a link or no folder; remove it, or choose another --endpoint"):
+    with pytest.raises(
+        ConfigError, match="is a link or no folder; remove it, set XDG_RUNTIME_DIR to a folder of yours, or choose"
+    ):
         EndpointLock(endpoints.parse())
     assert os.listdir(tmp_path / "home") == []
 
