@@ -18,8 +18,8 @@ from loader_client.connection import Connection
 from loader_service import __version__, reports
 from loader_service.catalog.schema import schema_toml
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
-from loader_service.daemon.launcher import FAILED, READY
 from loader_service.daemon.service import ServiceReady, run_service, scan_files
+from loader_service.daemon.service_process import FAILED, READY
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.options import options_of
@@ -40,14 +40,15 @@ _SCAN_OPTIONS = frozenset(
 class _Bar:
     """The progress of a scan on standard error, and the line that says that the service is ready."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, terminal: bool = False) -> None:
+        self._hidden = False if terminal else None  # None: unless standard error is a terminal itself
         self._bar: tqdm[Any] | None = None
 
     def scanned(self, done: int, total: int) -> None:
         """Move the bar; a pipe or a log file gets none."""
         if self._bar is None:
             tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
-            self._bar = tqdm(total=total, unit="file", desc="indexing", leave=False, disable=None)
+            self._bar = tqdm(total=total, unit="file", desc="indexing", leave=False, disable=self._hidden)
         self._bar.update(done - self._bar.n)
         if done >= total:
             self._bar.close()
@@ -83,7 +84,7 @@ def start(files: tuple[str, ...], **options: Any) -> None:
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
     try:
-        run_service(config, _Bar())
+        run_service(config, _Bar(terminal=config.terminal))
     except KeyboardInterrupt:
         click.echo("stopped before it was ready", err=True)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from loader_client.forms import Batch
 from loader_client.line import Line, anew
 from loader_client.link import Link
-from loader_client.patience import Patience
+from loader_client.patience import Keeper, Patience
 from loader_client.request import ClipChoice, Request, make_request
 from loader_client.stream import MAX_EPOCH, Stream
 from loader_service import endpoint as endpoints
@@ -69,6 +69,8 @@ class Connection:
         How long to wait for it, and for single steps, later.
     at_end
         Called once when the connection has ended, be it closed or dropped.
+    keeper
+        Of a private service, which starts it again when it dies; None of one that others have started.
 
     Raises
     ------
@@ -85,9 +87,11 @@ class Connection:
         timeout_s: float = 10.0,
         patience: Patience | None = None,
         at_end: Callable[[], object] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.endpoint = str(endpoints.parse(endpoint))
         self._patience = patience or Patience()
+        self._keeper = keeper
         self._pid = os.getpid()
         self._changed = threading.Condition()
         self._welcome: Welcome | None = None
@@ -146,7 +150,7 @@ class Connection:
         """
         if isinstance(request, Spec):
             request = Request(request)
-        line = Line(self.endpoint, self._link, self._why_unusable, self._changed, self._ask_for_streams)
+        line = Line(self.endpoint, self._link, self._why_unusable, self._changed, self._ask_for_streams, self._keeper)
         line.check()
         stream = Stream(line, self._patience, request)
         with self._changed:
@@ -235,7 +239,7 @@ class Connection:
             return  # it is the parent's, and so is its thread
         for stream in list(self._streams):
             self.drop(stream)
-        self._fail(ServiceUnavailable("the connection was closed"))
+        self.fail(ServiceUnavailable("the connection was closed"))
         self._finalizer()
 
     # ---- what the link says, in its thread
@@ -275,17 +279,18 @@ class Connection:
                     self._replies[message.request] = message
             self._changed.notify_all()
 
-    def broken(self, error: BaseException) -> None:
-        """Tell everyone who waits, or will ask, why nothing will come."""
-        words = f"the link to {self.endpoint} has broken: {type(error).__name__}: {error}; connect again"
-        self._fail(from_name(type(error).__name__, words))
-
-    # ---- inside
-
-    def _fail(self, error: LoaderError) -> None:
+    def fail(self, error: LoaderError) -> None:
+        """Have everyone who waits, or will ask, get an error; called from any thread."""
         with self._changed:
             self._failure = self._failure or error
             self._changed.notify_all()
+
+    def broken(self, error: BaseException) -> None:
+        """Tell everyone who waits, or will ask, why nothing will come."""
+        words = f"the link to {self.endpoint} has broken: {type(error).__name__}: {error}; connect again"
+        self.fail(from_name(type(error).__name__, words))
+
+    # ---- inside
 
     def _opened(self, opened: Opened) -> None:
         stream = self._opening.pop(opened.request, None)

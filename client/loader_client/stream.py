@@ -346,7 +346,7 @@ class Stream:
         say_at, ask_at = begun + _SAY_EVERY_S, begun + self._patience.ask_again_s
         while want not in self._answers:
             self._require_session()
-            wait = Wait(what, self._line.endpoint, now - begun, self._line.link.silent_s)
+            wait = Wait(what, self._line.endpoint, now - begun, self._line.silent_s, self._line.keeper)
             patience_s = wait.left_s(self._patience)
             interrupted_s = INTERRUPTS.heard_for_s(interrupts)
             if interrupted_s is not None and (interrupted_s >= _LAST_BATCH_S or wait.silent_s):

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, signal_name
+from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, cause_of_end
 from loader_service.daemon.memory import OwnMemory
 
 _LOG = logging.getLogger(__name__)
@@ -125,7 +125,9 @@ class Pool:
             if process.popen.poll() is not None:
                 self._read(process)
                 _hear(process, process.unfinished)
-                cause = _cause(process.popen.returncode, process.last_words)
+                code = process.popen.returncode
+                # Words of a worker that was killed may be an hour old, and tell nothing of that.
+                cause = cause_of_end(code, process.last_words if code >= 0 else "")
                 self._forget(worker)
                 yield worker, cause
 
@@ -159,11 +161,3 @@ def _hear(process: _Process, line: bytes) -> None:
     if words:
         process.last_words = words.strip()[:500]
         _LOG.warning("worker %d says: %s", process.worker, words)
-
-
-def _cause(code: int, last_words: str) -> str:
-    if code < 0:
-        return f"was killed by {signal_name(-code)}"
-    if last_words:
-        return f"exited with code {code}: {last_words}"
-    return f"exited with code {code}"

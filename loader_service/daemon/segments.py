@@ -126,6 +126,20 @@ class SegmentStore:
         return self._last_slot
 
 
+def remove_abandoned() -> list[str]:
+    """Remove the segments of services that died, as the next start would; return their instances.
+
+    Raises
+    ------
+    OSError
+        When that cannot be done.
+    """
+    if not user_directory().is_dir():
+        return []
+    with _nobody_else_sweeps():
+        return _sweep()
+
+
 def _sweep() -> list[str]:
     """Remove the segments of services that died without doing so themselves; return their instances."""
     swept = []
