@@ -18,6 +18,7 @@ from loader_client.connection import Connection
 from loader_service import __version__, reports
 from loader_service.catalog.schema import schema_toml
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
+from loader_service.control import Times, begin_anew, restart_service, stop_service
 from loader_service.daemon.service import ServiceReady, run_service, scan_files
 from loader_service.daemon.service_process import FAILED, READY
 from loader_service.daemon.supervisor import Supervisor
@@ -84,7 +85,8 @@ def start(files: tuple[str, ...], **options: Any) -> None:
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
     try:
-        run_service(config, _Bar(terminal=config.terminal))
+        if run_service(config, _Bar(terminal=config.terminal)):
+            begin_anew()
     except KeyboardInterrupt:
         click.echo("stopped before it was ready", err=True)
 
@@ -110,11 +112,25 @@ def scale(workers: str, endpoint: str | None) -> None:
     click.echo(_with_service(endpoint, lambda service: service.scale(count)))
 
 
+_TIMEOUT = click.FloatRange(0, 10**9)  # nan is neither below nor above
+
+
 @cli.command()
 @click.argument("endpoint", required=False)
-def stop(endpoint: str | None) -> None:
-    """Have a service finish what it is at, and exit."""
-    click.echo(_with_service(endpoint, Connection.stop))
+@click.option("--timeout", type=_TIMEOUT, default=30.0, show_default=True, help="Seconds that its end may take.")
+def stop(endpoint: str | None, timeout: float) -> None:
+    """Have a service finish what it is at, and wait until it has ended and nothing of it is left."""
+    _hush()
+    stop_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
+
+
+@cli.command()
+@click.argument("endpoint", required=False)
+@click.option("--timeout", type=_TIMEOUT, default=600.0, show_default=True, help="Seconds until it must be ready.")
+def restart(endpoint: str | None, timeout: float) -> None:
+    """Have a service end and begin anew as it was started, and wait until it is ready; trainings go on."""
+    _hush()
+    restart_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
 
 
 @cli.command()
@@ -142,9 +158,13 @@ def demo(arguments: tuple[str, ...]) -> None:
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
-    logging.getLogger("loader_client").setLevel(logging.ERROR)  # the answer says it all
+    _hush()
     with Connection(endpoint, timeout_s=_CONNECT_S) as service:
         return use(service)
+
+
+def _hush() -> None:
+    logging.getLogger("loader_client").setLevel(logging.ERROR)  # the answer says it all
 
 
 def main() -> None:

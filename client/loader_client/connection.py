@@ -39,6 +39,7 @@ from loader_service.protocol.messages import (
     OpenStream,
     Ready,
     Refused,
+    Restart,
     Scale,
     Status,
     Stop,
@@ -118,6 +119,12 @@ class Connection:
     # ---- what users ask
 
     @property
+    def instance(self) -> str:
+        """Which run of the service answered last: 16 hexadecimal digits."""
+        assert self._welcome is not None  # noqa: S101 - there since the connection is
+        return self._welcome.instance
+
+    @property
     def catalog(self) -> CatalogSummary:
         """What the service's files hold."""
         return self._ask(GetCatalog(next(self._requests)), CatalogSummary)
@@ -134,6 +141,10 @@ class Connection:
     def stop(self) -> str:
         """Have the service finish what it is at, and exit."""
         return self._ask(Stop(next(self._requests)), Done).detail
+
+    def restart(self) -> str:
+        """Have the service finish what it is at, and begin anew as it was started; streams go on after that."""
+        return self._ask(Restart(next(self._requests)), Done).detail
 
     def open(self, request: Spec | Request) -> Stream:
         """Open a stream.

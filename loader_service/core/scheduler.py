@@ -50,6 +50,18 @@ class WorkerFigures:
     tasks_done: int
 
 
+@dataclass(frozen=True)
+class TaskAtHand:
+    """What a worker is at, for `status`."""
+
+    task: int
+    stream: int
+    busy_s: float  # since it came to it
+    epoch: int = 0
+    step: int = 0
+    samples: tuple[int, ...] = ()  # empty when nobody wants the step any more
+
+
 class Scheduler:
     """The state machine of the daemon.
 
@@ -194,6 +206,17 @@ class Scheduler:
             )
             for each in self._staff
         ]
+
+    def tasks_at_hand(self, now: float) -> dict[int, TaskAtHand]:
+        """Return what each worker is at, by worker; those that have nothing to do are not there."""
+        found = {}
+        for worker in self._staff:
+            if worker.tasks:
+                task = worker.tasks[0]
+                place = self._streams.place(task)
+                at_hand = TaskAtHand(task.task, task.stream, worker.busy_s(now), *(place or ()))
+                found[worker.worker] = at_hand
+        return found
 
     def stream_figures(self) -> list[StreamFigures]:
         """Return the counts of each stream."""

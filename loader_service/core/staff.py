@@ -24,6 +24,9 @@ from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
 #: since those that travel together share the cost of a message.
 TASKS_OUTSTANDING, SMALL_TASKS_OUTSTANDING = 2, 8
 
+#: A worker is late when it is at one task for so long, in seconds, and for so many times what that should take it.
+LATE_S, LATE_TIMES = 2.0, 4.0
+
 #: Pause before a worker is started after one failed to start: doubles from the first to the last, in seconds.
 FIRST_RETRY_S, LAST_RETRY_S = 0.2, 5.0
 
@@ -46,10 +49,21 @@ class Worker:
     state: WorkerState
     deadline: float | None  # when it is killed unless it reports before; None while it owes nothing
     tasks: list[PendingTask] = field(default_factory=list)  # given and not reported, in the order in which it does them
+    begun: float | None = None  # when it came to the first of them; None without one
     tasks_done: int = 0
     pace: Pace = field(default_factory=Pace)
     straggles: bool = False  # owns no files while it is far slower than the others
     leaves: bool = False  # works until another one has taken its place
+
+    def busy_s(self, now: float) -> float:
+        """Return for how long it is at its present task; 0 without one."""
+        return 0.0 if self.begun is None else now - self.begun
+
+    def late_s(self, now: float) -> float:
+        """Return the same for a worker that should have come to the end of that task long ago; 0 for others."""
+        busy_s = self.busy_s(now)
+        expected_s = (self.pace.s_per_byte or 0.0) * self.tasks[0].size_bytes if self.tasks else 0.0
+        return busy_s if busy_s >= max(LATE_S, LATE_TIMES * expected_s) else 0.0
 
     @property
     def has_room(self) -> bool:
@@ -117,11 +131,16 @@ class Staff:
         return min(deadlines, default=None)
 
     def scale(self, count: int, now: float) -> None:
-        """Set how many workers there shall be; those that came last leave first, when they have done what they hold."""
+        """Set how many workers there shall be; the surplus leaves when it has done what it holds.
+
+        Those that still start go first, then those that are late, the one that is longest at its task first, then
+        stragglers, and then those that came last.
+        """
         self._wanted = count
         self._forgive_failed_starts()
         counted = (WorkerState.STARTING, WorkerState.WORKING)
         staying = [worker for worker in self if worker.state in counted and not worker.leaves]
+        staying.sort(key=lambda each: _worth(each, now))
         for worker in reversed(staying[count:]):
             if worker.state is WorkerState.STARTING:
                 self._stop(worker, now)
@@ -165,6 +184,7 @@ class Staff:
         """Note that a worker was given a task; the clock runs for the one that it is at."""
         if not worker.tasks:
             worker.deadline = now + self._limits.task_timeout_s
+            worker.begun = now
             worker.pace.begun(now)
         worker.tasks.append(task)
 
@@ -175,6 +195,7 @@ class Staff:
         if worker is None or task is None:
             return None
         worker.tasks.remove(task)
+        worker.begun = now if worker.tasks else None
         worker.tasks_done += 1
         worker.pace.ended(task.size_bytes, now)
         self._judge()
@@ -211,6 +232,7 @@ class Staff:
         for worker in self:
             busy = worker.state in (WorkerState.WORKING, WorkerState.DRAINING, WorkerState.KILLED)
             require(busy or not worker.tasks, "has tasks, but does none", worker)
+            require(bool(worker.tasks) == (worker.begun is not None), "is at a task, or at none, without one", worker)
             timed = worker.state is not WorkerState.KILLED and (bool(worker.tasks) or not busy)
             require(timed == (worker.deadline is not None), "has no deadline, or one for nothing", worker)
 
@@ -298,3 +320,8 @@ class Staff:
 
     def _count(self, *states: WorkerState) -> int:
         return sum(worker.state in states for worker in self._workers.values())
+
+
+def _worth(worker: Worker, now: float) -> tuple[bool, float, bool, int]:
+    """Return what workers are sorted by when some are to leave: the last ones do."""
+    return worker.state is WorkerState.STARTING, worker.late_s(now), worker.straggles, worker.worker

@@ -61,6 +61,7 @@ class Daemon:
         self.workers_wanted = parts.config.worker_count
         self._pending: deque[events.Event] = deque()  # the first one is being acted on
         self._drain_deadline: float | None = None
+        self._again = False  # after the end
         self._failure: LoaderError | None = None
         self._next_look = self._next_weighing = time.monotonic()
         self._next_beat: float | None = self._next_look
@@ -68,8 +69,8 @@ class Daemon:
         for each in (parts.client_socket.socket, parts.worker_socket.socket, parts.watched.fileno()):
             self._poller.register(each, zmq.POLLIN)
 
-    def run(self) -> None:
-        """Serve until told to stop.
+    def run(self) -> bool:
+        """Serve until told to stop; return whether to begin anew.
 
         Raises
         ------
@@ -91,6 +92,7 @@ class Daemon:
             self._flush()
         if self._failure is not None:
             raise self._failure
+        return self._again
 
     # ---- time and the end
 
@@ -99,10 +101,12 @@ class Daemon:
         """Whether the service is about to end."""
         return self._drain_deadline is not None
 
-    def stop(self, reason: str) -> None:
-        """Let workers finish the tasks they are at, for a while, and then end."""
+    def stop(self, reason: str, *, again: bool = False) -> None:
+        """Let workers finish the tasks they are at, for a while, and then end; begin anew if nobody says otherwise."""
         if self._drain_deadline is not None:
+            self._again = self._again and again
             return
+        self._again = again
         _LOG.info("stopping: %s", reason)
         self._parts.notifier.stopping()
         self._drain_deadline = time.monotonic() + DRAIN_S

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, cause_of_end
 from loader_service.daemon.memory import OwnMemory
+from loader_service.progress import ProgressBoard
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,6 +53,7 @@ class Pool:
     def __init__(self, watched: select.epoll, arguments: Sequence[str]) -> None:
         self._watched = watched
         self._arguments = arguments
+        self._board = ProgressBoard()
         self._processes: dict[int, _Process] = {}
 
     def __enter__(self) -> Pool:
@@ -63,6 +65,7 @@ class Pool:
         for worker in list(self._processes):
             self._processes[worker].popen.wait()
             self._forget(worker)
+        self._board.__exit__()
 
     def __len__(self) -> int:
         return len(self._processes)
@@ -71,6 +74,10 @@ class Pool:
         """Return a worker's pid, 0 when it has ended."""
         process = self._processes.get(worker)
         return process.popen.pid if process else 0
+
+    def progress(self, worker: int) -> tuple[int, int]:
+        """Return the task and the sample that a worker came to last, as far as it told."""
+        return self._board.read(worker)
 
     def own_bytes(self, worker: int) -> int:
         """Return how much memory a worker has of its own, 0 when it has ended."""
@@ -87,6 +94,7 @@ class Pool:
         """
         command = [sys.executable, "-m", "loader_service.worker.main"]
         command += ["--worker", str(worker), "--parent-pid", str(os.getpid()), *self._arguments]
+        command += ["--progress", str(self._board.descriptor)]
         popen = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -94,6 +102,7 @@ class Pool:
             stderr=subprocess.PIPE,
             env={**SAME_EVERYWHERE, **os.environ, **ONE_THREAD},
             start_new_session=True,  # Ctrl-C at the terminal is the daemon's to act on
+            pass_fds=(self._board.descriptor,),
         )
         assert popen.stderr is not None  # noqa: S101 - it is a pipe
         with ExitStack() as undone:  # no descriptor left: there must be no worker whose end nobody would see

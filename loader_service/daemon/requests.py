@@ -14,6 +14,7 @@ from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.clients import Client
 from loader_service.daemon.crew import Crew
 from loader_service.daemon.journal import Journal
+from loader_service.daemon.notify import restart_command
 from loader_service.daemon.openings import Opening, StreamOpener
 from loader_service.daemon.parts import Parts
 from loader_service.daemon.probes import Answer, Probes
@@ -55,8 +56,8 @@ class Loop(Protocol):
     def scale(self, workers: int) -> None:
         """Have another number of workers."""
 
-    def stop(self, reason: str) -> None:
-        """Begin to end."""
+    def stop(self, reason: str, *, again: bool = False) -> None:
+        """Begin to end, and to begin anew after that."""
 
 
 class Requests:
@@ -230,7 +231,8 @@ class Requests:
             case m.CloseStream(stream):
                 self._loop.happens(events.StreamClosed(client.key, stream))
             case m.GetStatus(request):
-                traffic = Traffic(self._clients, self._parts.pool, self._openings, self._journal.faults)
+                probing = self._probes.at(time.monotonic())
+                traffic = Traffic(self._clients, self._parts.pool, self._openings, self._journal.faults, probing)
                 status = self._reporter.status(request, self._loop.scheduler, traffic, self._journal.refused)
                 self._tell(client, status)
             case m.GetCatalog(request):
@@ -240,6 +242,8 @@ class Requests:
             case m.Stop(request):
                 self._tell(client, m.Done(request, f"service {os.getpid()} is stopping"))
                 self._loop.stop(f"asked by {client.name} (pid {client.pid})")
+            case m.Restart(request):
+                self._restart(client, request)
 
     def _want(self, client: Client, want: m.Want) -> None:
         opening = self._openings.get(want.stream)
@@ -261,6 +265,14 @@ class Requests:
         self._tell(client, m.Done(request, f"{before} → {workers} workers"))
         _LOG.info("client %s scales from %d to %d workers", client.name, before, workers)
         self._loop.scale(workers)
+
+    def _restart(self, client: Client, request: int) -> None:
+        if self._parts.notifier.is_asked:  # whom the end would be told, and who could not be told of a new beginning
+            raise ConfigError(f"systemd runs this service; restart it with `{restart_command()}`")
+        if self._loop.is_stopping:
+            raise ConfigError("the service is stopping; start it when it has ended")
+        self._tell(client, m.Done(request, f"service {os.getpid()} is restarting"))
+        self._loop.stop(f"asked to restart by {client.name} (pid {client.pid})", again=True)
 
     # ---- streams
 

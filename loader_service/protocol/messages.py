@@ -111,6 +111,16 @@ class Stop:
     request: int
 
 
+@dataclass(frozen=True)
+class Restart:
+    """Ask the service to drain and begin anew as it was started; answered by `Done` before it does, or `Refused`.
+
+    It names nothing: the service knows itself how it was started.
+    """
+
+    request: int
+
+
 # --------------------------------------------------------------------------------------------- daemon → client
 
 
@@ -203,6 +213,13 @@ class WorkerStatus:
     files: int
     tasks_queued: int
     tasks_done: int
+    doing: Literal["", "task", "probe"] = ""  # a probe is a transform that is tried; "": it has nothing to do
+    busy_s: float = 0.0  # for how long it is at that
+    stream: int = 0  # of the task, as what follows
+    epoch: int = 0
+    step: int = 0
+    file: str = ""  # which it reads, or the user's source; "" when nobody wants the step any more
+    video: str = ""
 
 
 @dataclass(frozen=True)
@@ -374,6 +391,7 @@ FromClient = (
     | GetCatalog
     | Scale
     | Stop
+    | Restart
 )
 ToClient = (
     Welcome | Opened | Ready | Failed | Refused | Stranger | Stopping | Done | Status | CatalogSummary | Heartbeat

@@ -195,7 +195,8 @@ if child == 0:
     time.sleep(3600)
 os.kill(service, signal.SIGKILL)
 stream.fetch(5, 0)
-mine = [one for each in os.listdir("/proc/self/task") for one in open(f"/proc/self/task/{each}/children").read().split()]
+lists = [open(f"/proc/self/task/{each}/children").read() for each in os.listdir("/proc/self/task")]
+mine = " ".join(lists).split()
 its = open(f"/proc/{child}/task/{child}/children").read().split()
 os.kill(child, signal.SIGKILL)
 os.waitpid(child, 0)

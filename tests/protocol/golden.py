@@ -39,6 +39,7 @@ GOLDEN = (
     b"LS\x02\x82\xa7request\x05\xa2is\xaaGetCatalog",
     b"LS\x02\x83\xa7request\x06\xa7workers\x0c\xa2is\xa5Scale",
     b"LS\x02\x82\xa7request\x07\xa2is\xa4Stop",
+    b"LS\x02\x82\xa7request\x08\xa2is\xa7Restart",
     b"LS\x02\x88\xa8instance\xb00123456789abcdef\xa3pidc\xabfingerprint\xd9@ffffffffffffffffffffffffffffffffffffffffffffff"
     b"ffffffffffffffffff\xa5files\x03\xa6videos\x0c\xa6frames\xcd\x01Y\xabheartbeat_s\xcb?\xf0\x00\x00\x00\x00\x00\x00\xa2"
     b"is\xa7Welcome",

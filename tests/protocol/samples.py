@@ -46,6 +46,7 @@ MESSAGES: tuple[Any, ...] = (
     m.GetCatalog(5),
     m.Scale(6, 12),
     m.Stop(7),
+    m.Restart(8),
     m.Welcome("0123456789abcdef", 99, "f" * 64, 3, 12, 345, 1.0),
     m.Opened(1, 3, FIELDS, 100, 8, 4, samples=1600),
     m.Opened(1, 3, VARYING, 100, 8, 4, samples=1600, frames=4096),
@@ -58,7 +59,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Done(6, "1 → 12 workers"),
     m.Status(
         4, "ipc:///x.sock", 99, "0.1.0", 2.5,
-        workers=(m.WorkerStatus(1, 100, "working", 3, 2, 1000),),
+        workers=(m.WorkerStatus(1, 100, "working", 3, 2, 1000, "task", 61.5, 3, 1, 42, "/a.h5", "v"),),
         streams=(m.StreamStatus(3, "train.py@host", 4711, 100, 55, 8, 1, 2, 3, 4096, 1, 2, 0.25, 0.5),),
         counters=(m.Counter("workers_lost", 1),),
         memory_bytes=2**33, memory_budget_bytes=2**34, events=("0.1 s: worker 1 was killed by SIGKILL",),
