@@ -112,12 +112,9 @@ def scale(workers: str, endpoint: str | None) -> None:
     click.echo(_with_service(endpoint, lambda service: service.scale(count)))
 
 
-_TIMEOUT = click.FloatRange(0, 10**9)  # nan is neither below nor above
-
-
 @cli.command()
 @click.argument("endpoint", required=False)
-@click.option("--timeout", type=_TIMEOUT, default=30.0, show_default=True, help="Seconds that its end may take.")
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds that its end may take.")
 def stop(endpoint: str | None, timeout: float) -> None:
     """Have a service finish what it is at, and wait until it has ended and nothing of it is left."""
     _hush()
@@ -126,7 +123,7 @@ def stop(endpoint: str | None, timeout: float) -> None:
 
 @cli.command()
 @click.argument("endpoint", required=False)
-@click.option("--timeout", type=_TIMEOUT, default=600.0, show_default=True, help="Seconds until it must be ready.")
+@click.option("--timeout", default=600.0, show_default=True, help="Seconds until it must be ready.")
 def restart(endpoint: str | None, timeout: float) -> None:
     """Have a service end and begin anew as it was started, and wait until it is ready; trainings go on."""
     _hush()

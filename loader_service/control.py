@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import sys
 import time
@@ -35,10 +36,20 @@ _TRY_S = 1.0
 
 @dataclass(frozen=True)
 class Times:
-    """How long to wait, in seconds: for an answer, and for all of it."""
+    """How long to wait, in seconds: for an answer, and for all of it.
+
+    Raises
+    ------
+    ConfigError
+        When that is no length of time.
+    """
 
     connect_s: float
     timeout_s: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.timeout_s < math.inf:
+            raise ConfigError(f"timeout={self.timeout_s!r}; give a number of seconds, 0 or more")
 
 
 def stop_service(endpoint: str | None, say: Callable[[str], object], times: Times) -> None:

@@ -37,8 +37,8 @@ def files_of(endpoint: str) -> list[Path]:
 @pytest.mark.parametrize("supervise", [False, True])
 def test_nothing_of_a_service_is_left_when_stop_returns(small_videos: Path, supervise: bool) -> None:
     with running_service(small_videos / "*.h5", workers=2, **({"supervise": True} if supervise else {})) as service:
-        instance = service.instance
         with loader_client.connect(service.endpoint) as connection:
+            instance = connection.instance
             daemon, *_ = everyone = [connection.status().pid, *(each.pid for each in connection.status().workers)]
             stream = connection.open(loader_client.Spec(4, loader_client.Clip(frames=2)))
             stream.fetch(0, 0)

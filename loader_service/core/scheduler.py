@@ -136,11 +136,10 @@ class Scheduler:
         for worker in self._staff:
             if worker.straggles and worker.has_room and not worker.tasks and worker.pace.is_rested(now):
                 self._give_last_row(worker, now)
-        for worker in self._staff:
-            while worker.has_room and self._give(worker, self._queues.take_own(worker.worker), now):
-                pass
+        self._give_own(now)
         if not len(self._queues):
             return
+        stolen_before = self._ledger.counters.tasks_stolen
         working = self._staff.working
         for worker in self._staff:
             if worker.straggles:
@@ -151,6 +150,13 @@ class Scheduler:
                 if not self._give(worker, self._queues.take_from_longest(), now):
                     break
                 self._ledger.counters.tasks_stolen += 1
+        if self._ledger.counters.tasks_stolen > stolen_before:
+            self._give_own(now)  # a suspect that kept an owner from the tasks behind it may have been taken away
+
+    def _give_own(self, now: float) -> None:
+        for worker in self._staff:
+            while worker.has_room and self._give(worker, self._queues.take_own(worker.worker), now):
+                pass
 
     def _give(self, worker: Worker, task: PendingTask | None, now: float) -> bool:
         """Give a task that was just taken from its queue; return whether the worker got it.

@@ -46,53 +46,57 @@ def test_status_names_file_video_and_step_of_a_worker_that_stands_still(videos: 
         wanted = stream.fetch(0, 2)
         expected = wanted["video"][5].decode(), int(wanted["index"][5])
     environment = once(f"worker.row_begun[{expected[1]}]=stop")
-    with running_service(videos, workers=2, environment=environment) as service:
-        with loader_client.connect(service.endpoint) as connection:
-            stream = connection.open(spec)
-            stream.fetch(0, 1)  # and so the next one is made
-            worker = halted(connection)
-            assert (worker.doing, worker.stream, worker.epoch, worker.step) == ("task", 1, 0, 2)
-            assert worker.video == expected[0]
-            assert worker.file == videos.replace("*", expected[0][1])
-            assert worker.state == "working"
-            shown = json.loads(status_of(service.endpoint, "--json"))["workers"][worker.worker - 1]
-            assert (shown["video"], shown["file"], shown["step"]) == (worker.video, worker.file, 2)
-            assert shown["busy_s"] > worker.busy_s
-            text = status_of(service.endpoint)
-            assert f"stream 1, epoch 0, step 2: video {worker.video!r} of {worker.file!r}" in text
-            idle = next(each for each in connection.status().workers if each.worker != worker.worker)
-            eventually(lambda: " nothing\n" in status_of(service.endpoint), "the other one has nothing to do")
-            assert idle.worker != worker.worker
-            os.kill(worker.pid, signal.SIGCONT)
-            stream.fetch(0, 2)
+    with (
+        running_service(videos, workers=2, environment=environment) as service,
+        loader_client.connect(service.endpoint) as connection,
+    ):
+        stream = connection.open(spec)
+        stream.fetch(0, 1)  # and so the next one is made
+        worker = halted(connection)
+        assert (worker.doing, worker.stream, worker.epoch, worker.step) == ("task", 1, 0, 2)
+        assert worker.video == expected[0]
+        assert worker.file == videos.replace("*", expected[0][1])
+        assert worker.state == "working"
+        shown = json.loads(status_of(service.endpoint, "--json"))["workers"][worker.worker - 1]
+        assert (shown["video"], shown["file"], shown["step"]) == (worker.video, worker.file, 2)
+        assert shown["busy_s"] > worker.busy_s
+        text = status_of(service.endpoint)
+        assert f"stream 1, epoch 0, step 2: video {worker.video!r} of {worker.file!r}" in text
+        idle = next(each for each in connection.status().workers if each.worker != worker.worker)
+        eventually(lambda: " nothing\n" in status_of(service.endpoint), "the other one has nothing to do")
+        assert idle.worker != worker.worker
+        os.kill(worker.pid, signal.SIGCONT)
+        stream.fetch(0, 2)
 
 
 def test_scaling_down_lets_the_one_go_that_stands_still_and_the_training_goes_on(videos: str, undisturbed: Log) -> None:
     with running_service(videos, workers=2, task_timeout=8) as service:
         steps = train_numpy(service.endpoint)
         log = list(itertools.islice(steps, 2))
-        with loader_client.connect(service.endpoint) as connection:
+        with loader_client.connect(service.endpoint) as connection, ThreadPoolExecutor(1) as threads:
             first, second = connection.status().workers
             os.kill(first.pid, signal.SIGSTOP)  # the older one: until now, the newest ones left
-            log += itertools.islice(steps, 1)
-            steps_ahead = eventually(lambda: connection.status().workers[0].busy_s > 2.5, "it is late", within_s=30)
-            assert steps_ahead
+            rest = threads.submit(list, steps)
+            eventually(lambda: connection.status().workers[0].busy_s > 2.5, "it is late", within_s=30)
             connection.scale(1)
             states = {each.worker: each.state for each in connection.status().workers}
             assert states == {first.worker: "draining", second.worker: "working"}
-            log += steps
+            log += rest.result()
             assert [each.worker for each in connection.status().workers] == [second.worker]
         assert log == undisturbed
 
 
 def test_a_worker_that_tries_a_transform_is_said_to(videos: str) -> None:
     transform = "tests.daemon.own_sources:endless"
-    with running_service(videos, transform=transform, task_timeout=3) as service:
-        with loader_client.connect(service.endpoint) as connection, ThreadPoolExecutor(1) as threads:
-            opening = threads.submit(connection.open, Spec(4, Frame()))
-            (worker,) = eventually(
-                lambda: [each for each in connection.status().workers if each.doing], "it is at the probe"
-            )
-            assert (worker.doing, worker.file) == ("probe", "")
-            with pytest.raises(ConfigError, match="the transform did not return within"):
-                opening.result()
+    with (
+        running_service(videos, transform=transform, task_timeout=3) as service,
+        loader_client.connect(service.endpoint) as connection,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        opening = threads.submit(connection.open, Spec(4, Frame()))
+        (worker,) = eventually(
+            lambda: [each for each in connection.status().workers if each.doing], "it is at the probe"
+        )
+        assert (worker.doing, worker.file) == ("probe", "")
+        with pytest.raises(ConfigError, match="the transform did not return within"):
+            opening.result()
