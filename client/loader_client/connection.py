@@ -29,6 +29,7 @@ from loader_service.errors import (
     from_name,
 )
 from loader_service.protocol.messages import (
+    BadSample,
     CatalogSummary,
     CloseStream,
     Done,
@@ -276,6 +277,10 @@ class Connection:
                     for stream in self._streams:
                         stream.answer(message)
                     return  # the stream has woken who waits for it
+                case BadSample():
+                    for stream in self._streams:
+                        stream.note_bad(message)
+                    return
                 case Opened():
                     self._opened(message)
                 case Refused() if message.request in self._opening:

@@ -56,7 +56,7 @@ class TaskAtHand:
 
     task: int
     stream: int
-    busy_s: float  # since it came to it
+    busy_s: float  # since it came to the first of its tasks
     epoch: int = 0
     step: int = 0
     samples: tuple[int, ...] = ()  # empty when nobody wants the step any more
@@ -213,16 +213,19 @@ class Scheduler:
             for each in self._staff
         ]
 
-    def tasks_at_hand(self, now: float) -> dict[int, TaskAtHand]:
-        """Return what each worker is at, by worker; those that have nothing to do are not there."""
-        found = {}
-        for worker in self._staff:
-            if worker.tasks:
-                task = worker.tasks[0]
-                place = self._streams.place(task)
-                at_hand = TaskAtHand(task.task, task.stream, worker.busy_s(now), *(place or ()))
-                found[worker.worker] = at_hand
-        return found
+    def tasks_at_hand(self, now: float) -> dict[int, list[TaskAtHand]]:
+        """Return the tasks of each worker that has any, by worker, in the order in which it does them.
+
+        It is at the first one, or, where quick ones are done and not reported yet, at a later one.
+        """
+        return {
+            worker.worker: [
+                TaskAtHand(task.task, task.stream, worker.busy_s(now), *(self._streams.place(task) or ()))
+                for task in worker.tasks
+            ]
+            for worker in self._staff
+            if worker.tasks
+        }
 
     def stream_figures(self) -> list[StreamFigures]:
         """Return the counts of each stream."""

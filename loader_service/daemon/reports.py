@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loader_service import __version__
@@ -94,7 +94,9 @@ class Reporter:
             pid=os.getpid(),
             version=__version__,
             uptime_s=time.monotonic() - self._started,
-            workers=tuple(self._worker(each, at_hand.get(each.worker), traffic) for each in scheduler.worker_figures()),
+            workers=tuple(
+                self._worker(each, at_hand.get(each.worker, ()), traffic) for each in scheduler.worker_figures()
+            ),
             streams=tuple(_stream(each, traffic) for each in scheduler.stream_figures()),
             counters=tuple(m.Counter(name, count) for name, count in counters.items()),
             memory_bytes=self._segments.total_bytes,
@@ -104,7 +106,7 @@ class Reporter:
             transform=self._transform,
         )
 
-    def _worker(self, figures: WorkerFigures, at: TaskAtHand | None, traffic: Traffic) -> m.WorkerStatus:
+    def _worker(self, figures: WorkerFigures, tasks: Sequence[TaskAtHand], traffic: Traffic) -> m.WorkerStatus:
         status = m.WorkerStatus(
             worker=figures.worker,
             pid=traffic.pool.pid(figures.worker),
@@ -113,10 +115,12 @@ class Reporter:
             tasks_queued=figures.tasks_queued,
             tasks_done=figures.tasks_done,
         )
-        if at is None:
+        if not tasks:
             busy_s = traffic.probing.get(figures.worker)
             return status if busy_s is None else dataclasses.replace(status, doing="probe", busy_s=busy_s)
-        file, video = self._place(at, traffic.pool.progress(figures.worker), traffic.openings)
+        told, sample = traffic.pool.progress(figures.worker)
+        at = next((each for each in tasks if each.task == told), tasks[0])
+        file, video = self._place(at, sample if at.task == told else -1, traffic.openings)
         return dataclasses.replace(
             status,
             doing="task",
@@ -128,15 +132,13 @@ class Reporter:
             video=video,
         )
 
-    def _place(self, at: TaskAtHand, progress: tuple[int, int], openings: Mapping[int, Opening]) -> tuple[str, str]:
+    def _place(self, at: TaskAtHand, sample: int, openings: Mapping[int, Opening]) -> tuple[str, str]:
         """Return file and video of the sample that a worker is at: what it told itself, else the task's first one."""
         opening = openings.get(at.stream)
         source = None if opening is None else opening.event.source
         if not isinstance(source, CatalogRows) or not at.samples:
             return "", ""
-        task, sample = progress
-        is_told = task == at.task and sample in at.samples
-        video = int(source.samples.videos(sample if is_told else at.samples[0]))
+        video = int(source.samples.videos(sample if sample in at.samples else at.samples[0]))
         return self._catalog.file_path(int(self._catalog.video_file[video])), _text(self._catalog.name(video))
 
 

@@ -175,6 +175,14 @@ class Failed:
 
 
 @dataclass(frozen=True)
+class BadSample:
+    """A sample of a stream was bad, and another one takes its place; said before the step is `Ready`."""
+
+    stream: int
+    message: str
+
+
+@dataclass(frozen=True)
 class Refused:
     """A message was not accepted. `request` is 0 when the message had none."""
 
@@ -394,7 +402,18 @@ FromClient = (
     | Restart
 )
 ToClient = (
-    Welcome | Opened | Ready | Failed | Refused | Stranger | Stopping | Done | Status | CatalogSummary | Heartbeat
+    Welcome
+    | Opened
+    | Ready
+    | Failed
+    | BadSample
+    | Refused
+    | Stranger
+    | Stopping
+    | Done
+    | Status
+    | CatalogSummary
+    | Heartbeat
 )
 ToWorker = PrepareStream | ProbeStream | DropStream | Task | Drain
 FromWorker = WorkerReady | Probed | TaskDone

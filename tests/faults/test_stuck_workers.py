@@ -49,9 +49,10 @@ def test_status_names_file_video_and_step_of_a_worker_that_stands_still(videos: 
     with (
         running_service(videos, workers=2, environment=environment) as service,
         loader_client.connect(service.endpoint) as connection,
+        ThreadPoolExecutor(1) as threads,
     ):
         stream = connection.open(spec)
-        stream.fetch(0, 1)  # and so the next one is made
+        before = threads.submit(stream.fetch, 0, 1)  # and so the next one is made
         worker = halted(connection)
         assert (worker.doing, worker.stream, worker.epoch, worker.step) == ("task", 1, 0, 2)
         assert worker.video == expected[0]
@@ -66,6 +67,7 @@ def test_status_names_file_video_and_step_of_a_worker_that_stands_still(videos: 
         eventually(lambda: " nothing\n" in status_of(service.endpoint), "the other one has nothing to do")
         assert idle.worker != worker.worker
         os.kill(worker.pid, signal.SIGCONT)
+        before.result()
         stream.fetch(0, 2)
 
 

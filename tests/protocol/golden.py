@@ -55,6 +55,7 @@ GOLDEN = (
     b"is\xa5Ready",
     b"LS\x02\x85\xa6stream\x03\xa4want\x08\xa5error\xabDecodeError\xa7message\xd9+file '\xc3\xa4.h5', video 'v', frame 3: "
     b"truncated\xa2is\xa6Failed",
+    b"LS\x02\x83\xa6stream\x03\xa7message\xa9truncated\xa2is\xa9BadSample",
     b"LS\x02\x84\xa7request\x00\xa5error\xadProtocolError\xa7message\xa2no\xa2is\xa7Refused",
     b"LS\x02\x81\xa2is\xa8Stranger",
     b"LS\x02\x82\xa6reason\xa7SIGTERM\xa2is\xa8Stopping",

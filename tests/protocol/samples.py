@@ -53,6 +53,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Ready(3, 7, 2, 9, 16),
     m.Ready(3, 7, 2, 9, 16, frames=640, substituted=1),
     m.Failed(3, 8, "DecodeError", "file 'ä.h5', video 'v', frame 3: truncated"),
+    m.BadSample(3, "truncated"),
     m.Refused(0, "ProtocolError", "no"),
     m.Stranger(),
     m.Stopping("SIGTERM"),
