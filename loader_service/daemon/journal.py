@@ -30,6 +30,10 @@ class Kind(Enum):
     UNREACHABLE = ("messages to processes that are gone", 5)
 
 
+#: Kinds whose numbers matter to people who look for faults only.
+_FAULTS = frozenset({Kind.MALFORMED, Kind.BAD_SAMPLE})
+
+
 class Journal:
     """Faults and refusals since the start; written by the daemon's one thread.
 
@@ -83,13 +87,13 @@ class Journal:
 
     def tick(self, now: float) -> None:
         """Log how many lines were only counted, where it is time."""
-        for limit in self._limits.values():
-            self._tell(limit.due(now))
+        for kind, limit in self._limits.items():
+            _tell(kind, limit.due(now))
 
     def close(self) -> None:
         """Log the same of those that were not told yet."""
-        for limit in self._limits.values():
-            self._tell(limit.rest(time.monotonic()))
+        for kind, limit in self._limits.items():
+            _tell(kind, limit.rest(time.monotonic()))
 
     def next_deadline(self) -> float | None:
         """Return when `tick` has something to do, None while nothing is counted."""
@@ -98,10 +102,10 @@ class Journal:
 
     def _is_written(self, kind: Kind, line: str) -> bool:
         now = time.monotonic()
-        self._tell(self._limits[kind].due(now))
+        _tell(kind, self._limits[kind].due(now))
         return self._limits[kind].take(line, now)
 
-    @staticmethod
-    def _tell(line: str | None) -> None:
-        if line is not None:
-            _LOG.warning("%s", line)
+
+def _tell(kind: Kind, line: str | None) -> None:
+    if line is not None:
+        _LOG.log(logging.WARNING if kind in _FAULTS else logging.INFO, "%s", line)
