@@ -135,6 +135,29 @@ def test_a_stale_pid_in_the_lock_file_names_nobody(small_videos: Path) -> None:
             sleeper.kill()
 
 
+def test_what_somebody_else_put_in_the_place_of_a_lock_file_is_neither_followed_nor_waited_for() -> None:
+    place = endpoints.parse(new_endpoint())
+    endpoints.make_private(place.path.parent)
+    os.mkfifo(place.lock)
+    assert find_occupant(place) is None
+    place.lock.unlink()
+    target = place.path.with_suffix(".target")
+    with target.open("w") as held:
+        held.write(f"{os.getpid()}\n")
+        held.flush()
+        place.lock.symlink_to(target)
+        assert find_occupant(place) is None
+        place.lock.unlink()
+        target.rename(place.lock)
+        found = find_occupant(place)
+        assert found is not None
+        with found:
+            assert (found.pid, found.supervisor, found.has_ended) == (os.getpid(), 0, False)
+    place.lock.write_text("no number")
+    assert find_occupant(place) is None
+    place.lock.unlink()
+
+
 # ---- restart
 
 

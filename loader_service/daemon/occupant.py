@@ -17,6 +17,9 @@ from loader_service.endpoint import Endpoint
 #: Arguments by which a daemon knows whom it serves.
 _LIFELINE, _EMBEDDED = b"--lifeline-pid=", b"--embedded"
 
+#: Bytes of a lock file that are read.
+_LONGEST_PID = 32
+
 
 class Occupant:
     """A process that has an endpoint; a context manager that closes the descriptors by which it is watched.
@@ -73,13 +76,17 @@ class Occupant:
 def find_occupant(place: Endpoint) -> Occupant | None:
     """Return the process that has an endpoint; None when there is none, or none that this user can see."""
     try:
-        found = place.lock.stat()
-        pid = int(place.lock.read_text(encoding="ascii"))
-        if pid > 0 and _has_open(pid, found):
-            return Occupant(pid)
-    except (OSError, ValueError):
-        pass
-    return None
+        # Somebody else may have put anything there: a link is not followed, and a pipe not waited for.
+        descriptor = os.open(place.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        pid = int(os.read(descriptor, _LONGEST_PID))
+        return Occupant(pid) if pid > 0 and _has_open(pid, os.fstat(descriptor)) else None
+    except (OSError, ValueError, OverflowError):
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def _has_open(pid: int, found: os.stat_result) -> bool:
