@@ -69,9 +69,10 @@ def test_killed_at_any_point_of_a_step_it_comes_back_with_the_same_endpoint_and_
 
 def test_a_private_service_keeps_its_endpoint_and_its_options(videos: str) -> None:
     with loader_client.connect(videos, workers=2, service={"task_timeout": 33}) as connection:
-        before = Path(f"/proc/{kill()}")
-        command = eventually(lambda: processes.children().get(the_service()), "it is back")
-        assert not before.exists() or processes.children().keys() != {int(before.name)}
+        before = kill()
+        after = the_service()
+        assert after != before
+        command = processes.children()[after]
         assert "--task-timeout=33" in command
         assert f"--endpoint={connection.endpoint}" in command
         assert len(connection.status().workers) == 2
