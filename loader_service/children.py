@@ -37,3 +37,19 @@ def environment(**more: str) -> dict[str, str]:
 def signal_name(number: int) -> str:
     """Return a signal's name; real-time signals have numbers only."""
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
+def cause_of_end(code: int, last_words: str = "") -> str:
+    """Return how a child process ended, to follow its name: the one place that words it.
+
+    Parameters
+    ----------
+    code
+        As `subprocess.Popen.returncode`: negative for a signal.
+    last_words
+        The last line that it wrote to its standard error, if that tells anything about its end.
+    """
+    if code < 0:
+        said = f"; its last words: {last_words}" if last_words else ""
+        return f"was killed by {signal_name(-code)}{said}"
+    return f"exited with code {code}: {last_words}" if last_words else f"exited with code {code}"

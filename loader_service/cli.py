@@ -19,8 +19,9 @@ from loader_service import __version__, reports
 from loader_service.catalog.schema import schema_toml
 from loader_service.children import command, environment
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
-from loader_service.daemon.launcher import FAILED, READY
+from loader_service.control import Times, begin_anew, restart_service, stop_service
 from loader_service.daemon.service import ServiceReady, run_service, scan_files
+from loader_service.daemon.service_process import FAILED, READY
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.options import options_of
@@ -41,14 +42,15 @@ _SCAN_OPTIONS = frozenset(
 class _Bar:
     """The progress of a scan on standard error, and the line that says that the service is ready."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, terminal: bool = False) -> None:
+        self._hidden = False if terminal else None  # None: unless standard error is a terminal itself
         self._bar: tqdm[Any] | None = None
 
     def scanned(self, done: int, total: int) -> None:
         """Move the bar; a pipe or a log file gets none."""
         if self._bar is None:
             tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
-            self._bar = tqdm(total=total, unit="file", desc="indexing", leave=False, disable=None)
+            self._bar = tqdm(total=total, unit="file", desc="indexing", leave=False, disable=self._hidden)
         self._bar.update(done - self._bar.n)
         if done >= total:
             self._bar.close()
@@ -84,7 +86,8 @@ def start(files: tuple[str, ...], **options: Any) -> None:
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
     try:
-        run_service(config, _Bar())
+        if run_service(config, _Bar(terminal=config.terminal)):
+            begin_anew()
     except KeyboardInterrupt:
         click.echo("stopped before it was ready", err=True)
 
@@ -112,9 +115,20 @@ def scale(workers: str, endpoint: str | None) -> None:
 
 @cli.command()
 @click.argument("endpoint", required=False)
-def stop(endpoint: str | None) -> None:
-    """Have a service finish what it is at, and exit."""
-    click.echo(_with_service(endpoint, Connection.stop))
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds that its end may take.")
+def stop(endpoint: str | None, timeout: float) -> None:
+    """Have a service finish what it is at, and wait until it has ended and nothing of it is left."""
+    _hush()
+    stop_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
+
+
+@cli.command()
+@click.argument("endpoint", required=False)
+@click.option("--timeout", default=600.0, show_default=True, help="Seconds until it must be ready.")
+def restart(endpoint: str | None, timeout: float) -> None:
+    """Have a service end and begin anew as it was started, and wait until it is ready; trainings go on."""
+    _hush()
+    restart_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
 
 
 @cli.command()
@@ -143,9 +157,13 @@ def demo(arguments: tuple[str, ...]) -> None:
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
-    logging.getLogger("loader_client").setLevel(logging.ERROR)  # the answer says it all
+    _hush()
     with Connection(endpoint, timeout_s=_CONNECT_S) as service:
         return use(service)
+
+
+def _hush() -> None:
+    logging.getLogger("loader_client").setLevel(logging.ERROR)  # the answer says it all
 
 
 def main() -> None:

@@ -91,6 +91,7 @@ class ServiceConfig:
     embedded: bool = _option(
         False, "Report errors on standard output, for the program that started this one.", hidden=True
     )
+    terminal: bool = _option(False, "Standard error ends at a terminal, though it is none itself.", hidden=True)
 
     def __post_init__(self) -> None:
         if not self.files and self.source is None:

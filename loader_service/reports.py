@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from loader_service.catalog.columns import Catalog, FieldFacts
-from loader_service.protocol.messages import Status, StreamStatus
+from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -29,8 +29,11 @@ def status_text(status: Status) -> str:
         f"serves {status.serves}" + (f"; transform {status.transform!r}" if status.transform else ""),
         "",
         *_table(
-            ("worker", "pid", "state", "files", "tasks queued", "tasks done"),
-            [(w.worker, w.pid, w.state, w.files, w.tasks_queued, w.tasks_done) for w in status.workers],
+            ("worker", "pid", "state", "files", "tasks queued", "tasks done", "for", "at"),
+            [
+                (w.worker, w.pid, w.state, w.files, w.tasks_queued, w.tasks_done, _busy_text(w), _doing_text(w))
+                for w in status.workers
+            ],
         ),
         "",
         *_table(
@@ -57,6 +60,24 @@ def status_text(status: Status) -> str:
         *status.events,
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def _busy_text(worker: WorkerStatus) -> str:
+    return f"{worker.busy_s:.1f} s" if worker.doing else ""
+
+
+def _doing_text(worker: WorkerStatus) -> str:
+    """Return what a worker is at."""
+    match worker.doing:
+        case "":
+            return "nothing"
+        case "probe":
+            return "trying the transform for a stream that opens"
+        case "task" if not worker.file:
+            return f"a step of stream {worker.stream} that nobody wants any more"
+    return (
+        f"stream {worker.stream}, epoch {worker.epoch}, step {worker.step}: video {worker.video!r} of {worker.file!r}"
+    )
 
 
 #: Steps of an epoch that no training comes to the end of: that of a generator that was given no length.
@@ -159,7 +180,9 @@ def _video(catalog: Catalog, video: int) -> dict[str, Any]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Return a table as lines, numbers to the right."""
+    """Return a table as lines, all columns to the right but a last one of texts, whose head is "at"."""
     cells = [[str(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    if head[-1] == "at":
+        widths[-1] = 0  # to the left
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]

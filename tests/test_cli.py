@@ -136,7 +136,7 @@ def test_a_wrong_usage_is_one_line_and_exit_code_2(in_process, arguments, said):
     assert said in line
 
 
-@pytest.mark.parametrize("command", [["status"], ["stop"], ["scale", "2"]])
+@pytest.mark.parametrize("command", [["status"], ["stop"], ["restart"], ["scale", "2"]])
 def test_a_service_that_is_not_there_is_one_line_and_exit_code_1(monkeypatch, in_process, command):
     monkeypatch.setattr("loader_service.cli._CONNECT_S", 0.2)
     endpoint = new_endpoint()
@@ -225,8 +225,11 @@ def test_scale_beyond_reason_is_refused(service, in_process):
 
 def test_stop_ends_the_service_with_exit_code_0(small_videos, in_process):
     with running_service(small_videos / "part0.h5") as service:
-        assert in_process("stop", service.endpoint)[:2] == (0, f"service {service.pid} is stopping\n")
-        assert service.wait() == 0
+        code, said, _ = in_process("stop", service.endpoint)
+        told, done = said.splitlines()
+        assert (code, told) == (0, f"service {service.pid} is stopping")
+        assert re.fullmatch(rf"service {service.pid} has ended after \d+\.\d s; nothing of it is left", done)
+        assert service.wait(within_s=0.0) == 0  # by now
 
 
 def test_inspect_shows_what_files_hold(small_videos, in_process):

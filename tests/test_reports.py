@@ -67,3 +67,23 @@ def test_an_epoch_without_an_end_or_of_an_index_is_said_to_be_so(steps, shown):
     )
     end = head.index("an epoch") + len("an epoch")
     assert row[:end].endswith(f" {shown}")
+
+
+@pytest.mark.parametrize(
+    ("doing", "shown"),
+    [
+        ({}, "nothing"),
+        ({"doing": "probe", "busy_s": 3.25}, "3.2 s  trying the transform for a stream that opens"),
+        (
+            {"doing": "task", "busy_s": 61.0, "stream": 3, "epoch": 1, "step": 12, "file": "/a.h5", "video": "v"},
+            "61.0 s  stream 3, epoch 1, step 12: video 'v' of '/a.h5'",
+        ),
+        ({"doing": "task", "busy_s": 61.0, "stream": 3}, "61.0 s  a step of stream 3 that nobody wants any more"),
+    ],
+)
+def test_what_each_worker_is_at_is_shown_with_for_how_long(doing, shown):
+    worker = dataclasses.replace(STATUS.workers[0], **doing)
+    lines = status_text(dataclasses.replace(STATUS, workers=(worker,))).splitlines()
+    assert lines[3].split() == ["worker", "pid", "state", "files", "tasks", "queued", "tasks", "done", "for", "at"]
+    assert lines[4].endswith(f"  {shown}")
+    assert lines[4].split()[:3] == ["1", "43", "working"]

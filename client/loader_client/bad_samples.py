@@ -12,6 +12,9 @@ _LOG = logging.getLogger(__name__)
 
 _Kept = TypeVar("_Kept")
 
+#: Bad samples that are named where nobody else does.
+_NAMED = 3
+
 #: Epochs that are counted at a time: iterators side by side are in different ones, and dropped ones never end.
 _KEPT_EPOCHS = 16
 
@@ -54,15 +57,23 @@ class BadSamples:
     steps_per_epoch
         After how many steps an epoch has ended, unless `ends` says another number.
     endpoint
-        Of the service, which lists them.
+        Of the service, which lists them; None of one that is gone when people read that: the latest are named instead.
     """
 
-    def __init__(self, most: int | None, steps_per_epoch: int, endpoint: str) -> None:
+    def __init__(self, most: int | None, steps_per_epoch: int, endpoint: str | None) -> None:
         self._most = most
         self._steps_per_epoch = steps_per_epoch
         self._endpoint = endpoint
         self._epochs: dict[int, _Epoch] = {}
+        self._named: dict[str, None] = {}  # what was wrong with the latest ones, the last one last
         self._lengths: dict[int, int] = {}  # of epochs whose length was said before their first step
+
+    def name(self, reason: str) -> None:
+        """Take note of what was wrong with one; steps that are made ahead come with theirs."""
+        self._named.pop(reason, None)
+        self._named[reason] = None
+        if len(self._named) > _NAMED:
+            del self._named[next(iter(self._named))]
 
     def count(self, epoch: int, step: int, rows: int, bad: int) -> None:
         """Take note of a step that was delivered; at the end of an epoch with bad samples, log how many there were.
@@ -81,8 +92,8 @@ class BadSamples:
         if self._most is not None and so_far > self._most:
             raise LoaderError(
                 f"epoch {epoch}, step {step}: {so_far:,} samples of this epoch were bad and replaced, more than "
-                f"max_bad_samples={self._most:,}; `loader-service status {self._endpoint}` names them: "
-                "repair or remove their files, or raise max_bad_samples"
+                f"max_bad_samples={self._most:,}; {self._where()}: repair or remove their files, or raise "
+                "max_bad_samples"
             )
         self._end_if_over(epoch, of_epoch)
 
@@ -101,12 +112,19 @@ class BadSamples:
         del self._epochs[epoch]
         if of_epoch.bad:
             _LOG.warning(
-                "epoch %d: %s of %s samples were bad and replaced; see `loader-service status %s`",
+                "epoch %d: %s of %s samples were bad and replaced; %s",
                 epoch,
                 f"{sum(of_epoch.bad.values()):,}",
                 f"{of_epoch.rows:,}",
-                self._endpoint,
+                self._latest() if self._endpoint is None else f"see `loader-service status {self._endpoint}`",
             )
+
+    def _where(self) -> str:
+        """Return where they are named."""
+        return self._latest() if self._endpoint is None else f"`loader-service status {self._endpoint}` names them"
+
+    def _latest(self) -> str:
+        return f"the latest: {' | '.join(reversed(self._named))}"
 
 
 def _keep(kept: dict[int, _Kept], epoch: int, value: _Kept) -> None:

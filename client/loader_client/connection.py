@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from loader_client.forms import Batch
 from loader_client.line import Line, anew
 from loader_client.link import Link
-from loader_client.patience import Patience
+from loader_client.patience import Keeper, Patience
 from loader_client.request import ClipChoice, Request, make_request
 from loader_client.stream import MAX_EPOCH, Stream
 from loader_service import endpoint as endpoints
@@ -29,6 +29,7 @@ from loader_service.errors import (
     from_name,
 )
 from loader_service.protocol.messages import (
+    BadSample,
     CatalogSummary,
     CloseStream,
     Done,
@@ -39,6 +40,7 @@ from loader_service.protocol.messages import (
     OpenStream,
     Ready,
     Refused,
+    Restart,
     Scale,
     Status,
     Stop,
@@ -69,6 +71,8 @@ class Connection:
         How long to wait for it, and for single steps, later.
     at_end
         Called once when the connection has ended, be it closed or dropped.
+    keeper
+        Of a private service, which starts it again when it dies; None of one that others have started.
 
     Raises
     ------
@@ -85,11 +89,13 @@ class Connection:
         timeout_s: float = 10.0,
         patience: Patience | None = None,
         at_end: Callable[[], object] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         place = endpoints.parse(endpoint)
         endpoints.check_owner(place)
         self.endpoint = str(place)
         self._patience = patience or Patience()
+        self._keeper = keeper
         self._pid = os.getpid()
         self._changed = threading.Condition()
         self._welcome: Welcome | None = None
@@ -116,6 +122,12 @@ class Connection:
     # ---- what users ask
 
     @property
+    def instance(self) -> str:
+        """Which run of the service answered last: 16 hexadecimal digits."""
+        assert self._welcome is not None  # noqa: S101 - there since the connection is
+        return self._welcome.instance
+
+    @property
     def catalog(self) -> CatalogSummary:
         """What the service's files hold."""
         return self._ask(GetCatalog(next(self._requests)), CatalogSummary)
@@ -133,6 +145,10 @@ class Connection:
         """Have the service finish what it is at, and exit."""
         return self._ask(Stop(next(self._requests)), Done).detail
 
+    def restart(self) -> str:
+        """Have the service finish what it is at, and begin anew as it was started; streams go on after that."""
+        return self._ask(Restart(next(self._requests)), Done).detail
+
     def open(self, request: Spec | Request) -> Stream:
         """Open a stream.
 
@@ -148,7 +164,7 @@ class Connection:
         """
         if isinstance(request, Spec):
             request = Request(request)
-        line = Line(self.endpoint, self._link, self._why_unusable, self._changed, self._ask_for_streams)
+        line = Line(self.endpoint, self._link, self._why_unusable, self._changed, self._ask_for_streams, self._keeper)
         line.check()
         stream = Stream(line, self._patience, request)
         with self._changed:
@@ -237,7 +253,7 @@ class Connection:
             return  # it is the parent's, and so is its thread
         for stream in list(self._streams):
             self.drop(stream)
-        self._fail(ServiceUnavailable("the connection was closed"))
+        self.fail(ServiceUnavailable("the connection was closed"))
         self._finalizer()
 
     # ---- what the link says, in its thread
@@ -263,6 +279,10 @@ class Connection:
                     for stream in self._streams:
                         stream.answer(message)
                     return  # the stream has woken who waits for it
+                case BadSample():
+                    for stream in self._streams:
+                        stream.note_bad(message)
+                    return
                 case Opened():
                     self._opened(message)
                 case Refused() if message.request in self._opening:
@@ -277,17 +297,18 @@ class Connection:
                     self._replies[message.request] = message
             self._changed.notify_all()
 
-    def broken(self, error: BaseException) -> None:
-        """Tell everyone who waits, or will ask, why nothing will come."""
-        words = f"the link to {self.endpoint} has broken: {type(error).__name__}: {error}; connect again"
-        self._fail(from_name(type(error).__name__, words))
-
-    # ---- inside
-
-    def _fail(self, error: LoaderError) -> None:
+    def fail(self, error: LoaderError) -> None:
+        """Have everyone who waits, or will ask, get an error; called from any thread."""
         with self._changed:
             self._failure = self._failure or error
             self._changed.notify_all()
+
+    def broken(self, error: BaseException) -> None:
+        """Tell everyone who waits, or will ask, why nothing will come."""
+        words = f"the link to {self.endpoint} has broken: {type(error).__name__}: {error}; connect again"
+        self.fail(from_name(type(error).__name__, words))
+
+    # ---- inside
 
     def _opened(self, opened: Opened) -> None:
         stream = self._opening.pop(opened.request, None)

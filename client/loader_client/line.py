@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loader_client.link import Link
+from loader_client.patience import Keeper
 from loader_service.errors import LoaderError
 
 
@@ -28,6 +29,13 @@ class Line:
     failure: Callable[[], LoaderError | None]  # why the connection is of no more use
     changed: threading.Condition  # guards everything below; notified on every answer
     ask_for_streams: Callable[[], None]  # again, for those that are not open yet; the condition is held
+    keeper: Keeper | None = None  # of a private service
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds since the service was last heard; 0 while it answers, or is being started again."""
+        silent_s = self.link.silent_s
+        return silent_s if self.keeper is None else min(silent_s, self.keeper.up_s)
 
     def check(self) -> None:
         """Raise what makes the line unusable; called before the lock, which a forked child may find locked for ever."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from loader_client.connection import Connection
 from loader_client.patience import Patience
 from loader_service.daemon.launcher import PrivateService
-from loader_service.errors import ConfigError
+from loader_service.errors import ConfigError, LoaderError
 
 #: An endpoint, None for the default one, or files.
 EndpointOrFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
@@ -71,10 +72,14 @@ def connect(
         return Connection(source, timeout_s=timeout_s, patience=patience)
     private = _start(_files(source), workers, service)
     try:
-        return Connection(private.endpoint, timeout_s=timeout_s, patience=patience, at_end=private.stop)
+        connection = Connection(
+            private.endpoint, timeout_s=timeout_s, patience=patience, at_end=private.stop, keeper=private
+        )
     except BaseException:
         private.stop()
         raise
+    private.on_failure(_weakly(connection))
+    return connection
 
 
 def reach(
@@ -102,6 +107,18 @@ def reach(
         _check_nothing_private(workers, service)
         return source
     return opened.enter_context(connect(source, workers=workers, service=service, patience=patience))
+
+
+def _weakly(connection: Connection) -> Callable[[LoaderError], None]:
+    """Return what fails a connection for as long as somebody has it: the service must not keep it."""
+    reference = weakref.ref(connection)
+
+    def fail(error: LoaderError) -> None:
+        found = reference()
+        if found is not None:
+            found.fail(error)
+
+    return fail
 
 
 def _check_nothing_private(workers: int | None, service: Mapping[str, Any] | None) -> None:

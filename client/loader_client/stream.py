@@ -23,7 +23,7 @@ from loader_client.request import Request
 from loader_client.session import Session
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.fields import Field, SlotLayout
-from loader_service.protocol.messages import CloseStream, Failed, Forget, Opened, Ready, Release, Want
+from loader_service.protocol.messages import BadSample, CloseStream, Failed, Forget, Opened, Ready, Release, Want
 from loader_service.protocol.numbers import whole_number
 
 _LOG = logging.getLogger(__name__)
@@ -253,6 +253,13 @@ class Stream:
                 # itself.
                 session.leases.hand_back(answer)
 
+    def note_bad(self, bad: BadSample) -> None:
+        """Take in what was wrong with a sample that is replaced."""
+        with self._line.changed:
+            session = self._session
+            if session is not None and bad.stream == session.opened.stream and self._bad is not None:
+                self._bad.name(bad.message)
+
     def fail(self, error: LoaderError) -> None:
         """End the stream with an error for everyone who waits or will ask."""
         with self._line.changed:
@@ -290,7 +297,9 @@ class Stream:
         is_known = None if announced is None else lambda position: announced.knows(*position)
         self._lookahead = Lookahead(steps_per_epoch, opened.prefetch, is_known)
         if self.spec.on_error == "substitute":
-            self._bad = BadSamples(self.spec.max_bad_samples, steps_per_epoch, self._line.endpoint)
+            # A private service is gone when its trainer is, and then nobody can ask it.
+            endpoint = None if self._line.keeper is not None else self._line.endpoint
+            self._bad = BadSamples(self.spec.max_bad_samples, steps_per_epoch, endpoint)
 
     def _claim(self, position: Position) -> int:
         claim = self._require_lookahead().claim(position)
@@ -346,7 +355,7 @@ class Stream:
         say_at, ask_at = begun + _SAY_EVERY_S, begun + self._patience.ask_again_s
         while want not in self._answers:
             self._require_session()
-            wait = Wait(what, self._line.endpoint, now - begun, self._line.link.silent_s)
+            wait = Wait(what, self._line.endpoint, now - begun, self._line.silent_s, self._line.keeper)
             patience_s = wait.left_s(self._patience)
             interrupted_s = INTERRUPTS.heard_for_s(interrupts)
             if interrupted_s is not None and (interrupted_s >= _LAST_BATCH_S or wait.silent_s):

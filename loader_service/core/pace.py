@@ -39,7 +39,7 @@ class Pace:
 
     def __init__(self) -> None:
         self._task_s: float | None = None  # for a task, None before the first one ended
-        self._begun: float | None = None
+        self.begun_at: float | None = None  # when it came to the task that it is at
         self._news = 0  # pieces of it so far
         self._together = 0  # reports that the latest one consists of
         self._seconds, self._bytes = 0.0, 0  # of the latest one
@@ -52,24 +52,24 @@ class Pace:
 
     def begun(self, now: float) -> None:
         """Note that the worker begins a task."""
-        self._begun = now
+        self.begun_at = now
 
     def ended(self, size_bytes: int, now: float) -> None:
         """Note that it ended the task, and begins the next one if it has one."""
-        if self._begun is not None:
-            seconds = now - self._begun
+        if self.begun_at is not None:
+            seconds = now - self.begun_at
             self._task_s = seconds if self._task_s is None else _LATEST * seconds + (1 - _LATEST) * self._task_s
             if size_bytes >= _TELLING_BYTES:
                 self._take_in(size_bytes, seconds)
-        self._begun = now
+        self.begun_at = now
 
     def late_at(self, size_bytes: int) -> float | None:
         """Return when a task that has begun is late, by what its worker needed before; None when it is at none."""
-        if self._begun is None:
+        if self.begun_at is None:
             return None
         if self._task_s is None:
-            return self._begun + _FIRST_LATE_S
-        return self._begun + max(LATE_S, _LATE * max(self._task_s, self._mean * size_bytes))
+            return self.begun_at + _FIRST_LATE_S
+        return self.begun_at + max(LATE_S, _LATE * max(self._task_s, self._mean * size_bytes))
 
     @property
     def rested_at(self) -> float:
@@ -78,7 +78,7 @@ class Pace:
         However slow it is, it holds somebody up for a tenth of the time at the most, and so the tries need not wait
         until there is more to do than the others can take.
         """
-        return -inf if self._begun is None else self._begun + _REST * self._seconds
+        return -inf if self.begun_at is None else self.begun_at + _REST * self._seconds
 
     def _take_in(self, size_bytes: int, seconds: float) -> None:
         if not self._news or seconds >= _TOGETHER_S or self._together >= _MOST_TOGETHER:

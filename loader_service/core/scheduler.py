@@ -52,6 +52,18 @@ class WorkerFigures:
     tasks_done: int
 
 
+@dataclass(frozen=True)
+class TaskAtHand:
+    """What a worker is at, for `status`."""
+
+    task: int
+    stream: int
+    busy_s: float  # since it came to the first of its tasks
+    epoch: int = 0
+    step: int = 0
+    samples: tuple[int, ...] = ()  # empty when nobody wants the step any more
+
+
 class Scheduler:
     """The state machine of the daemon.
 
@@ -238,6 +250,20 @@ class Scheduler:
             )
             for each in self._staff
         ]
+
+    def tasks_at_hand(self, now: float) -> dict[int, list[TaskAtHand]]:
+        """Return the tasks of each worker that has any, by worker, in the order in which it does them.
+
+        It is at the first one, or, where quick ones are done and not reported yet, at a later one.
+        """
+        return {
+            worker.worker: [
+                TaskAtHand(task.task, task.stream, worker.busy_s(now), *(self._streams.place(task) or ()))
+                for task in worker.tasks
+            ]
+            for worker in self._staff
+            if worker.tasks
+        }
 
     def stream_figures(self) -> list[StreamFigures]:
         """Return the counts of each stream."""

@@ -87,11 +87,16 @@ class Staff:
         return deadline
 
     def scale(self, count: int, now: float) -> None:
-        """Set how many workers there shall be; those that came last leave first, when they have done what they hold."""
+        """Set how many workers there shall be; the surplus leaves when it has done what it holds.
+
+        Those that still start go first, then those that are late, the one that is longest at its task first, then
+        stragglers, and then those that came last.
+        """
         self._wanted = count
         self._forgive_failed_starts()
         counted = (WorkerState.STARTING, WorkerState.WORKING)
         staying = [worker for worker in self if worker.state in counted and not worker.leaves]
+        staying.sort(key=lambda each: _worth(each, now))
         for worker in reversed(staying[count:]):
             if worker.state is WorkerState.STARTING:
                 self._stop(worker, now)
@@ -209,6 +214,7 @@ class Staff:
         for worker in self:
             busy = worker.state in (WorkerState.WORKING, WorkerState.DRAINING, WorkerState.KILLED)
             require(busy or not worker.tasks, "has tasks, but does none", worker)
+
             timed = worker.state is not WorkerState.KILLED and (bool(worker.tasks) or not busy)
             require(timed == (worker.deadline is not None), "has no deadline, or one for nothing", worker)
 
@@ -343,3 +349,8 @@ class Staff:
             self._deadlines.discard(worker.worker)
         else:
             self._deadlines.put(worker.worker, deadline)
+
+
+def _worth(worker: Worker, now: float) -> tuple[bool, float, bool, int]:
+    """Return what workers are sorted by when some are to leave: the last ones do."""
+    return worker.state is WorkerState.STARTING, worker.late_s(now), worker.straggles, worker.worker

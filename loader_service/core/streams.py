@@ -134,6 +134,13 @@ class Streams:
         """Return the action that gives a task to a worker."""
         return self._streams[task.stream].fillings[task.slot].order(worker, task)
 
+    def place(self, task: PendingTask) -> tuple[int, int, tuple[int, ...]] | None:
+        """Return epoch, step and samples of a task, None when nobody wants its step any more."""
+        _, step = self._of(task)
+        if step is None:
+            return None
+        return step.wanted.epoch, step.wanted.step, tuple(step.rows[row].sample for row in task.rows)
+
     def split(self, task: PendingTask) -> tuple[PendingTask | None, PendingTask]:
         """Cut the last row off a task that was taken from its queue; return what is left of it, and the row."""
         if len(task.rows) == 1:

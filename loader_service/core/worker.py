@@ -38,6 +38,15 @@ class Worker:
     late: bool = False  # its tasks are being done again by others, and it gets no more until it has ended one
     leaves: bool = False  # works until another one has taken its place
 
+    def busy_s(self, now: float) -> float:
+        """Return for how long it is at its present task; 0 without one."""
+        return now - self.pace.begun_at if self.tasks and self.pace.begun_at is not None else 0.0
+
+    def late_s(self, now: float) -> float:
+        """Return the same for a worker that should have come to the end of that task long ago; 0 for others."""
+        late_at = self.pace.late_at(self.tasks[0].size_bytes) if self.tasks else None
+        return self.busy_s(now) if late_at is not None and late_at <= now else 0.0
+
     @property
     def has_room(self) -> bool:
         """Whether it can be given a task."""

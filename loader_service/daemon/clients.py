@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 from collections.abc import Iterator
@@ -10,10 +9,12 @@ from dataclasses import dataclass
 
 from loader_service.errors import ConfigError
 
-_LOG = logging.getLogger(__name__)
-
 #: Letters of a client's name that are kept.
 _LONGEST_NAME = 200
+
+#: How long a client to whom nothing can be sent is kept, in seconds: who closes a connection says goodbye first, and
+#: that may still lie unread when a message to it fails.
+_MISSED_S = 0.5
 
 #: Clients at a time. Each takes a few descriptors and streams; nobody trains on one host with so many.
 MOST_CLIENTS = 256
@@ -28,6 +29,7 @@ class Client:
     pid: int
     last_heard: float
     pidfd: int | None  # None when its process cannot be watched, as from another PID namespace: then only silence tells
+    missed_at: float | None = None  # when a message could not be sent to it
 
     @property
     def key(self) -> str:
@@ -38,7 +40,7 @@ class Client:
 class Clients:
     """All connected clients; a context manager that closes their pidfds.
 
-    A client is lost when its process ends, or when it has not been heard for `timeout_s`.
+    A client is lost when its process ends, when it is out of reach, or when it has not been heard for `timeout_s`.
 
     Parameters
     ----------
@@ -92,7 +94,6 @@ class Clients:
         if client.pidfd is not None:
             self._watched.register(client.pidfd, select.EPOLLIN)
         self._by_key[client.key] = client
-        _LOG.info("client %s (pid %d) connected", client.name, pid)
         return client
 
     def forget(self, key: str) -> None:
@@ -106,12 +107,16 @@ class Clients:
         for client in self:
             if client.pidfd in ended:
                 yield client, "has ended"
+            elif client.missed_at is not None and now - client.missed_at >= _MISSED_S:
+                yield client, "cannot be reached"
             elif now - client.last_heard > self._timeout_s:
                 yield client, f"was not heard for {self._timeout_s:g} s; raise --client-timeout if it only was busy"
 
     def next_deadline(self) -> float | None:
-        """Return when the first client will have been silent for too long, None without clients."""
-        return min((client.last_heard + self._timeout_s for client in self), default=None)
+        """Return when the first client will have been silent or out of reach for too long, None without clients."""
+        silent = [client.last_heard + self._timeout_s for client in self]
+        missed = [client.missed_at + _MISSED_S for client in self if client.missed_at is not None]
+        return min((*silent, *missed), default=None)
 
 
 def _one_line(name: str) -> str:

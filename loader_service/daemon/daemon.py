@@ -14,7 +14,7 @@ from loader_service.core import actions, events
 from loader_service.core.ledger import Limits
 from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.crew import Crew
-from loader_service.daemon.journal import Journal
+from loader_service.daemon.journal import Journal, Kind
 from loader_service.daemon.parts import Parts
 from loader_service.daemon.requests import Requests
 from loader_service.daemon.sockets import Received
@@ -61,6 +61,7 @@ class Daemon:
         self.workers_wanted = parts.config.worker_count
         self._pending: deque[events.Event] = deque()  # the first one is being acted on
         self._drain_deadline: float | None = None
+        self._again = False  # after the end
         self._failure: LoaderError | None = None
         self._next_look = self._next_weighing = time.monotonic()
         self._next_beat: float | None = self._next_look
@@ -68,8 +69,8 @@ class Daemon:
         for each in (parts.client_socket.socket, parts.worker_socket.socket, parts.watched.fileno()):
             self._poller.register(each, zmq.POLLIN)
 
-    def run(self) -> None:
-        """Serve until told to stop.
+    def run(self) -> bool:
+        """Serve until told to stop; return whether to begin anew.
 
         Raises
         ------
@@ -89,8 +90,10 @@ class Daemon:
                 self._look_after()
             self._tick()
             self._flush()
+        self._journal.close()
         if self._failure is not None:
             raise self._failure
+        return self._again
 
     # ---- time and the end
 
@@ -99,10 +102,12 @@ class Daemon:
         """Whether the service is about to end."""
         return self._drain_deadline is not None
 
-    def stop(self, reason: str) -> None:
-        """Let workers finish the tasks they are at, for a while, and then end."""
+    def stop(self, reason: str, *, again: bool = False) -> None:
+        """Let workers finish the tasks they are at, for a while, and then end; begin anew if nobody says otherwise."""
         if self._drain_deadline is not None:
+            self._again = self._again and again
             return
+        self._again = again
         _LOG.info("stopping: %s", reason)
         self._parts.notifier.stopping()
         self._drain_deadline = time.monotonic() + DRAIN_S
@@ -127,6 +132,7 @@ class Daemon:
             self._next_look,
             self.scheduler.next_deadline(),
             self._requests.next_deadline(),
+            self._journal.next_deadline(),
             self._drain_deadline,
         ]
         deadline = min(each for each in candidates if each is not None)
@@ -138,6 +144,7 @@ class Daemon:
         if deadline is not None and deadline <= now:
             self.happens(events.ClockTicked())
         self._requests.tick(now)
+        self._journal.tick(now)
         if self._next_beat is not None and self._next_beat <= now:
             self._beat(now)
         if self._next_look <= now:
@@ -171,9 +178,9 @@ class Daemon:
         """Send what this turn of the loop had to say."""
         for peer in self._parts.worker_socket.flush():
             # It has ended or is about to: its pidfd tells, and its tasks are given to others.
-            _LOG.info("%s could not be reached", peer.decode("ascii", "replace"))
+            self._journal.say(f"{peer.decode('ascii', 'replace')} could not be reached", Kind.UNREACHABLE)
         for peer in self._parts.client_socket.flush():
-            self._requests.lose_peer(peer, "cannot be reached")
+            self._requests.miss_peer(peer)
 
     # ---- what processes do, and what workers say
 
@@ -202,7 +209,7 @@ class Daemon:
                 self._requests.tried(received.message)
             case Exception() as error:
                 self._journal.messages_malformed += 1
-                self._journal.note(f"a worker's message was refused: {error}")
+                self._journal.note(f"a worker's message was refused: {error}", Kind.MALFORMED)
 
     def _begin(self, worker: int) -> None:
         """Give a worker that is ready what it needs; say that the service is ready when all are."""
@@ -236,7 +243,8 @@ class Daemon:
             case actions.SendFailed(client, stream, want, error, message):
                 self._requests.tell(client, m.Failed(stream, want, error, message))
             case actions.NoteBadSample(stream, message):
-                self._journal.note(f"bad sample in stream {stream}: {message}")
+                self._journal.note(f"bad sample in stream {stream}: {message}", Kind.BAD_SAMPLE, about=message)
+                self._requests.tell_of_bad_sample(stream, message)
             case actions.Refuse(client, message):
                 self._requests.tell(client, m.Refused(0, ProtocolError.__name__, message))
             case actions.MakeSlot(stream):

@@ -1,29 +1,39 @@
-"""Starts a private service as a process of its own, and ends it; runs in the trainer, so it imports nothing heavy."""
+"""A private service: started as a process of its own, started again when it dies, and ended; runs in the trainer."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import logging
 import os
 import secrets
-import select
-import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 
 from loader_service import endpoint as endpoints
-from loader_service.children import command, environment
+from loader_service.children import command
 from loader_service.config import ServiceConfig
-from loader_service.errors import ServiceUnavailable, from_name
+from loader_service.daemon.restarts import MOST_RESTARTS, Restarts
+from loader_service.daemon.segments import remove_abandoned
+from loader_service.daemon.service_process import EndedBeforeReady, Interrupted, ServiceProcess
+from loader_service.daemon.sockets import EndpointLock
+from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
 
-#: Beginnings of the two lines that a service started for another program writes to its standard output.
-READY, FAILED = "ready: ", "failed: "
+_LOG = logging.getLogger(__name__)
 
-#: How long an ending service may take to drain before it is killed, in seconds.
-_STOP_S = 15.0
+#: How long `stop` waits for the thread that ends the service, in seconds: longer than that takes.
+_JOIN_S = 20.0
 
 
 class PrivateService:
     """A service for this process alone: it watches this process and ends with it, however that ends.
+
+    A thread watches the service in turn. When it dies it is started again, at the same endpoint and with the same
+    options, up to `MOST_RESTARTS` times in a row (`Restarts`); its clients go on at the same step. After that, or when
+    it cannot start any more, who listens is told why. That thread alone deals with the process once it was ready, and a
+    forked child does not have it: so no child ever starts or ends a service of its parent's.
 
     Parameters
     ----------
@@ -45,71 +55,139 @@ class PrivateService:
 
     def __init__(self, files: Sequence[str], options: Mapping[str, str | Sequence[str]], timeout_s: float) -> None:
         name = f"private-{os.getpid()}-{secrets.token_hex(4)}.sock"
-        self.endpoint = str(endpoints.Endpoint(endpoints.runtime_directory() / name))
-        flags = [
-            flag
-            for key, one_or_more in options.items()
-            for value in ([one_or_more] if isinstance(one_or_more, str) else one_or_more)
-            for flag in _flag(key, value)
-        ]
-        start = ["start", "--embedded", f"--lifeline-pid={os.getpid()}", f"--endpoint={self.endpoint}"]
-        self._process = subprocess.Popen(
-            command("loader_service.cli", *start, *flags, "--", *files),
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C at the terminal is the trainer's, which then ends the service
-        )
+        self._place = endpoints.Endpoint(endpoints.runtime_directory() / name)
+        self.endpoint = str(self._place)
+        self._command = _command(self.endpoint, files, options)
+        self._timeout_s = timeout_s
+        self._owner_pid = os.getpid()
+        self._restarts = Restarts()
+        self._ready_at: float | None = None  # None while it starts
+        self._failure: LoaderError | None = None
+        self._tell: Callable[[LoaderError], object] | None = None
+        self._stopping = False
+        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        # Not closed by `stop`, which may be called again.
+        weakref.finalize(self, os.close, self._wake).atexit = False
+        self._process = ServiceProcess(self._command)
         try:
-            self._await_ready(timeout_s)
-        except BaseException:
-            self.stop()
+            self._process.await_ready(timeout_s, self._wake)
+        except BaseException as error:
+            self._leave()
+            if isinstance(error, EndedBeforeReady):
+                raise ServiceUnavailable(f"the private service {error}, before it was ready") from None
             raise
+        self._note_ready()
+        self._thread = threading.Thread(target=self._keep, name="loader-service-keeper", daemon=True)
+        self._thread.start()
 
     @property
     def pid(self) -> int:
-        """The service's pid."""
+        """The service's pid; another one after a restart."""
         return self._process.pid
 
+    @property
+    def up_s(self) -> float:
+        """Seconds since it was ready; 0 while it is started again."""
+        ready_at = self._ready_at
+        return 0.0 if ready_at is None else time.monotonic() - ready_at
+
+    def on_failure(self, tell: Callable[[LoaderError], object]) -> None:
+        """Have `tell` called, in any thread and perhaps twice, when the service is gone for good."""
+        self._tell = tell
+        if self._failure is not None:
+            tell(self._failure)
+
     def stop(self) -> None:
-        """End the service; harmless when it has ended."""
-        if self._process.poll() is None:
-            self._process.terminate()
+        """End the service; harmless when it has ended, and in a forked child."""
+        if os.getpid() != self._owner_pid:
+            return
+        self._stopping = True
+        os.eventfd_write(self._wake, 1)
+        if threading.current_thread() is not self._thread:  # a finalizer may run in any
+            self._thread.join(_JOIN_S)
+
+    # ---- the keeper's thread
+
+    def _keep(self) -> None:
         try:
-            self._process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+            while not self._stopping:
+                self._process.await_end(self._wake)
+                self._ready_at = None
+                self._revive(self._process.cause)
+        except Interrupted:
+            pass
+        except LoaderError as error:
+            self._fail(error)
+        except BaseException as error:
+            self._fail(ServiceUnavailable(f"the private service is not watched any more: {error!r}"))
+            raise
+        finally:
+            self._leave()
 
-    def _await_ready(self, timeout_s: float) -> None:
-        line = self._first_line(timeout_s)
-        if line.startswith(FAILED):
-            name, _, message = line.removeprefix(FAILED).partition(": ")
-            self._process.wait(_STOP_S)  # it is about to end by itself; a signal now would only be noise
-            raise from_name(name, message)
-        if not line.startswith(READY):
-            raise ServiceUnavailable(
-                f"the private service ended with code {self._process.wait(_STOP_S)}, saying {line!r}"
+    def _revive(self, cause: str) -> None:
+        """Start the service again, until it lives.
+
+        Raises
+        ------
+        LoaderError
+            When that has no end, or the service says what is wrong.
+        """
+        while self._restarts.allow(time.monotonic()):
+            _LOG.warning(
+                "the private service (pid %d) %s; it is started again (%d of %d times)",
+                self._process.pid,
+                cause,
+                self._restarts.in_a_row,
+                MOST_RESTARTS,
             )
+            self._process.end()
+            try:
+                self._process = ServiceProcess(self._command)
+                self._process.await_ready(self._timeout_s, self._wake)
+            except EndedBeforeReady as error:
+                cause = str(error)
+            except (LoaderError, OSError) as error:  # OSError: no process, memory or descriptor is left for it
+                kind = type(error) if isinstance(error, LoaderError) else ServiceUnavailable
+                raise kind(f"the private service {cause}, and could not be started again: {error}") from error
+            else:
+                self._note_ready()
+                return
+        raise ServiceUnavailable(
+            f"the private service {cause}; it was started again {MOST_RESTARTS} times in a row before, and is given "
+            "up; find out what ends it, and make the dataset or connection anew"
+        )
 
-    def _first_line(self, timeout_s: float) -> str:
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
-        descriptor = self._process.stdout.fileno()
-        deadline = time.monotonic() + timeout_s
-        text = b""
-        while b"\n" not in text:
-            if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise ServiceUnavailable(
-                    f"the private service was not ready within {timeout_s:g} s; raise start_timeout_s, "
-                    "or run `loader-service inspect` on the files once, which fills the cache"
-                )
-            piece = os.read(descriptor, 65_536)
-            if not piece:
-                break
-            text += piece
-        return text.decode("utf-8", "replace").partition("\n")[0]
+    def _note_ready(self) -> None:
+        self._ready_at = time.monotonic()
+        self._restarts.ready(self._ready_at)
+
+    def _fail(self, error: LoaderError) -> None:
+        self._failure = error
+        if self._tell is not None:
+            self._tell(error)
+
+    def _leave(self) -> None:
+        """End the process, and remove what it left if it could not do that itself."""
+        self._process.end()
+        if self._process.code == 0:
+            return
+        with contextlib.suppress(OSError, ConfigError):  # the next start of any service tidies up as well
+            with EndpointLock(self._place):
+                pass
+            remove_abandoned()
+
+
+def _command(endpoint: str, files: Sequence[str], options: Mapping[str, str | Sequence[str]]) -> list[str]:
+    flags = [
+        flag
+        for key, one_or_more in options.items()
+        for value in ([one_or_more] if isinstance(one_or_more, str) else one_or_more)
+        for flag in _flag(key, value)
+    ]
+    if os.isatty(2):  # what it says there passes through a pipe
+        flags.append("--terminal")
+    start = ["start", "--embedded", f"--lifeline-pid={os.getpid()}", f"--endpoint={endpoint}"]
+    return command("loader_service.cli", *start, *flags, "--", *files)
 
 
 def _flag(key: str, value: str) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+from pathlib import Path
 
 
 class Notifier:
@@ -33,6 +34,11 @@ class Notifier:
         watchdog_us = int(os.environ.get("WATCHDOG_USEC") or 0) if watched_pid == os.getpid() else 0
         #: How often `alive` should be called, in seconds; None when nobody waits for it.
         self.beat_s = watchdog_us / 3e6 if watchdog_us and self._socket is not None else None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a manager waits to be told."""
+        return self._socket is not None
 
     def __enter__(self) -> Notifier:
         return self
@@ -58,3 +64,16 @@ class Notifier:
             return
         with contextlib.suppress(BlockingIOError):  # systemd is behind with reading: it will get the next beat
             self._socket.send(text.encode())
+
+
+def restart_command() -> str:
+    """Return how people have systemd restart the unit that this process is in."""
+    try:
+        groups = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace").split()
+    except OSError:
+        groups = []
+    for group in groups:
+        unit = group.rpartition("/")[2]
+        if unit.endswith(".service"):
+            return f"systemctl {'--user ' if '/user@' in group else ''}restart {unit}"
+    return "systemctl restart UNIT"

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, command, environment, signal_name
+from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, cause_of_end, command, environment
 from loader_service.daemon.memory import OwnMemory
+from loader_service.progress import ProgressBoard
 
 _LOG = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ class Pool:
     def __init__(self, watched: select.epoll, arguments: Sequence[str]) -> None:
         self._watched = watched
         self._arguments = arguments
+        self._board = ProgressBoard()
         self._processes: dict[int, _Process] = {}
 
     def __enter__(self) -> Pool:
@@ -62,6 +64,7 @@ class Pool:
         for worker in list(self._processes):
             self._processes[worker].popen.wait()
             self._forget(worker)
+        self._board.__exit__()
 
     def __len__(self) -> int:
         return len(self._processes)
@@ -70,6 +73,10 @@ class Pool:
         """Return a worker's pid, 0 when it has ended."""
         process = self._processes.get(worker)
         return process.popen.pid if process else 0
+
+    def progress(self, worker: int) -> tuple[int, int]:
+        """Return the task and the sample that a worker came to last, as far as it told."""
+        return self._board.read(worker)
 
     def own_bytes(self, worker: int) -> int:
         """Return how much memory a worker has of its own, 0 when it has ended."""
@@ -85,6 +92,7 @@ class Pool:
             When the system has no process, memory or descriptor left for it.
         """
         arguments = ["--worker", str(worker), "--parent-pid", str(os.getpid()), *self._arguments]
+        arguments += ["--progress", str(self._board.descriptor)]
         popen = subprocess.Popen(
             command("loader_service.worker.main", *arguments),
             stdin=subprocess.DEVNULL,
@@ -92,6 +100,7 @@ class Pool:
             stderr=subprocess.PIPE,
             env={**SAME_EVERYWHERE, **environment(**ONE_THREAD)},
             start_new_session=True,  # Ctrl-C at the terminal is the daemon's to act on
+            pass_fds=(self._board.descriptor,),
         )
         assert popen.stderr is not None  # noqa: S101 - it is a pipe
         with ExitStack() as undone:  # no descriptor left: there must be no worker whose end nobody would see
@@ -123,7 +132,9 @@ class Pool:
             if process.popen.poll() is not None:
                 self._read(process)
                 _hear(process, process.unfinished)
-                cause = _cause(process.popen.returncode, process.last_words)
+                code = process.popen.returncode
+                # Words of a worker that was killed may be an hour old, and tell nothing of that.
+                cause = cause_of_end(code, process.last_words if code >= 0 else "")
                 self._forget(worker)
                 yield worker, cause
 
@@ -157,11 +168,3 @@ def _hear(process: _Process, line: bytes) -> None:
     if words:
         process.last_words = words.strip()[:500]
         _LOG.warning("worker %d says: %s", process.worker, words)
-
-
-def _cause(code: int, last_words: str) -> str:
-    if code < 0:
-        return f"was killed by {signal_name(-code)}"
-    if last_words:
-        return f"exited with code {code}: {last_words}"
-    return f"exited with code {code}"

@@ -155,6 +155,14 @@ class Probes:
                 if probe.worker is None:
                     del self._open[number]
 
+    def at(self, now: float) -> dict[int, float]:
+        """Return for how long each worker that has a probe may be at it, by worker."""
+        begun: dict[int, float] = {}
+        for probe in self._open.values():
+            if probe.worker is not None:
+                begun[probe.worker] = max(0.0, now - probe.busy_until)
+        return begun
+
     def next_deadline(self) -> float | None:
         """Return when `late` has something to say; None while nothing is open."""
         times = [each.deadline for each in self._open.values() if each.is_wanted]

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loader_service import __version__
 from loader_service.catalog.columns import Catalog
-from loader_service.core.scheduler import Scheduler, StreamFigures, WorkerFigures
+from loader_service.core.scheduler import Scheduler, StreamFigures, TaskAtHand, WorkerFigures
 from loader_service.daemon.clients import Clients
 from loader_service.daemon.openings import Opening, StreamOpener
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.segments import SegmentStore
+from loader_service.daemon.stream_rows import CatalogRows
 from loader_service.protocol import messages as m
 
 
@@ -26,6 +27,7 @@ class Traffic:
     pool: Pool
     openings: Mapping[int, Opening]
     events: tuple[str, ...]
+    probing: Mapping[int, float]  # seconds for which workers try a transform, by worker
 
 
 class Reporter:
@@ -85,13 +87,16 @@ class Reporter:
     def status(self, request: int, scheduler: Scheduler, traffic: Traffic, refused: Mapping[str, int]) -> m.Status:
         """Return what the service is doing; `refused` counts what the scheduler never saw, by name."""
         counters = {**dataclasses.asdict(scheduler.counters), **refused}
+        at_hand = scheduler.tasks_at_hand(time.monotonic())
         return m.Status(
             request=request,
             endpoint=self._endpoint,
             pid=os.getpid(),
             version=__version__,
             uptime_s=time.monotonic() - self._started,
-            workers=tuple(_worker(each, traffic.pool) for each in scheduler.worker_figures()),
+            workers=tuple(
+                self._worker(each, at_hand.get(each.worker, ()), traffic) for each in scheduler.worker_figures()
+            ),
             streams=tuple(_stream(each, traffic) for each in scheduler.stream_figures()),
             counters=tuple(m.Counter(name, count) for name, count in counters.items()),
             memory_bytes=self._segments.total_bytes,
@@ -100,6 +105,45 @@ class Reporter:
             serves=serves(self._catalog),
             transform=self._transform,
         )
+
+    def _worker(self, figures: WorkerFigures, tasks: Sequence[TaskAtHand], traffic: Traffic) -> m.WorkerStatus:
+        status = m.WorkerStatus(
+            worker=figures.worker,
+            pid=traffic.pool.pid(figures.worker),
+            state=figures.state,
+            files=figures.files,
+            tasks_queued=figures.tasks_queued,
+            tasks_done=figures.tasks_done,
+        )
+        if not tasks:
+            busy_s = traffic.probing.get(figures.worker)
+            return status if busy_s is None else dataclasses.replace(status, doing="probe", busy_s=busy_s)
+        told, sample = traffic.pool.progress(figures.worker)
+        at = next((each for each in tasks if each.task == told), tasks[0])
+        file, video = self._place(at, sample if at.task == told else -1, traffic.openings)
+        return dataclasses.replace(
+            status,
+            doing="task",
+            busy_s=at.busy_s,
+            stream=at.stream,
+            epoch=at.epoch,
+            step=at.step,
+            file=file,
+            video=video,
+        )
+
+    def _place(self, at: TaskAtHand, sample: int, openings: Mapping[int, Opening]) -> tuple[str, str]:
+        """Return file and video of the sample that a worker is at: what it told itself, else the task's first one."""
+        opening = openings.get(at.stream)
+        source = None if opening is None else opening.event.source
+        if not isinstance(source, CatalogRows) or not at.samples:
+            return "", ""
+        video = int(source.samples.videos(sample if sample in at.samples else at.samples[0]))
+        return self._catalog.file_path(int(self._catalog.video_file[video])), _text(self._catalog.name(video))
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
 
 
 def serves(catalog: Catalog) -> str:
@@ -113,17 +157,6 @@ def serves(catalog: Catalog) -> str:
             return f"source {catalog.file_path(0)!r}, {catalog.frame_count} items"
         case "generator":
             return f"generator {catalog.file_path(0)!r}, a copy per worker: order and resume are not reproducible"
-
-
-def _worker(figures: WorkerFigures, pool: Pool) -> m.WorkerStatus:
-    return m.WorkerStatus(
-        worker=figures.worker,
-        pid=pool.pid(figures.worker),
-        state=figures.state,
-        files=figures.files,
-        tasks_queued=figures.tasks_queued,
-        tasks_done=figures.tasks_done,
-    )
 
 
 def _stream(figures: StreamFigures, traffic: Traffic) -> m.StreamStatus:

@@ -13,7 +13,8 @@ from loader_service.core import events
 from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.clients import Client
 from loader_service.daemon.crew import Crew
-from loader_service.daemon.journal import Journal
+from loader_service.daemon.journal import Journal, Kind
+from loader_service.daemon.notify import restart_command
 from loader_service.daemon.openings import Opening, StreamOpener
 from loader_service.daemon.parts import Parts
 from loader_service.daemon.probes import Answer, Probes
@@ -29,6 +30,9 @@ HEARTBEAT_S = 1.0
 
 #: How long it may take to find out what a transform returns, in seconds; less than clients wait for a stream to open.
 PROBE_S = 25.0
+
+#: Letters of the reason why a sample was bad that its client is told.
+_LONGEST_REASON = 1000
 
 #: Streams open at a time, of one client and of all. Each has a plan of its own here and in every worker.
 MOST_STREAMS_OF_ONE, MOST_STREAMS = 64, 1024
@@ -55,8 +59,8 @@ class Loop(Protocol):
     def scale(self, workers: int) -> None:
         """Have another number of workers."""
 
-    def stop(self, reason: str) -> None:
-        """Begin to end."""
+    def stop(self, reason: str, *, again: bool = False) -> None:
+        """Begin to end, and to begin anew after that."""
 
 
 class Requests:
@@ -118,6 +122,12 @@ class Requests:
         if client is not None:
             self._tell(client, message)
 
+    def tell_of_bad_sample(self, stream: int, message: str) -> None:
+        """Tell a stream's client what was bad, if it has that replaced: the step itself will not say."""
+        opening = self._openings.get(stream)
+        if opening is not None and opening.prepare.spec.on_error == "substitute":
+            self.tell(opening.event.client, m.BadSample(stream, message[:_LONGEST_REASON]))
+
     def tell_all(self, message: m.ToClient) -> None:
         """Say something to all clients."""
         for client in self._clients:
@@ -130,24 +140,24 @@ class Requests:
         for client in self._clients:
             self._lose(client, why)
 
-    def lose_peer(self, peer: bytes, why: str) -> None:
-        """Give up the client at an address, if it is one."""
+    def miss_peer(self, peer: bytes) -> None:
+        """Give up the client at an address, if it is one, unless its goodbye is found to have come before that."""
         client = self._clients.by_peer(peer)
-        if client is not None:
-            self._lose(client, why)
+        if client is not None and client.missed_at is None:
+            client.missed_at = time.monotonic()
 
     def lose_ended(self, ended: set[int]) -> None:
-        """Give up the clients whose processes have ended, by their descriptors, and those that were silent too long."""
+        """Give up the clients whose processes have ended, by their descriptors, and those that are gone otherwise."""
         for client, why in self._clients.lost(ended, time.monotonic()):
             self._lose(client, why)
 
-    def _lose(self, client: Client, why: str) -> None:
+    def _lose(self, client: Client, why: str, *, in_peace: bool = False) -> None:
         held = sum(s.slots_leased for s in self._loop.scheduler.stream_figures() if s.client == client.key)
-        line = f"client {client.name} (pid {client.pid}) {why}; {held} batches that it held are given up"
-        if held:
-            self._journal.note(line)
+        line = f"client {client.name} (pid {client.pid}) {why}"
+        if held and not in_peace:
+            self._journal.note(f"{line}; {held} batches that it held are given up", Kind.CLIENT)
         else:
-            _LOG.info("%s", line)
+            self._journal.say(line, Kind.CLIENT)
         self._clients.forget(client.key)
         self._probes.forget(client.key)
         self._loop.happens(events.ClientLost(client.key))
@@ -216,7 +226,10 @@ class Requests:
 
     def _welcome(self, peer: bytes, hello: m.Hello, now: float) -> None:
         try:
-            self._clients.welcome(peer, hello.name, hello.pid, now)
+            known = self._clients.by_peer(peer)
+            client = self._clients.welcome(peer, hello.name, hello.pid, now)
+            if known is None:
+                self._journal.say(f"client {client.name} (pid {client.pid}) connected", Kind.CLIENT)
         except ConfigError as error:
             self._journal.requests_refused += 1
             self._tell_peer(peer, m.Refused(0, ConfigError.__name__, str(error)))
@@ -235,13 +248,14 @@ class Requests:
             case m.Heartbeat():
                 self._tell(client, message)
             case m.Goodbye():
-                self._lose(client, "has said goodbye")
+                self._lose(client, "has said goodbye", in_peace=True)
             case m.OpenStream():
                 self._open(client, message)
             case m.CloseStream(stream):
                 self._loop.happens(events.StreamClosed(client.key, stream))
             case m.GetStatus(request):
-                traffic = Traffic(self._clients, self._parts.pool, self._openings, self._journal.faults)
+                probing = self._probes.at(time.monotonic())
+                traffic = Traffic(self._clients, self._parts.pool, self._openings, self._journal.faults, probing)
                 status = self._reporter.status(request, self._loop.scheduler, traffic, self._journal.refused)
                 self._tell(client, status)
             case m.GetCatalog(request):
@@ -251,6 +265,8 @@ class Requests:
             case m.Stop(request):
                 self._tell(client, m.Done(request, f"service {os.getpid()} is stopping"))
                 self._loop.stop(f"asked by {client.name} (pid {client.pid})")
+            case m.Restart(request):
+                self._restart(client, request)
 
     def _want(self, client: Client, want: m.Want) -> None:
         opening = self._openings.get(want.stream)
@@ -272,6 +288,14 @@ class Requests:
         self._tell(client, m.Done(request, f"{before} → {workers} workers"))
         _LOG.info("client %s scales from %d to %d workers", client.name, before, workers)
         self._loop.scale(workers)
+
+    def _restart(self, client: Client, request: int) -> None:
+        if self._parts.notifier.is_asked:  # whom the end would be told, and who could not be told of a new beginning
+            raise ConfigError(f"systemd runs this service; restart it with `{restart_command()}`")
+        if self._loop.is_stopping:
+            raise ConfigError("the service is stopping; start it when it has ended")
+        self._tell(client, m.Done(request, f"service {os.getpid()} is restarting"))
+        self._loop.stop(f"asked to restart by {client.name} (pid {client.pid})", again=True)
 
     # ---- streams
 
@@ -331,7 +355,7 @@ class Requests:
 
     def _refuse_malformed(self, peer: bytes, error: Exception) -> None:
         self._journal.messages_malformed += 1
-        _LOG.info("a message was refused: %s", error)
+        self._journal.say(f"a message was refused: {error}", Kind.MALFORMED)
         kind = "ConfigError" if isinstance(error, ConfigError) else ProtocolError.__name__
         self._tell_peer(peer, m.Refused(0, kind, str(error)))
 

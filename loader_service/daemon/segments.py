@@ -149,6 +149,18 @@ def _nobody_else_sweeps(user: Folder) -> Iterator[None]:
         fcntl.flock(user.fileno(), fcntl.LOCK_UN)
 
 
+def remove_abandoned() -> list[str]:
+    """Remove the segments of services that died, as the next start would; return their instances.
+
+    Raises
+    ------
+    OSError
+        When that cannot be done.
+    """
+    with user_folder() as user, _nobody_else_sweeps(user):
+        return _sweep(user)
+
+
 def _cannot_make(error: OSError) -> ConfigError:
     return ConfigError(
         f"cannot make a folder for batches in {shared_memory()}: {error.strerror}; remove what is in the way, or name "

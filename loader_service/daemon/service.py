@@ -56,8 +56,13 @@ class Onlooker(Protocol):
         """Note that clients can connect and all workers wait for tasks."""
 
 
-def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
+def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
     """Scan the files, start the workers, serve until told to stop, and leave nothing behind.
+
+    Returns
+    -------
+    bool
+        Whether it was told to begin anew.
 
     Raises
     ------
@@ -101,7 +106,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> None:
             onlooker.ready(_describe(parts))
             parts.notifier.ready(f"serving {serves(catalog)} at {endpoint}")
 
-        Daemon(parts, announce).run()
+        return Daemon(parts, announce).run()
 
 
 def _worker_arguments(

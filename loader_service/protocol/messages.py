@@ -111,6 +111,16 @@ class Stop:
     request: int
 
 
+@dataclass(frozen=True)
+class Restart:
+    """Ask the service to drain and begin anew as it was started; answered by `Done` before it does, or `Refused`.
+
+    It names nothing: the service knows itself how it was started.
+    """
+
+    request: int
+
+
 # --------------------------------------------------------------------------------------------- daemon → client
 
 
@@ -165,6 +175,14 @@ class Failed:
 
 
 @dataclass(frozen=True)
+class BadSample:
+    """A sample of a stream was bad, and another one takes its place; said before the step is `Ready`."""
+
+    stream: int
+    message: str
+
+
+@dataclass(frozen=True)
 class Refused:
     """A message was not accepted. `request` is 0 when the message had none."""
 
@@ -203,6 +221,13 @@ class WorkerStatus:
     files: int
     tasks_queued: int
     tasks_done: int
+    doing: Literal["", "task", "probe"] = ""  # a probe is a transform that is tried; "": it has nothing to do
+    busy_s: float = 0.0  # for how long it is at that
+    stream: int = 0  # of the task, as what follows
+    epoch: int = 0
+    step: int = 0
+    file: str = ""  # which it reads, or the user's source; "" when nobody wants the step any more
+    video: str = ""
 
 
 @dataclass(frozen=True)
@@ -374,9 +399,21 @@ FromClient = (
     | GetCatalog
     | Scale
     | Stop
+    | Restart
 )
 ToClient = (
-    Welcome | Opened | Ready | Failed | Refused | Stranger | Stopping | Done | Status | CatalogSummary | Heartbeat
+    Welcome
+    | Opened
+    | Ready
+    | Failed
+    | BadSample
+    | Refused
+    | Stranger
+    | Stopping
+    | Done
+    | Status
+    | CatalogSummary
+    | Heartbeat
 )
 ToWorker = PrepareStream | ProbeStream | DropStream | Task | Drain
 FromWorker = WorkerReady | Probed | TaskDone

@@ -7,6 +7,7 @@ all are mirrored or none.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from loader_service import failpoints
 from loader_service.catalog.columns import Catalog
 from loader_service.errors import DecodeError, SourceError
+from loader_service.progress import Progress
 from loader_service.protocol.fields import Field
 from loader_service.protocol.spec import Clip, Spec
 from loader_service.worker.gather import Run, gather
@@ -48,11 +50,14 @@ class Origin:
         What the files hold, and what reads them.
     source
         The user's own Python source, when the catalog is of one.
+    progress
+        Is told which sample is made.
     """
 
     catalog: Catalog
     reader: Reader
     source: MapSource | GeneratorSource | None = None
+    progress: Progress = dataclasses.field(default_factory=Progress)
 
 
 class Part(Protocol):

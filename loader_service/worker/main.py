@@ -22,6 +22,7 @@ from loader_service.catalog.column_files import open_catalog
 from loader_service.catalog.columns import Catalog
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.lifeline import die_with_parent
+from loader_service.progress import Progress
 from loader_service.protocol import wire
 from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import (
@@ -67,6 +68,7 @@ class WorkerOptions:
     source_args: str = "[]"  # JSON: name=value texts
     transform: str = ""  # the user's own: module:function
     seed: int = 0  # of a generator source
+    progress: int | None = None  # descriptor of the memory that tells which sample is made
 
 
 class Worker:
@@ -88,7 +90,8 @@ class Worker:
     def __init__(self, options: WorkerOptions, catalog: Catalog) -> None:
         self._options = options
         self._reader = Reader(catalog)
-        self._origin = Origin(catalog, self._reader, _open_source(options))
+        self._progress = Progress(options.progress, options.worker)
+        self._origin = Origin(catalog, self._reader, _open_source(options), self._progress)
         self._transform = _load_transform(options)
         self._writers: dict[int, RowWriter | TransformWriter] = {}
         self._slots: dict[int, dict[int, mmap.mmap]] = {}
@@ -123,6 +126,7 @@ class Worker:
 
     def execute(self, task: Task) -> TaskDone:
         """Write the rows of a task."""
+        self._progress.begin(task.task)
         failpoints.passing("worker.task_received")
         writer = self._writers[task.stream]
         slots = self._slots[task.stream]
@@ -229,7 +233,8 @@ def main() -> int:
         parser.add_argument(f"--{option}", required=True)
     for option in ("source", "source-args", "transform"):
         parser.add_argument(f"--{option}", default=argparse.SUPPRESS)
-    parser.add_argument("--seed", type=int, default=argparse.SUPPRESS)
+    for option in ("seed", "progress"):
+        parser.add_argument(f"--{option}", type=int, default=argparse.SUPPRESS)
     options = WorkerOptions(**vars(parser.parse_args()))
     die_with_parent(options.parent_pid)
     try:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from loader_service import failpoints
 from loader_service.errors import LoaderError
 from loader_service.plan.samples import make_samples
+from loader_service.progress import Progress
 from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import BadRow, Task
 from loader_service.protocol.spec import Clip, Spec
@@ -39,6 +40,7 @@ class RowWriter:
         self.layout = layout
         self._spec = spec
         self._catalog = origin.catalog
+        self._progress = origin.progress
         self._samples = make_samples(origin.catalog.frame_counts, spec.clip, spec.seed)
         names = [field.name for field in layout.fields if is_column(origin.catalog, field.name)]
         self._columns = [(name, column(origin.catalog, name)) for name in names]
@@ -69,7 +71,9 @@ class RowWriter:
         if not self._parts:
             return ()
         fields = [[self._frames(name, slot) for name in part.names] for part in self._parts]
-        filling = _Filling(self._spec, picks, self._parts, fields, draw(self._spec, task.epoch, picks.keys))
+        filling = _Filling(
+            self._spec, picks, self._parts, fields, draw(self._spec, task.epoch, picks.keys), self._progress
+        )
         bad = filling.gather(self._arrays) if self._gathers else filling.fill_each(self._order(picks))
         return tuple(sorted(bad, key=lambda each: each.row))
 
@@ -104,11 +108,20 @@ class _Filling:
         What writes it; and all frames of the slot of each field that a part writes, ``(frames, *shape)``.
     draws
         As from `draw`.
+    progress
+        Is told of each sample before it is made.
     """
 
     def __init__(
-        self, spec: Spec, picks: Picks, parts: list[Part], fields: list[list[NDArray[Any]]], draws: Draws
+        self,
+        spec: Spec,
+        picks: Picks,
+        parts: list[Part],
+        fields: list[list[NDArray[Any]]],
+        draws: Draws,
+        progress: Progress,
     ) -> None:
+        self._progress = progress
         self._picks = picks
         self._parts = list(zip(parts, fields, strict=True))
         self._repeats = not spec.varies  # what follows a short clip: its last frame; a short video: zeros
@@ -125,6 +138,7 @@ class _Filling:
 
     def _fill(self, entry: int) -> list[BadRow]:
         """Fill the row of one entry; return it if it is bad."""
+        self._progress.at(self._samples[entry])
         failpoints.passing("worker.row_begun", self._samples[entry])
         pick, begin = self._each[entry], self._offsets[entry]
         try:
@@ -139,6 +153,7 @@ class _Filling:
         """Fill all rows, those of one video together, when these are all parts; yield those that are bad."""
         fields = [frames for _, opened in self._parts for frames in opened]
         for video, entries, runs in runs_by_video(self._picks):
+            self._progress.at(self._samples[entries[0]])
             for entry in entries:
                 failpoints.passing("worker.row_begun", self._samples[entry])
             try:

@@ -82,3 +82,22 @@ def test_an_epoch_whose_length_comes_out_later_ends_with_a_line_too(caplog, said
         bad.count(1, 0, 4, 1)
         bad.ends(1, 1)
     assert lines_of(caplog)[1:] == ["epoch 1: 1 of 4"]
+
+
+def test_those_of_a_service_that_will_be_gone_are_named_themselves(caplog):
+    bad = BadSamples(2, 4, None)
+    for reason in ("no JPEG", "cut off", "no JPEG", "empty", "too large"):
+        bad.name(reason)
+    with pytest.raises(LoaderError) as caught:
+        bad.count(0, 0, 4, 3)
+    assert str(caught.value) == (
+        "epoch 0, step 0: 3 samples of this epoch were bad and replaced, more than max_bad_samples=2; "
+        "the latest: too large | empty | no JPEG: repair or remove their files, or raise max_bad_samples"
+    )
+    bad = BadSamples(None, 1, None)
+    bad.name("no JPEG")
+    with caplog.at_level(logging.WARNING):
+        bad.count(0, 0, 4, 1)
+    assert [record.getMessage() for record in caplog.records] == [
+        "epoch 0: 1 of 4 samples were bad and replaced; the latest: no JPEG"
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -205,3 +206,22 @@ def test_a_keras_sequence_has_a_budget(service: Service, caplog: pytest.LogCaptu
             sequence[item]
         sequence.close()
     assert [line.partition(" samples")[0] for line in lines_of(caplog)] == ["epoch 0: 2 of 12"]
+
+
+def test_bad_samples_of_a_private_service_are_named_and_not_its_endpoint(
+    service: Service, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    videos = {name: list(frames) for name, frames in _VIDEOS.items()}
+    videos["video3"][2] = b"GIF89a" + videos["video3"][2][6:]
+    path = tmp_path / "a.h5"
+    write_videos(path, "group_vlen", videos, dict.fromkeys(videos, 0))
+    options: dict[str, Any] = {"clip": _CLIP, "on_error": "substitute"}
+    with loader_client.connect(path, workers=1) as connection, caplog.at_level(logging.WARNING):
+        with pytest.raises(
+            LoaderError, match=r"max_bad_samples=0; the latest: DecodeError: .*a\.h5.*'video3', frame 2"
+        ):
+            list(connection.batches(4, max_bad_samples=0, **options))
+        list(connection.batches(4, **options))
+    (line,) = lines_of(caplog)
+    assert "'video3', frame 2" in line
+    assert "private-" not in caplog.text

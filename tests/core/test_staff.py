@@ -389,3 +389,60 @@ def test_scaling_to_the_same_number_changes_nothing(pair: Crew) -> None:
 def test_scaling_to_none_leaves_no_owner(pair: Crew) -> None:
     assert pair.scale(0, 1.0) == [StopWorker(2), StopWorker(1)]
     assert pair.ownership.owner(0) is None
+
+
+# ---- who leaves when there are too many
+
+
+def test_the_worker_that_is_late_with_its_task_leaves_and_not_a_healthy_one(pair: Crew) -> None:
+    pair.give(1, task=1, now=5.0)
+    assert pair.scale(1, 35.0) == []  # it has not done what it holds
+    assert pair.states() == {1: WorkerState.DRAINING, 2: WorkerState.WORKING}
+    assert pair.ownership.workers == (2,)
+    assert pair.tick(65.0) == [KillWorker(1, "did not finish task 1 within 60 s")]
+
+
+def test_of_two_late_workers_the_one_that_is_longest_at_its_task_leaves_first() -> None:
+    crew = Crew()
+    crew.scale(3, 0.0)
+    for worker in (1, 2, 3):
+        crew.start(worker)
+    crew.give(1, task=1, now=10.0)
+    crew.give(2, task=2, now=5.0)
+    crew.scale(2, 30.0)
+    assert [each for each, state in crew.states().items() if state is WorkerState.DRAINING] == [2]
+    crew.scale(1, 31.0)
+    assert [each for each, state in crew.states().items() if state is WorkerState.DRAINING] == [1, 2]
+
+
+def test_a_worker_whose_tasks_take_long_is_not_late_for_that(pair: Crew) -> None:
+    for number in range(1, 7):
+        pair.give(1, task=number, now=10.0 * number)
+        pair.staff.take_back(1, number, 10.0 * number + 9.0)
+    pair.give(1, task=9, now=100.0)
+    assert pair.worker(1).busy_s(109.0) == 9.0
+    assert pair.worker(1).late_s(109.0) == 0.0
+    assert pair.worker(1).late_s(137.0) == 37.0
+    assert pair.scale(1, 109.0) == [StopWorker(2)]
+
+
+def test_a_straggler_leaves_before_a_faster_one(pair: Crew) -> None:
+    pair.worker(1).straggles = True
+    pair.ownership.leave(1)
+    assert pair.scale(1, 10.0) == [StopWorker(1)]
+
+
+def test_those_that_start_leave_before_those_that_are_late(pair: Crew) -> None:
+    pair.scale(3, 1.0)
+    pair.give(1, task=1, now=2.0)
+    assert pair.scale(2, 50.0) == [StopWorker(3)]
+
+
+def test_a_task_that_waits_behind_another_is_not_what_a_worker_is_at(pair: Crew) -> None:
+    pair.give(1, task=1, now=5.0)
+    pair.give(1, task=2, now=6.0)
+    assert pair.worker(1).busy_s(9.0) == 4.0
+    pair.staff.take_back(1, 1, 10.0)
+    assert pair.worker(1).busy_s(12.0) == 2.0
+    pair.staff.take_back(1, 2, 13.0)
+    assert pair.worker(1).busy_s(20.0) == 0.0

@@ -211,13 +211,29 @@ class World:
         """Ask for a number of workers."""
         self.wanted_workers = count
         self.failed_starts = 0
-        surplus = [each for each in self._standing() if not each.leaving][count:]
+        surplus = self._surplus(count)
         for process in surplus:
             process.draining = process.started
         self._relieve()
         dismissed = {each.worker for each in self.happen(e.WorkersWanted(count)) if isinstance(each, a.StopWorker)}
         gone = {each.number for each in self.processes.values() if each.draining and not each.tasks} | dismissed
         assert gone >= dismissed >= {each.number for each in surplus if not each.tasks}
+
+    def _surplus(self, count: int) -> list[Process]:
+        """Return who leaves: those that start, then those that are late and stragglers, then those that came last."""
+        staying = [each for each in self._standing() if not each.leaving]
+        workers = {each.worker: each for each in self.scheduler._staff}
+        staying.sort(
+            key=lambda each: (
+                not each.started,
+                workers[each.number].late_s(self.now),  # how late is late depends on its pace, which is not modelled
+                workers[each.number].straggles,
+                each.number,
+            )
+        )
+        for each in staying:
+            assert workers[each.number].busy_s(self.now) == (self.now - (each.owed_since or 0.0) if each.tasks else 0.0)
+        return staying[count:]
 
     def tick(self, seconds: float) -> None:
         """Let time pass; the scheduler is called when it asked to be."""
