@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.header import Storage
 
 #: Part of every fingerprint: a catalog of another version is not read, but made anew.
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 #: The columns that every catalog has: element type, and what there is one entry for; "+1" columns hold N + 1 boundaries
 #: of N pieces. 28 bytes a video and its name.
