@@ -385,8 +385,9 @@ def _difference(endpoint: str, before: Welcome, after: Welcome) -> str:
         for name in ("files", "videos", "frames")
         if getattr(before, name) != getattr(after, name)
     )
-    changes = "; ".join(each for each in (counts, difference(before.classes, after.classes)) if each)
+    differences = [each for each in (counts, difference(before.classes, after.classes)) if each]
+    said = "; ".join(differences or ["same counts, modified files or labels"])
     return (
-        f"the service at {endpoint} came back with another catalog: {changes or 'same counts, modified files or labels'}; "
+        f"the service at {endpoint} came back with another catalog: {said}; "
         "training cannot go on in the same order; start it again, or restart the service on the old files"
     )

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
 #: Endings that a row may have and a video's name lack. No others: "v1.5" is a name of its own.
 _ENDINGS = re.compile(
     r"\.(avi|mp4|m4v|mkv|mov|mpe?g|webm|wmv|flv|gif|jpe?g|png|bmp|tiff?|webp|wav|mp3|flac|np[yz])\Z",
     re.IGNORECASE,
 )
+
+#: Keys that are compared with a video's name to find the one that may be meant; 10,000 take half a second.
+_MOST_COMPARED = 10_000
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,15 @@ class RowIndex:
                     found.update(self._rows.get("/".join(path[-depth:]), ()))
         return sorted(found)
 
-    def nearest(self, video: NamedVideo) -> int | None:
-        """Return the row whose key is most like a name of a video, if there is any."""
-        names = [*video.inner[:1], video.name]
-        close = (difflib.get_close_matches(name, self._rows, n=1, cutoff=0.7) for name in names)
-        return next((self._rows[key[0]][0] for key in close if key), None)
+    def nearest(self, video: NamedVideo, others: Container[int]) -> int | None:
+        """Return the row whose key is most like a name of a video, if there is any; not one that names others."""
+        free = {name.lower(): rows[0] for name, rows in self._rows.items() if rows[0] not in others}
+        candidates = list(itertools.islice(free, _MOST_COMPARED))
+        for name in (*video.inner[:1], video.name):
+            close = difflib.get_close_matches(name.lower(), candidates, n=1, cutoff=0.7)
+            if close:
+                return free[close[0]]
+        return None
 
 
 def common_root(paths: Sequence[str]) -> str:

@@ -133,7 +133,7 @@ class TableColumns:
             self._suspect_header(owners)
         missing = [video for video, rows in zip(videos, matched, strict=True) if not rows]
         if missing:
-            raise self._missing(missing, videos, index)
+            raise self._missing(missing, videos, index.nearest(missing[0], owners))
         return matched
 
     def _ambiguous(self, row: int, one: NamedVideo, other: NamedVideo, videos: Iterable[NamedVideo]) -> ConfigError:
@@ -145,9 +145,10 @@ class TableColumns:
             f"{better[0]!r} and {better[1]!r}"
         )
 
-    def _missing(self, missing: Sequence[NamedVideo], videos: Sequence[NamedVideo], index: RowIndex) -> CatalogError:
+    def _missing(
+        self, missing: Sequence[NamedVideo], videos: Sequence[NamedVideo], nearest: int | None
+    ) -> CatalogError:
         table, first = self._table, missing[0]
-        nearest = index.nearest(first)
         like = "" if nearest is None else f"; row {table.rows[nearest]} has {table.keys[nearest]!r}"
         keys = first.keys(common_root([video.path for video in videos]))
         return CatalogError(
