@@ -12,7 +12,7 @@ _LOG = logging.getLogger(__name__)
 #: Classes that are shown, of all that differ.
 _SHOWN = 5
 
-#: Services of this process whose classes are remembered for each field.
+#: Different classes that are remembered.
 _REMEMBERED = 16
 
 
@@ -44,36 +44,38 @@ def _numbers(classes: FieldClasses) -> dict[str, int]:
 
 
 class ClassWatch:
-    """Notices when services of one process give different numbers to one class: a training and its validation, say."""
+    """Notices when services of one process give different numbers to one class: a training and its validation, say.
+
+    It remembers services that have ended too: a model that one has trained may be evaluated with another.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[str, FieldClasses]] = {}  # by field, then by endpoint
+        self._known: dict[FieldClasses, str] = {}  # and the endpoint where each was met last, the latest at the end
 
     def opened(self, endpoint: str, classes: Iterable[FieldClasses], fields: Iterable[str]) -> None:
         """Note that a stream with these fields was opened; warn if its classes have other numbers elsewhere."""
         names = set(fields)
-        for each in classes:
-            if each.field not in names:
-                continue
-            known = self._known.setdefault(each.field, {})
-            if known.get(endpoint) == each:
-                continue
-            for other, theirs in list(known.items()):
-                self._compare(endpoint, each, other, theirs)
-            known[endpoint] = each
-            if len(known) > _REMEMBERED:
-                del known[next(iter(known))]
+        for ours in classes:
+            if ours.field in names:
+                if ours not in self._known:
+                    self._compare(endpoint, ours)
+                self._known.pop(ours, None)
+                self._known[ours] = endpoint
+        while len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
 
-    def _compare(self, endpoint: str, ours: FieldClasses, other: str, theirs: FieldClasses) -> None:
-        numbers = _numbers(theirs)
-        for number, name in enumerate(ours.names):
-            if numbers.get(name, number) != number and other != endpoint:
-                _LOG.warning(
-                    "the class %r of the field %r is %d at %s and %d at %s: labels of the two do not compare; give "
-                    "both services the same --classes FILE, which `loader-service inspect --classes FILE` writes",
-                    name, ours.field, numbers[name], other, number, endpoint,
-                )  # fmt: skip
-                return
+    def _compare(self, endpoint: str, ours: FieldClasses) -> None:
+        """Warn of the first class that has another number in the service that was met last."""
+        for theirs, other in reversed(list(self._known.items())):
+            numbers = _numbers(theirs) if theirs.field == ours.field else {}
+            for number, name in enumerate(ours.names):
+                if numbers.get(name, number) != number:
+                    _LOG.warning(
+                        "the class %r of the field %r is %d at %s and %d at %s: labels of the two do not compare; give "
+                        "both services the same --classes FILE, which `loader-service inspect --classes FILE` writes",
+                        name, ours.field, numbers[name], other, number, endpoint,
+                    )  # fmt: skip
+                    return
 
 
 #: That of this process.

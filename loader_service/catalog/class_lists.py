@@ -107,6 +107,8 @@ def _write(path: str, names: Iterable[str]) -> None:
         if "\n" in name or "\r" in name or not _is_unicode(name):
             raise ConfigError(f"{where}: the class {name!r:.80} cannot be one line of UTF-8; correct that label")
     content = "".join(f"{name}\n" for name in names).encode()
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ConfigError(f"{where}: there is something that is no file; give another name")
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         with os.fdopen(descriptor, "r+b") as stream:

@@ -20,7 +20,8 @@ def class_lines(fields: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
         if classes:
             shown = ", ".join(f"{number} {name!r}" for number, name in enumerate(classes[:_SHOWN]))
             more = len(classes) - _SHOWN
-            lines.append(f"{len(classes)} classes of {field!r}: {shown}" + (f" and {more} more" if more > 0 else ""))
+            count = f"{len(classes)} {'class' if len(classes) == 1 else 'classes'}"
+            lines.append(f"{count} of {field!r}: {shown}" + (f" and {more} more" if more > 0 else ""))
     return lines
 
 
@@ -30,7 +31,7 @@ def class_advice(catalog: Catalog) -> str | None:
     if not fields:
         return None
     return (
-        f"the {len(fields[0].classes)} classes of {fields[0].name!r} are numbered as they occur in these files, and a "
+        f"the classes of {fields[0].name!r} are numbered as they occur in these files, and a "
         "service of other files may number them otherwise: have `loader-service inspect FILES OF ALL --classes "
         "classes.txt` write the list, and give all services --classes classes.txt"
     )
