@@ -114,12 +114,11 @@ def _labelled(files: Sequence[Scanned], names: Sequence[str]) -> list[Labelled]:
     videos = []
     chosen = iter(names)
     for each in files:
-        paths = [field.paths for field in each.scan.fields if field.paths]
-        for number, inner in enumerate(each.scan.names):
+        inside = zip(each.scan.names, *(field.paths for field in each.scan.fields if field.paths), strict=True)
+        for inner, label in zip(inside, each.scan.labels, strict=True):
             name = next(chosen)
-            inside = dict.fromkeys([inner, *(of_field[number] for of_field in paths)])
-            video = NamedVideo(each.path, name, tuple(path for path in inside if path), whole_file=name != inner)
-            videos.append(Labelled(video, each.scan.labels[number]))
+            paths = tuple(filter(None, dict.fromkeys(inner)))
+            videos.append(Labelled(NamedVideo(each.path, name, paths, name != inner[0]), label))
     return videos
 
 

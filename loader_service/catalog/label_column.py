@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy.typing as npt
 
@@ -50,8 +50,7 @@ class Labelling:
         return self.pattern in {FOLDER, GROUP} or (self.table is not None and self.table.has_label)
 
 
-@dataclass(frozen=True)
-class Labelled:
+class Labelled(NamedTuple):
     """A video, and the label that its file gives it."""
 
     video: NamedVideo

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Collection, Container, Iterator, Sequence
 
 #: Endings that a row may have and a video's name lack. No others: "v1.5" is a name of its own.
 _ENDINGS = re.compile(
@@ -22,9 +22,8 @@ _ENDINGS = re.compile(
 _MOST_COMPARED = 10_000
 
 
-@dataclass(frozen=True)
-class NamedVideo:
-    """One video with all that a row may call it.
+class NamedVideo(NamedTuple):
+    """One video with all that a row may call it; a tuple, because there may be a million of them.
 
     Attributes
     ----------
@@ -61,17 +60,18 @@ class NamedVideo:
             return list(dict.fromkeys([*places, *(_stem(place) for place in places)]))
         return [*(f"{place}/{name}" for place in places for name in inside), *inside]
 
-    def paths(self) -> Iterator[tuple[list[str], int]]:
-        """Yield paths whose last parts are names of it, each with how many parts a name has at least."""
-        file = _parts(self.path)
-        stem = [*file[:-1], _stem(file[-1])]
+    def names(self, depths: Collection[int]) -> Iterator[str]:
+        """Yield its names of so many parts: all of its path inside of the file, behind some of the file's or none."""
+        files = _ends(self.path)
         for name in self.inner:
-            inside = _parts(name)
-            yield [*file, *inside], len(inside)
-            yield [*stem, *inside], len(inside)
+            inside = name.count("/") + 1
+            for depth in depths:
+                if depth == inside:
+                    yield name
+                elif depth > inside:
+                    yield from (f"{ends[depth - inside]}/{name}" for ends in files if depth - inside < len(ends))
         if self.whole_file:
-            yield file, 1
-            yield stem, 1
+            yield from (ends[depth] for ends in files for depth in depths if depth < len(ends))
 
 
 class RowIndex:
@@ -97,12 +97,8 @@ class RowIndex:
 
     def rows_of(self, video: NamedVideo) -> list[int]:
         """Return the rows that name a video, in their order."""
-        found: set[int] = set()
-        for path, least in video.paths():
-            for depth in self._depths:
-                if least <= depth <= len(path):
-                    found.update(self._rows.get("/".join(path[-depth:]), ()))
-        return sorted(found)
+        rows = [self._rows[name] for name in video.names(self._depths) if name in self._rows]
+        return rows[0] if len(rows) == 1 else sorted(set(itertools.chain.from_iterable(rows)))
 
     def nearest(self, video: NamedVideo, others: Container[int]) -> int | None:
         """Return the row whose key is most like a name of a video, if there is any; not one that names others."""
@@ -118,6 +114,14 @@ class RowIndex:
 def common_root(paths: Sequence[str]) -> str:
     """Return the folder that all files share."""
     return os.path.commonpath([os.path.dirname(path) for path in paths])
+
+
+@functools.lru_cache(maxsize=1)  # videos come file by file
+def _ends(path: str) -> tuple[list[str], list[str]]:
+    """Return the last parts of a file's path, by how many they are; and the same without its ending."""
+    parts = _parts(path)
+    ends = ["/".join(parts[len(parts) - count :]) for count in range(len(parts) + 1)]
+    return ends, [end[: len(end) - len(parts[-1])] + _stem(parts[-1]) if end else end for end in ends]
 
 
 def _parts(path: str) -> list[str]:

@@ -96,7 +96,7 @@ class TableColumns:
             return f"{table.where(row)}, column {column.name!r}" if table.headed else table.where(row)
 
         for row, cell in enumerate(column.cells):
-            if any("\udc80" <= letter <= "\udcff" for letter in cell):
+            if not cell.isascii() and any("\udc80" <= letter <= "\udcff" for letter in cell):
                 raise ConfigError(f"{where(row)}: {cell!r:.80} is no UTF-8; save the file as UTF-8")
         remedy = MIXTURE_REMEDY
         if not table.headed:

@@ -113,7 +113,10 @@ def encode(labels: Sequence[Label], origin: Origin, listed: ClassList | None) ->
         Of the kind that `origin` says: a label is empty, no finite number, or too large; numbers and texts are mixed.
     """
     names = frozenset() if listed is None else frozenset(listed.names)
-    numbers = [_checked(label, names, origin.where(place), origin) for place, label in enumerate(labels)]
+    numbers = [_number(label) for label in labels]
+    for place, number in enumerate(numbers):
+        if labels[place] not in names:
+            _check(labels[place], number, place, origin)
     texts = [place for place, number in enumerate(numbers) if number is None]
     if listed is not None and (texts or listed.holds_numerals):
         return _look_up(labels, listed)
@@ -139,17 +142,16 @@ def _number(label: Label) -> int | float | None:
     return float(label) if _NUMBER.match(label) or _NOT_FINITE.match(label) else None
 
 
-def _checked(label: Label, names: frozenset[str], where: str, origin: Origin) -> int | float | None:
-    if label == "":
-        raise origin.error(f"{where}: the label is empty; fill it in, or leave that video out")
-    if label in names:
-        return _number(label)
-    number = _number(label)
+def _check(label: Label, number: int | float | None, place: int, origin: Origin) -> None:
+    """Refuse a label that is nothing, or a number that no label can be."""
+    if number is None and not label:
+        raise origin.error(f"{origin.where(place)}: the label is empty; fill it in, or leave that video out")
     if isinstance(number, int) and not -(2**63) <= number < 2**63:
-        raise origin.error(f"{where}: expected a 64-bit number, got {label!r:.80}; give a smaller one")
+        raise origin.error(f"{origin.where(place)}: expected a 64-bit number, got {label!r:.80}; give a smaller one")
     if isinstance(number, float) and not math.isfinite(number):
-        raise origin.error(f"{where}: expected a finite number, got {label!r:.80}; correct it, or leave that video out")
-    return number
+        raise origin.error(
+            f"{origin.where(place)}: expected a finite number, got {label!r:.80}; correct it, or leave that video out"
+        )
 
 
 def _refuse_mixture(labels: Sequence[Label], numbers: Sequence[int | float | None], text: int, origin: Origin) -> None:
