@@ -64,7 +64,7 @@ def _read(path: str) -> ClassList:
             raise ConfigError(f"{where}, line {number + 1}: expected a name, got an empty line; delete it")
         if places.setdefault(name, number) != number:
             raise ConfigError(f"{where}, line {number + 1}: {name!r} is in line {places[name] + 1} too; delete one")
-    reason = check_classes(len(lines), sum(len(name.encode()) for name in lines))
+    reason = check_classes(lines)
     if reason is not None:
         raise ConfigError(f"{where}: {reason}; is it the right file?")
     return ClassList(path, tuple(lines))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.label_table import TableColumns
-from loader_service.catalog.label_values import MIXTURE_REMEDY, Origin, encode
+from loader_service.catalog.label_values import MIXTURE_REMEDY, MOST_CLASS_BYTES, Origin, class_bytes, encode
 from loader_service.catalog.names import FOLDER, GROUP
 from loader_service.errors import CatalogError, ConfigError
 
@@ -116,7 +116,19 @@ def label_fields(
                 f"--classes {listed.path!r} lists classes of the field {name!r}, and there are no such labels of "
                 f"videos; there are {', '.join(repr(each.name) for each in fields) or 'none'}"
             )
-    return fields, left_out
+    return _within_bounds(fields, labelling.table), left_out
+
+
+def _within_bounds(fields: list[LabelField], table: LabelTable | None) -> list[LabelField]:
+    """Refuse more classes in all fields together than one message can hold."""
+    sizes = {each.name: class_bytes(each.classes) for each in fields}
+    if sum(sizes.values()) > 2 * MOST_CLASS_BYTES:
+        raise ConfigError(
+            f"expected at most {2 * MOST_CLASS_BYTES} bytes of classes in all fields, found "
+            f"{', '.join(f'{size} in {name!r}' for name, size in sizes.items() if size)}; take columns out of "
+            f"{'the file' if table is None else repr(table.path)}"
+        )
+    return fields
 
 
 def _field_of(name: str, encoded: Encoded, numbering: Numbering) -> LabelField:

@@ -108,6 +108,8 @@ def read_csv(option: str) -> LabelTable:
         raise ConfigError(f"{where}: there is a header and no row; add a row for each video")
     places = {field: _find(column, header, where) for field, column in named.items()}
     for row, cells in lines[1:]:
+        if cells == header:
+            raise ConfigError(f"--labels {path!r}, row {row}: it repeats the header of row {lines[0][0]}; delete it")
         if len(cells) != len(header):
             raise ConfigError(
                 f"--labels {path!r}, row {row}: expected {len(header)} columns, as in the first row; got {cells!r:.80}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.label_rows import RowIndex, common_root
-from loader_service.catalog.label_values import MIXTURE_REMEDY, Origin, encode
+from loader_service.catalog.label_values import MIXTURE_REMEDY, Origin, class_bytes, encode
 from loader_service.errors import CatalogError, ConfigError
 
 if TYPE_CHECKING:
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from loader_service.catalog.label_csv import CsvColumn, LabelTable
     from loader_service.catalog.label_rows import NamedVideo
     from loader_service.catalog.label_values import ClassList, Encoded
+
+
+#: Classes of a column that nobody has named: with more of them, it is rather names, or remarks, than classes.
+_MOST_UNNAMED = 1000
+_MOST_UNNAMED_BYTES = 2**16
 
 
 class TableColumns:
@@ -51,6 +56,7 @@ class TableColumns:
         for column in table.columns:
             try:
                 self._columns[column.field] = self._encode(column, lists.get(column.field), taken)
+                self._check_size(column)
             except ConfigError as error:
                 self._leave_out(column.field, str(error))
         self._refuse_conflicts(_same_keys(table))
@@ -83,6 +89,16 @@ class TableColumns:
             raise ConfigError(reason)
         self._columns.pop(field, None)
         self.left_out.append(f"{field!r}: {reason}")
+
+    def _check_size(self, column: CsvColumn) -> None:
+        classes = self._columns[column.field].classes
+        if column.field in self._wanted:
+            return
+        if len(classes) > _MOST_UNNAMED or class_bytes(classes) > _MOST_UNNAMED_BYTES:
+            raise ConfigError(
+                f"--labels {self._table.path!r}: the column {column.name!r} has {len(classes)} different texts; where "
+                f"they are classes, say so: --labels FILE:video=COLUMN,label=COLUMN,{column.name}={column.name}"
+            )
 
     def _encode(self, column: CsvColumn, listed: ClassList | None, taken: Collection[str]) -> Encoded:
         table = self._table

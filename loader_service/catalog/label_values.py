@@ -13,7 +13,7 @@ import numpy.typing as npt
 from loader_service.errors import LoaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 Label = int | float | str
 Column = npt.NDArray[Any]
@@ -23,9 +23,10 @@ _WHOLE = re.compile(r"[+-]?[0-9]+\Z")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)\Z", re.IGNORECASE)
 
-#: Classes travel to each client in one message of 4 MiB; a column with more texts than this holds no classes.
+#: The classes of all fields travel to each client in one message of 4 MiB, each name as a text of 64 KiB at most.
 MOST_CLASSES = 65_536
 MOST_CLASS_BYTES = 2**20
+_MOST_NAME_BYTES = 4096
 
 #: What to do when labels are of two kinds.
 MIXTURE_REMEDY = (
@@ -142,7 +143,7 @@ def _number(label: Label) -> int | float | None:
     return float(label) if _NUMBER.match(label) or _NOT_FINITE.match(label) else None
 
 
-def _check(label: Label, number: int | float | None, place: int, origin: Origin) -> None:
+def _check(label: Label, number: float | None, place: int, origin: Origin) -> None:
     """Refuse a label that is nothing, or a number that no label can be."""
     if number is None and not label:
         raise origin.error(f"{origin.where(place)}: the label is empty; fill it in, or leave that video out")
@@ -150,7 +151,8 @@ def _check(label: Label, number: int | float | None, place: int, origin: Origin)
         raise origin.error(f"{origin.where(place)}: expected a 64-bit number, got {label!r:.80}; give a smaller one")
     if isinstance(number, float) and not math.isfinite(number):
         raise origin.error(
-            f"{origin.where(place)}: expected a finite number, got {label!r:.80}; correct it, or leave that video out"
+            f"{origin.where(place)}: expected a finite number, got {label!r:.80}; correct it, or leave that video out; "
+            "where it is a name, list it with --classes FILE"
         )
 
 
@@ -163,18 +165,31 @@ def _refuse_mixture(labels: Sequence[Label], numbers: Sequence[int | float | Non
         )
 
 
-def check_classes(count: int, size_bytes: int) -> str | None:
-    """Return why so many names, of so many bytes together, are no classes, or None if they can be."""
-    if count > MOST_CLASSES or size_bytes > MOST_CLASS_BYTES:
+def class_bytes(names: Iterable[str]) -> int:
+    """Return how many bytes names take on their way to a client."""
+    return sum(map(_size, names))
+
+
+def check_classes(names: Collection[str]) -> str | None:
+    """Return why names are no classes, or None if they can be."""
+    size_bytes = class_bytes(names)
+    if len(names) > MOST_CLASSES or size_bytes > MOST_CLASS_BYTES:
         return (
-            f"expected at most {MOST_CLASSES} classes, with {MOST_CLASS_BYTES} bytes of names, found {count} different "
-            f"texts with {size_bytes}"
+            f"expected at most {MOST_CLASSES} classes, with {MOST_CLASS_BYTES} bytes of names, found {len(names)} "
+            f"different texts with {size_bytes}"
         )
+    longest = max(names, key=_size)
+    if _size(longest) > _MOST_NAME_BYTES:
+        return f"expected names of {_MOST_NAME_BYTES} bytes at most, found one of {_size(longest)}, {longest!r:.80}"
     return None
 
 
+def _size(name: str) -> int:
+    return len(name.encode("utf-8", "backslashreplace"))
+
+
 def _check_count(classes: Sequence[str], origin: Origin) -> None:
-    reason = check_classes(len(classes), sum(len(name.encode("utf-8", "surrogateescape")) for name in classes))
+    reason = check_classes(classes)
     if reason is not None:
         raise origin.error(f"{origin.where(0)} and others: {reason}; give numbers as labels")
 

@@ -285,3 +285,31 @@ def test_a_table_with_texts_as_labels_keeps_them_as_texts(tmp_path):
         file["label"] = [b"cat", b"dog", b"cat"]
     field = catalog_of(tmp_path).field("label")
     assert (field.dtype, field.classes) == ("S3", ())
+
+
+def test_a_name_that_no_message_can_hold_is_no_class(tmp_path):
+    write_videos(tmp_path / "a.h5", "vlen", THREE)
+    rows = "".join(f"video{number},{number},{'x' * 5000}{number}\n" for number in range(3))
+    (tmp_path / "l.csv").write_text(f"video,label,caption\n{rows}")
+    catalog = catalog_of(tmp_path, labels_csv=str(tmp_path / "l.csv"))
+    assert [field.name for field in catalog.fields] == ["frames", "label"]
+    assert any("expected names of 4096 bytes at most, found one of 5001" in reason for reason in catalog.left_out)
+
+
+def test_a_further_column_of_very_many_texts_is_classes_only_when_it_is_named(tmp_path):
+    write_videos(tmp_path / "a.h5", "vlen", THREE)
+    rows = "".join(f"video{number},{number},patient {number}\n" for number in range(1001))
+    (tmp_path / "l.csv").write_text(f"video,label,patient\n{rows}")
+    catalog = catalog_of(tmp_path, labels_csv=str(tmp_path / "l.csv"))
+    assert [field.name for field in catalog.fields] == ["frames", "label"]
+    assert any("'patient' has 1001 different texts; where they are classes, say" in each for each in catalog.left_out)
+    named = catalog_of(tmp_path, labels_csv=f"{tmp_path}/l.csv:patient=patient")
+    assert len(named.field("patient").classes) == 1001
+
+
+def test_classes_of_all_fields_fit_one_message(tmp_path, monkeypatch):
+    monkeypatch.setattr("loader_service.catalog.label_column.MOST_CLASS_BYTES", 4)
+    write_videos(tmp_path / "a.h5", "vlen", THREE)
+    (tmp_path / "l.csv").write_text("video,label,kind\nvideo0,aa,x\nvideo1,bb,y\nvideo2,cc,zz\n")
+    with pytest.raises(ConfigError, match=r"at most 8 bytes of classes in all fields, found 6 in 'label', 4 in 'kind'"):
+        catalog_of(tmp_path, labels_csv=str(tmp_path / "l.csv"))

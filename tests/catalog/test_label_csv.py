@@ -148,6 +148,7 @@ def test_a_row_is_counted_by_its_lines(file):
         ("video,label\nvideo0,Stra\u00dfe\n".encode("latin-1"), r"row 2, column 'label': .*no UTF-8; save the file as"),
         ("video,label\nvideo0,cat\n".encode("utf-16"), r"labels\.csv'.*(UTF-16|NUL)"),
         (b"video,label\nvideo0,1,2\n", r"row 2: expected 2 columns, as in the first row; got \['video0', '1', '2'\]"),
+        (b"video,label\nvideo0,a\n\nvideo,label\nvideo1,b\n", r"row 4: it repeats the header of row 1; delete it"),
         (b"video,label\n,1\n", r"row 2: the column 'video' is empty"),
         (b"isic_id,age,target\nvideo0,3,1\n", r"row 1: expected two columns.*--labels FILE:video=COLUMN,label=COLUMN"),
         (b"video,target\nvideo0,1\n", r"row 1: .*names one of the columns video and label, and not the other"),
