@@ -21,6 +21,7 @@ from loader_service.catalog.assemble import Scanned, assemble
 from loader_service.catalog.column_files import open_catalog, write_catalog
 from loader_service.catalog.columns import FileStat
 from loader_service.catalog.findings import FieldScan, FileScan
+from loader_service.catalog.label_column import Labelling
 from loader_service.private_folders import open_folder
 
 #: Columns that have an entry for each frame, and so do not count as columns of videos.
@@ -61,7 +62,7 @@ def write_synthetic(directory: Path, videos: int, files: int, frames: int) -> No
     scans = [
         Scanned(f"/data/train/{file:05d}.h5", synthetic_scan(file, videos // files, frames)) for file in range(files)
     ]
-    header, columns = assemble(scans, "0" * 32, [], None)
+    header, columns = assemble(scans, "0" * 32, [], Labelling())
     with open_folder(directory) as folder:
         write_catalog(folder, header, columns)
 

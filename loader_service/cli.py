@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from loader_client.connection import Connection
 from loader_service import __version__, reports
+from loader_service.catalog.class_lists import write_class_lists
 from loader_service.catalog.schema import schema_toml
 from loader_service.children import command, environment
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
@@ -105,6 +106,15 @@ def status(endpoint: str | None, as_json: bool) -> None:
 
 
 @cli.command()
+@click.argument("endpoint", required=False)
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+def catalog(endpoint: str | None, as_json: bool) -> None:
+    """Show what a service serves: fields, and which number stands for which class."""
+    summary = _with_service(endpoint, lambda service: service.catalog)
+    click.echo(json.dumps(dataclasses.asdict(summary), indent=2) if as_json else reports.summary_text(summary))
+
+
+@cli.command()
 @click.argument("workers")
 @click.argument("endpoint", required=False)
 def scale(workers: str, endpoint: str | None) -> None:
@@ -135,16 +145,25 @@ def restart(endpoint: str | None, timeout: float) -> None:
 @click.argument("files", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 @click.option("--toml", "as_toml", is_flag=True, help="For --schema: the fields, as TOML that can be edited.")
+@click.option(
+    "--classes",
+    "class_files",
+    multiple=True,
+    metavar="FILE",
+    help="Write the classes to FILE, one a line, for `start --classes FILE`; FIELD=FILE for another field than label.",
+)
 @options_of(ServiceConfig, only=_SCAN_OPTIONS)
-def inspect(files: tuple[str, ...], as_json: bool, as_toml: bool, **options: Any) -> None:
+def inspect(files: tuple[str, ...], as_json: bool, as_toml: bool, class_files: tuple[str, ...], **options: Any) -> None:
     """Show what FILES hold: videos, frames, fields, and how they are stored. Starts nothing."""
     if as_json and as_toml:
         raise click.UsageError("--json and --toml are two ways to print the same; leave one out")
-    catalog = scan_files(ServiceConfig(files=files, **options), _Bar().scanned)
+    found = scan_files(ServiceConfig(files=files, **options), _Bar().scanned)
+    for line in write_class_lists(class_files, {each.name: each.classes for each in found.fields if each.classes}):
+        click.echo(line, err=True)
     if as_toml:
-        click.echo(schema_toml(catalog), nl=False)
+        click.echo(schema_toml(found), nl=False)
         return
-    report = reports.describe_catalog(catalog)
+    report = reports.describe_catalog(found)
     click.echo(json.dumps(report, indent=2) if as_json else reports.catalog_text(report))
 
 

@@ -47,8 +47,21 @@ class ServiceConfig:
         0, "Most shared memory for batches, such as 8G; default: half of what is free.", spelling="size"
     )
     frames: str | None = _option(None, "Which datasets are videos, as a pattern of their paths, such as '*/rgb'.")
-    label: str | None = _option(None, "Where labels are, as a pattern of paths, or '@name' for an attribute.")
-    labels: str | None = _option(None, "A CSV file of video,label.")
+    label: str | None = _option(
+        None,
+        "Where labels are, as a pattern of paths, or '@name' for an attribute; '{folder}' or '{group}': the label is "
+        "the name of the folder, or group, that holds the video.",
+    )
+    labels: str | None = _option(
+        None,
+        "A CSV file of video,label,…, or FILE:video=COLUMN,label=COLUMN where it has other names. Numbers keep their "
+        "values, texts are classes; more columns are more fields.",
+    )
+    classes: tuple[str, ...] = _option(
+        (),
+        "A file with one class a line, which numbers them from 0; FIELD=FILE for another field than label. "
+        "`inspect --classes` writes one.",
+    )
     schema: str | None = _option(None, "A TOML file that says what the fields are; `inspect --toml` writes one.")
     source: str | None = _option(
         None,
@@ -112,8 +125,8 @@ class ServiceConfig:
             raise ConfigError(
                 f"files {self.files[0]!r}, … and source={self.source!r} exclude each other; leave one out"
             )
-        for name in ("frames", "label", "labels", "schema", "allow_external"):
-            if self.source is not None and getattr(self, name) not in (None, False):
+        for name in ("frames", "label", "labels", "classes", "schema", "allow_external"):
+            if self.source is not None and getattr(self, name) not in (None, False, ()):
                 raise ConfigError(
                     f"{name}={getattr(self, name)!r} is for files, and source={self.source!r} has its own fields; "
                     "leave one out"

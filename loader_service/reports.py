@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from loader_service.catalog.class_words import class_advice, class_lines
 from loader_service.catalog.columns import Catalog, FieldFacts
-from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
+from loader_service.protocol.messages import CatalogSummary, Status, StreamStatus, WorkerStatus
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -108,6 +109,7 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "fields": [_field(catalog, facts) for facts in catalog.facts],
         "label_dtype": None if labels is None else labels.dtype.name,
         "classes": list(catalog.classes) if catalog.classes else None,
+        "class_advice": class_advice(catalog),
         "first_videos": [_video(catalog, video) for video in range(min(5, catalog.video_count))],
         "left_out": list(catalog.left_out),
         "skipped": [list(each) for each in catalog.skipped],
@@ -125,13 +127,26 @@ def catalog_text(report: dict[str, Any]) -> str:
         f"{size_text(report['field_bytes'])}",
         f"{unit} in a {of}: {low} to {high}, median {middle}",
         *(_field_text(field) for field in report["fields"]),
-        *([f"{len(report['classes'])} classes: {', '.join(report['classes'][:20])}"] if report["classes"] else []),
+        *class_lines((field["name"], field["classes"]) for field in report["fields"]),
+        *([report["class_advice"]] if report["class_advice"] else []),
         *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
         *(f"no field {reason}" for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
     if report["empty_videos"]:
         lines.append(f"{report['empty_videos']} videos without frames were left out")
+    return "\n".join(lines)
+
+
+def summary_text(summary: CatalogSummary) -> str:
+    """Return what a running service serves as lines."""
+    lines = [
+        f"{summary.files} files, {summary.videos} videos, {summary.frames} frames",
+        *(f"{field.kind} {field.name!r}: {field.dtype} {field.shape}" for field in summary.fields),
+        *class_lines((field.name, field.classes) for field in summary.fields),
+        *([f"{summary.skipped_files} files were skipped"] if summary.skipped_files else []),
+        *([f"{summary.empty_videos} videos without frames were left out"] if summary.empty_videos else []),
+    ]
     return "\n".join(lines)
 
 
@@ -151,6 +166,7 @@ def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:
         "kind": facts.field.kind,
         "dtype": facts.field.dtype,
         "shape": list(facts.field.shape),
+        "classes": list(facts.field.classes),
         "encoded": facts.storage == "encoded",
         "sources": list(facts.sources),
         "access": catalog.ways(facts.field.name),

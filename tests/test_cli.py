@@ -136,7 +136,7 @@ def test_a_wrong_usage_is_one_line_and_exit_code_2(in_process, arguments, said):
     assert said in line
 
 
-@pytest.mark.parametrize("command", [["status"], ["stop"], ["restart"], ["scale", "2"]])
+@pytest.mark.parametrize("command", [["status"], ["catalog"], ["stop"], ["restart"], ["scale", "2"]])
 def test_a_service_that_is_not_there_is_one_line_and_exit_code_1(monkeypatch, in_process, command):
     monkeypatch.setattr("loader_service.cli._CONNECT_S", 0.2)
     endpoint = new_endpoint()

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from loader_client.class_numbers import WATCH, difference
 from loader_client.forms import Batch
 from loader_client.line import Line, anew
 from loader_client.link import Link
@@ -175,6 +176,8 @@ class Connection:
         except BaseException:
             self.drop(stream)
             raise
+        if self._welcome is not None:
+            WATCH.opened(self.endpoint, self._welcome.classes, (field.name for field in stream.fields))
         return stream
 
     def batches(
@@ -405,7 +408,9 @@ def _difference(endpoint: str, before: Welcome, after: Welcome) -> str:
         for name in ("files", "videos", "frames")
         if getattr(before, name) != getattr(after, name)
     )
+    differences = [each for each in (counts, difference(before.classes, after.classes)) if each]
+    said = "; ".join(differences or ["same counts, modified files or labels"])
     return (
-        f"the service at {endpoint} came back with another catalog: {counts or 'same counts, modified files'}; "
+        f"the service at {endpoint} came back with another catalog: {said}; "
         "training cannot go on in the same order; start it again, or restart the service on the old files"
     )

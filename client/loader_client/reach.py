@@ -132,7 +132,7 @@ def _check_nothing_private(workers: int | None, service: Mapping[str, Any] | Non
 def _start(files: Sequence[str], workers: int | None, service: Mapping[str, Any] | None) -> PrivateService:
     given = dict(service or {})
     timeout_s = float(given.pop("start_timeout_s", 600.0))
-    options: dict[str, str | list[str]] = {key: _text(value) for key, value in given.items()}
+    options: dict[str, str | list[str]] = {key: _text(value) for key, value in given.items() if value is not None}
     if workers is not None:
         options["workers"] = str(workers)
     return PrivateService(files, options, timeout_s)

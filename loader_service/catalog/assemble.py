@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from loader_service.catalog.columns import FieldFacts, Header, PathRule
 from loader_service.catalog.common_fields import MergedField, merge_fields
-from loader_service.catalog.label_column import label_column
+from loader_service.catalog.label_column import LabelField, Labelled, Labelling, label_fields
+from loader_service.catalog.label_rows import NamedVideo
+from loader_service.catalog.names import RESERVED
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.protocol.fields import CatalogField
 
@@ -38,7 +40,7 @@ def assemble(
     files: Sequence[Scanned],
     fingerprint: str,
     skipped: Sequence[tuple[str, str]],
-    rows: Mapping[str, str] | None,
+    labelling: Labelling,
     named: frozenset[str] = frozenset(),
 ) -> tuple[Header, dict[str, Column]]:
     """Return the catalog's header and columns.
@@ -49,8 +51,8 @@ def assemble(
         In the order of the catalog.
     fingerprint, skipped
         Go into the header as they are.
-    rows
-        What a CSV file says of labels, as `label_csv.read_csv` returns it; None: the files' own labels hold.
+    labelling
+        What the user has said of labels.
     named
         Keys of fields that a schema names; they are their names.
 
@@ -60,7 +62,7 @@ def assemble(
         When there is no video with frames; when some files are tables and others are not, or have no field in common;
         when only some videos have a label, or texts and numbers are mixed.
     ConfigError
-        When a row of the CSV file names several videos; when there is a CSV file, and labels have another place.
+        When there is a CSV file, and labels have another place; see `label_fields`.
     """
     scans = [each.scan for each in files]
     empty_videos = sum(scan.empty_videos for scan in scans)
@@ -71,9 +73,9 @@ def assemble(
             f"{len(skipped)} files skipped); check the files with `loader-service inspect`"
         )
     _check_alike(filled)
-    if rows is not None:
+    if labelling.table is not None:
         _check_labels_free(filled[0], named)
-    labelled = rows is not None or any(label is not None for each in filled for label in each.scan.labels)
+    labelled = labelling.gives_label or any(label is not None for each in filled for label in each.scan.labels)
     video_names = _choose_names(files)
     merged, left_out = merge_fields([(each.path, each.scan) for each in filled], named, labelled=labelled)
     columns: dict[str, Column] = {
@@ -87,25 +89,44 @@ def assemble(
         found, rules = _field_columns(field, video_names)
         columns.update({f"{name}.{number}": column for name, column in found.items()})
         facts.append(FieldFacts(_catalog_field(field, found), field.first.storage, rules, field.sources))
-    labels, classes = label_column([(each.path, each.scan) for each in files], video_names, rows)
-    if labels is not None:
-        columns[f"values.{len(facts)}"] = labels
-        sources = tuple(dict.fromkeys(each.scan.label_source for each in filled if each.scan.label_source))
-        facts.append(FieldFacts(CatalogField("label", "value", labels.dtype.name, ()), "value", sources=sources))
+    taken = RESERVED.union(each.name for each in merged)
+    labels, not_labels = label_fields(_labelled(filled, video_names), labelling, taken)
+    for each in labels:
+        columns[f"values.{len(facts)}"] = each.values
+        facts.append(_label_facts(each, filled))
     header = Header(
         fingerprint=fingerprint,
         counts=_counts(columns),
         kind="rows" if filled[0].scan.layout == "table" else "videos",
         fields=tuple(facts),
-        classes=classes,
         skipped=tuple(skipped),
         empty_videos=empty_videos,
         name_width=int(np.diff(columns["name_bounds"]).max()),
         largest_frame_bytes=_largest_frame_bytes(columns),
         layouts=tuple(dict.fromkeys(each.scan.layout for each in filled)),
-        left_out=tuple(left_out),
+        left_out=(*left_out, *not_labels),
     )
     return header, columns
+
+
+def _labelled(files: Sequence[Scanned], names: Sequence[str]) -> list[Labelled]:
+    """Return all videos, with what a CSV file may call them, and with the labels that their files give them."""
+    videos = []
+    chosen = iter(names)
+    for each in files:
+        inside = zip(each.scan.names, *(field.paths for field in each.scan.fields if field.paths), strict=True)
+        for inner, label in zip(inside, each.scan.labels, strict=True):
+            name = next(chosen)
+            paths = tuple(filter(None, dict.fromkeys(inner)))
+            videos.append(Labelled(NamedVideo(each.path, name, paths, name != inner[0]), label))
+    return videos
+
+
+def _label_facts(label: LabelField, files: Sequence[Scanned]) -> FieldFacts:
+    sources = dict.fromkeys(each.scan.label_source for each in files if each.scan.label_source)
+    field = CatalogField(label.name, "value", label.values.dtype.name, (), label.classes)
+    in_schema = tuple(sources) if label.name == "label" else ()
+    return FieldFacts(field, "value", sources=in_schema, numbering=label.numbering)
 
 
 def _check_alike(files: Sequence[Scanned]) -> None:

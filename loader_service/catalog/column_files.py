@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from loader_service.private_folders import Folder
 
 #: Part of every fingerprint: a catalog of another version is not read, but made anew.
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 #: The file of what is no column; a catalog without it is none.
 FACTS = "catalog.json"

@@ -67,8 +67,6 @@ class Catalog:
         File number and number of frames of each video, ``(videos,) int32`` and ``int64``; the frames of all fields.
     labels
         ``(videos,) int64 or float32``, or None when the videos have none.
-    classes
-        What integer labels stand for, in order, when the labels were texts.
     file_bytes
         Bytes of all frames of all fields of each file, ``(files,) int64``: what balances work.
     name_width
@@ -94,7 +92,6 @@ class Catalog:
         self.file_count = header.counts["files"]
         self.video_count = header.counts["videos"]
         self.frame_count = header.counts["frames"]
-        self.classes = header.classes
         self.name_width = header.name_width
         self.largest_frame_bytes = header.largest_frame_bytes
         self.skipped = header.skipped
@@ -109,6 +106,11 @@ class Catalog:
         self.labels: Labels | None = None
         if "label" in self._numbers and self.field("label").kind == "value" and header.kind == "videos":
             self.labels = self.values("label")
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """What the numbers of the field `label` stand for, in order, when they are classes."""
+        return next((field.classes for field in self.fields if field.name == "label" and field.classes), None)
 
     def file_path(self, file: int) -> str:
         """Return the absolute path of a file; bytes that are not UTF-8 are surrogate-escaped, as in `os.fsdecode`."""

@@ -17,6 +17,7 @@ from loader_service.catalog.fields_beside import add_members
 from loader_service.catalog.findings import FieldScan, FileScan, ScanOptions
 from loader_service.catalog.labels import read_labels, to_label
 from loader_service.catalog.layouts import EXPECTED, find_frames
+from loader_service.catalog.names import FOLDER, GROUP
 from loader_service.catalog.plain import HDF5_ERRORS
 from loader_service.catalog.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.tables import find_without_frames
@@ -24,7 +25,7 @@ from loader_service.catalog.tree import Tree, read_tree
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
-    from loader_service.catalog.labels import Label
+    from loader_service.catalog.label_values import Label
 
 #: Why an external link that is allowed is no field.
 _LINK = "found an external link, which is not followed, in a group"
@@ -89,7 +90,8 @@ def _scan(source: Source, status: FileStat, options: ScanOptions) -> FileScan:
         for number, value in zip(filled, declared.columns["values"], strict=True):
             labels[number] = to_label(value, f"{declared.source!r} of {found.episodes[number].name!r}")
     elif options.labels_csv is None and found.layout != "table" and not declares_label(options.schema):
-        labels = read_labels(source.file, tree, found.episodes, options.label)
+        if options.label not in {FOLDER, GROUP}:
+            labels = read_labels(source.file, tree, found.episodes, options.label)
     elif options.label is not None:
         raise CatalogError(
             f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from loader_service.catalog.columns import FileStat, Int64s
+from loader_service.catalog.label_csv import parse_option
+from loader_service.catalog.names import FOLDER, GROUP
 from loader_service.catalog.schema import FieldKind, Schema, VideoLayout, schema_from_json
 from loader_service.errors import ConfigError
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from loader_service.catalog.header import Storage
-    from loader_service.catalog.labels import Label
+    from loader_service.catalog.label_values import Label
 
 _FIELD_FACTS = ("key", "source", "kind", "dtype", "shape", "paths")
 _FILE_FACTS = ("names", "labels", "empty_videos", "layout", "label_source", "left_out")
@@ -40,9 +42,12 @@ class ScanOptions:
         groups that hold them. None: found without being told.
     label
         Where the labels are: ``@name`` for an attribute of the video, a pattern such as ``/labels`` or ``*/label`` for
-        datasets. None: found without being told.
+        datasets; ``{folder}`` or ``{group}``: the label is the name of the folder, or group, that holds the video.
+        None: found without being told.
     labels_csv
-        Path of a CSV file ``video,label``, which then is the only source of labels.
+        A CSV file and its columns, as `label_csv.read_csv` takes them. Where it has labels, no others count.
+    classes
+        Files that list classes, as `class_lists.read_class_lists` takes them.
     on_bad_file
         ``"raise"``, or ``"skip"``: a file that cannot be read is left out, counted and listed.
     allow_external
@@ -62,6 +67,7 @@ class ScanOptions:
     frames: str | None = None
     label: str | None = None
     labels_csv: str | None = None
+    classes: tuple[str, ...] = ()
     on_bad_file: Literal["raise", "skip"] = "raise"
     allow_external: bool = False
     timeout_s: float = 600.0
@@ -75,16 +81,23 @@ class ScanOptions:
             object.__setattr__(self, "schema", schema_from_json(self.schema))
         if self.schema is not None and self.frames is not None:
             raise ConfigError(f"frames={self.frames!r} and a schema both say where frames are; leave one out")
-        if self.label is not None and self.labels_csv is not None:
-            raise ConfigError(
-                f"label={self.label!r} and labels={self.labels_csv!r} both say where labels are; leave one out"
-            )
+        if self.labels_csv is not None and parse_option(self.labels_csv)[1].keys() <= {"video", "label"}:
+            self.check_label_free()
         if self.label is not None and self.schema is not None and "label" in self.schema.names:
             raise ConfigError(f"label={self.label!r} and a schema both say where labels are; leave one out")
+        if self.label is not None and "{" in self.label and self.label not in {FOLDER, GROUP}:
+            raise ConfigError(f"label={self.label!r} is unknown; give '{{folder}}', '{{group}}', a pattern or '@name'")
         if self.on_bad_file not in {"raise", "skip"}:
             raise ConfigError(f"on_bad_file={self.on_bad_file!r} is unknown; choose 'raise' or 'skip'")
         if not 0 < self.timeout_s < math.inf:
             raise ConfigError(f"timeout_s={self.timeout_s!r}; give a number of seconds above 0")
+
+    def check_label_free(self) -> None:
+        """Refuse a second place of labels beside a CSV file that has some; ConfigError."""
+        if self.label is not None:
+            raise ConfigError(
+                f"label={self.label!r} and labels={self.labels_csv!r} both say where labels are; leave one out"
+            )
 
 
 @dataclass(frozen=True)

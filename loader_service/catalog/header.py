@@ -71,12 +71,15 @@ class FieldFacts:
         What leads from a video's name to the dataset.
     sources
         Where it was found, as patterns of a schema; there are several when the files are not alike.
+    numbering
+        Of classes: who has numbered them. The texts found in the files, all rows of a CSV file, or the user's list.
     """
 
     field: CatalogField
     storage: Storage
     path_rules: tuple[PathRule, ...] = ()
     sources: tuple[str, ...] = ()
+    numbering: Literal["files", "csv", "list"] | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,6 @@ class Header:
     counts: Mapping[str, int]
     kind: CatalogKind
     fields: tuple[FieldFacts, ...]
-    classes: tuple[str, ...] | None
     skipped: tuple[tuple[str, str], ...]
     empty_videos: int
     name_width: int
@@ -108,7 +110,6 @@ def header_from_json(facts: dict[str, Any]) -> Header:
         counts=facts["counts"],
         kind=facts["kind"],
         fields=tuple(_read_field(field) for field in facts["fields"]),
-        classes=None if facts["classes"] is None else tuple(facts["classes"]),
         skipped=tuple((path, reason) for path, reason in facts["skipped"]),
         empty_videos=facts["empty_videos"],
         name_width=facts["name_width"],
@@ -121,8 +122,9 @@ def header_from_json(facts: dict[str, Any]) -> Header:
 def _read_field(facts: dict[str, Any]) -> FieldFacts:
     field = facts["field"]
     return FieldFacts(
-        CatalogField(field["name"], field["kind"], field["dtype"], tuple(field["shape"])),
+        CatalogField(field["name"], field["kind"], field["dtype"], tuple(field["shape"]), tuple(field["classes"])),
         facts["storage"],
         tuple(PathRule(**rule) for rule in facts["path_rules"]),
         tuple(facts["sources"]),
+        facts["numbering"],
     )

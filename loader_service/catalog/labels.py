@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.inner_paths import join, parent_of
+from loader_service.catalog.label_values import Label
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.tree import DatasetInfo, Kind, Tree, to_bytes
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from loader_service.catalog.episodes import Episode
-
-Label = int | float | str
 
 
 def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str | None) -> list[Label | None]:
@@ -155,6 +154,10 @@ def to_label(value: Any, where: str) -> Label:
         value = value.item()
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
+    if isinstance(value, str):
+        value = value.strip()
+        if not value:
+            raise CatalogError(f"label, {where}: expected a number or a text, got an empty text; fill it in")
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:

@@ -6,22 +6,26 @@ import hashlib
 import json
 import logging
 import os
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from loader_service.catalog.assemble import Scanned, assemble
 from loader_service.catalog.cache import ScanCache, find_catalog, keep_catalog
+from loader_service.catalog.class_lists import read_class_lists
 from loader_service.catalog.column_files import FORMAT_VERSION
 from loader_service.catalog.columns import Catalog, FileStat
 from loader_service.catalog.findings import FileScan, ScanOptions
+from loader_service.catalog.label_column import Labelling
 from loader_service.catalog.label_csv import read_csv
 from loader_service.catalog.paths import expand_patterns
 from loader_service.catalog.scan_pool import Outcome, ScanPool
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from loader_service.catalog.label_csv import LabelTable
 
 __all__ = ["ScanOptions", "expand_patterns", "scan"]
 
@@ -65,8 +69,10 @@ def scan(
     paths = expand_patterns(patterns)
     report = progress or _ignore_progress
     report(0, len(paths))
-    rows = None if options.labels_csv is None else read_csv(options.labels_csv)
-    known = find_catalog(cache_dir, _fingerprint([_Identity(path, _stat(path)) for path in paths], options, rows))
+    labelling = _labelling(options)
+    if labelling.table is not None and not labelling.table.has_label:
+        options = replace(options, labels_csv=None)  # those in the files count
+    known = find_catalog(cache_dir, _fingerprint([_Identity(path, _stat(path)) for path in paths], options, labelling))
     if known is not None:
         report(len(paths), len(paths))
         return known
@@ -76,9 +82,9 @@ def scan(
     skipped = [(path, str(outcome)) for path, outcome in outcomes if isinstance(outcome, CatalogError)]
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
-    fingerprint = _fingerprint(identities, options, rows)
+    fingerprint = _fingerprint(identities, options, labelling)
     named = frozenset() if options.schema is None else options.schema.names
-    header, columns = assemble(files, fingerprint, skipped, rows, named)
+    header, columns = assemble(files, fingerprint, skipped, labelling, named)
     return keep_catalog(cache_dir, header, columns)
 
 
@@ -88,13 +94,31 @@ class _Identity:
     status: FileStat | None = None
 
 
-def _fingerprint(files: Sequence[_Identity], options: ScanOptions, rows: Mapping[str, str] | None) -> str:
+def _labelling(options: ScanOptions) -> Labelling:
+    lists = read_class_lists(options.classes)
+    if options.labels_csv is None:
+        return Labelling(options.label, None, lists)
+    table = read_csv(options.labels_csv)
+    if table.has_label:
+        options.check_label_free()
+    return Labelling(options.label, table, lists)
+
+
+def _fingerprint(files: Sequence[_Identity], options: ScanOptions, labelling: Labelling) -> str:
     """Return what stands for a catalog: equal for equal files, options and labels, and for nothing else."""
     schema = None if options.schema is None else asdict(options.schema)
     told = [options.frames, options.label, options.allow_external, schema]
     facts = [FORMAT_VERSION, [asdict(each) for each in files], *told]
-    labels = None if rows is None else list(rows.items())
-    return hashlib.blake2b(json.dumps([facts, labels]).encode("ascii"), digest_size=16).hexdigest()
+    table = None if labelling.table is None else _contents(labelling.table)
+    lists = {field: listed.names for field, listed in labelling.lists.items()}
+    return hashlib.blake2b(json.dumps([facts, table, lists]).encode("ascii"), digest_size=16).hexdigest()
+
+
+def _contents(table: LabelTable) -> list[Any]:
+    """Return what a CSV file says, wherever it lies and in whatever order its rows are."""
+    columns = [[column.field, column.wanted] for column in table.columns]
+    rows = zip(table.keys, *(column.cells for column in table.columns), strict=True)
+    return [columns, [name for name, _ in table.left_out], table.headed, sorted(rows)]
 
 
 def _ignore_progress(done: int, total: int) -> None:

@@ -65,7 +65,6 @@ def catalog_of_source(
         },
         kind=kind,
         fields=tuple(FieldFacts(field, "source") for field in fields),
-        classes=None,
         skipped=(),
         empty_videos=0,
         name_width=len(columns["names"]),

@@ -62,6 +62,11 @@ class Reporter:
             videos=catalog.video_count,
             frames=catalog.frame_count,
             heartbeat_s=self._heartbeat_s,
+            classes=tuple(
+                m.FieldClasses(field.name, len(field.classes), field.classes[: m.MOST_NAMES_IN_WELCOME])
+                for field in catalog.fields
+                if field.classes
+            ),
         )
 
     def summary(self, request: int) -> m.CatalogSummary:

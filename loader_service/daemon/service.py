@@ -14,6 +14,7 @@ from typing import Protocol
 import zmq
 
 from loader_service import endpoint as endpoints
+from loader_service.catalog.class_words import class_advice, class_lines
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.scan import ScanOptions, scan
 from loader_service.catalog.schema import read_schema
@@ -81,6 +82,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         source = source_options(config)
         made = scan_files(config, onlooker.scanned) if source is None else catalog_of(source, config)
         catalog = stack.enter_context(closing(made))
+        _note_classes(catalog)
         signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
         context = stack.enter_context(zmq.Context(io_threads=1))
         worker_socket: Router[m.FromWorker] = Router(context, endpoint.workers, m.FromWorker)
@@ -109,6 +111,15 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         return Daemon(parts, announce).run()
 
 
+def _note_classes(catalog: Catalog) -> None:
+    """Say what the numbers of classes stand for, and warn where another service may number them otherwise."""
+    for line in class_lines((field.name, field.classes) for field in catalog.fields):
+        _LOG.info("%s", line)
+    advice = class_advice(catalog)
+    if advice is not None:
+        _LOG.warning("%s", advice)
+
+
 def _worker_arguments(
     endpoint: endpoints.Endpoint, segments: SegmentStore, catalog: Catalog, config: ServiceConfig
 ) -> list[str]:
@@ -129,6 +140,7 @@ def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> C
         frames=config.frames,
         label=config.label,
         labels_csv=config.labels,
+        classes=config.classes,
         on_bad_file=config.on_bad_file,
         allow_external=config.allow_external,
         timeout_s=config.scan_timeout,

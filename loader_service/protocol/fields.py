@@ -49,12 +49,15 @@ class CatalogField:
         As in `Field`; of images ``"uint8"``.
     shape
         Of one frame, or of the value. Of images ``(height, width, channels)``, where 0 says that the videos differ.
+    classes
+        Names that the numbers of a value stand for: a name's place is its number. Empty when they stand for themselves.
     """
 
     name: str
     kind: Literal["image", "array", "value"]
     dtype: str
     shape: tuple[int, ...]
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,19 @@ class Restart:
 
 
 @dataclass(frozen=True)
+class FieldClasses:
+    """The classes of one field: a name's place is its number."""
+
+    field: str
+    count: int
+    names: tuple[str, ...]  # the first ones, up to `MOST_NAMES_IN_WELCOME`
+
+
+#: Classes of a field that every client hears of, asked or not; they tell people what has changed.
+MOST_NAMES_IN_WELCOME = 1024
+
+
+@dataclass(frozen=True)
 class Welcome:
     """Answer to `Hello`."""
 
@@ -135,6 +148,7 @@ class Welcome:
     videos: int
     frames: int
     heartbeat_s: float  # how often the client should be heard
+    classes: tuple[FieldClasses, ...] = ()  # of each field that has some
 
 
 @dataclass(frozen=True)

@@ -202,8 +202,8 @@ def with_csv(tmp_path, text, **options):
 @pytest.mark.parametrize("header", ["", "video,label\n", "\ufeffvideo,label\r\n"])
 def test_csv_labels_replace_those_in_the_files(tmp_path, header):
     write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS, {"video0": 1})
-    catalog = with_csv(tmp_path, header + 'video2,"tennis, serve"\nvideo0, 10 \n\nvideo1,9\nnot there,x\n')
-    assert (labels_of(catalog), catalog.classes) == ([0, 1, 2], ("10", "9", "tennis, serve"))
+    catalog = with_csv(tmp_path, header + 'video2,"tennis, serve"\nvideo0, cat \n\nvideo1,bee\nnot there,dog\n')
+    assert (labels_of(catalog), catalog.classes) == ([1, 0, 3], ("bee", "cat", "dog", "tennis, serve"))
 
 
 def test_videos_of_the_same_name_are_told_apart_by_their_file(tmp_path):

@@ -62,7 +62,7 @@ def test_a_payload_that_is_no_message_is_refused_and_counted(peers, payload):
 def test_another_version_is_refused_naming_both(peers):
     peer, _ = peers
     peer.send_frames(b"LS\x09" + wire.encode(m.Heartbeat())[3:])
-    assert "the peer speaks protocol version 9, this side version 2" in peer.expect(m.Refused).message
+    assert f"the peer speaks protocol version 9, this side version {wire.VERSION}" in peer.expect(m.Refused).message
 
 
 def test_a_message_of_many_frames_is_refused(peers):

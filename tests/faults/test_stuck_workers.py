@@ -85,7 +85,9 @@ def test_scaling_down_lets_the_one_go_that_stands_still_and_the_training_goes_on
             assert states == {first.worker: "draining", second.worker: "working"}
             log += rest.result()
             gone = "it is killed at its deadline, long after others have done its rows"
-            eventually(lambda: [each.worker for each in connection.status().workers] == [second.worker], gone, 30)
+            eventually(
+                lambda: [each.worker for each in connection.status().workers] == [second.worker], gone, within_s=30
+            )
         assert log == undisturbed
 
 

@@ -47,7 +47,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Scale(6, 12),
     m.Stop(7),
     m.Restart(8),
-    m.Welcome("0123456789abcdef", 99, "f" * 64, 3, 12, 345, 1.0),
+    m.Welcome("0123456789abcdef", 99, "f" * 64, 3, 12, 345, 1.0, (m.FieldClasses("label", 2, ("cat", "dog")),)),
     m.Opened(1, 3, FIELDS, 100, 8, 4, samples=1600),
     m.Opened(1, 3, VARYING, 100, 8, 4, samples=1600, frames=4096),
     m.Ready(3, 7, 2, 9, 16),
@@ -68,7 +68,10 @@ MESSAGES: tuple[Any, ...] = (
     ),
     m.CatalogSummary(
         5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2,
-        kind="videos", fields=(CatalogField("frames", "image", "uint8", (48, 64, 3)),),
+        kind="videos", fields=(
+            CatalogField("frames", "image", "uint8", (48, 64, 3)),
+            CatalogField("label", "value", "int64", (), ("cat", "dog")),
+        ),
     ),
     m.PrepareStream(3, SPEC, FIELDS),
     m.PrepareStream(3, SPEC, VARYING, frames=4096, inputs=FIELDS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import tracemalloc
 import typing
@@ -109,7 +110,7 @@ def test_extension_types_and_binary_are_refused(value):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_numbers_that_are_not_finite_are_refused(value):
     (good,) = (each for each in samples.MESSAGES if isinstance(each, m.Welcome))
-    plain = {**vars(good), "heartbeat_s": value, "is": "Welcome"}
+    plain = {**dataclasses.asdict(good), "heartbeat_s": value, "is": "Welcome"}
     assert "Welcome.heartbeat_s: expected a finite number" in refusal(packed(plain), m.ToClient)
 
 

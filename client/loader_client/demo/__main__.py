@@ -16,7 +16,7 @@ from typing import Any
 
 import loader_client
 from loader_client import Clip, Image, LoaderError
-from loader_client.demo.videos import HEIGHT, WIDTH, write_videos
+from loader_client.demo.videos import DIRECTIONS, HEIGHT, WIDTH, write_videos
 
 #: Below this the model has not learned; four directions by chance are 0.25, and 0.97 or more is usual.
 _PASSING_ACCURACY = 0.85
@@ -105,18 +105,21 @@ def _write_and_train(directory: Path, options: argparse.Namespace) -> _Outcome:
         f"wrote {sum(part.frames for part in written):,} JPEG frames, "
         f"{sum(part.size_bytes for part in written) / 1e6:.0f} MB, in {time.monotonic() - started:.1f} s"
     )
-    training = _dataset(directory / "train-*.h5", "random", options.workers)
-    validation = _dataset(directory / "validation-*.h5", "center", workers=1)
+    classes = directory / "classes.txt"  # both services number the classes by it
+    classes.write_text("".join(f"{name}\n" for name in sorted(DIRECTIONS)), encoding="utf-8")
+    training = _dataset(directory / "train-*.h5", classes, "random", options.workers)
+    validation = _dataset(directory / "validation-*.h5", classes, "center", workers=1)
     frames_per_s = _loading_rate(training)
     _say(f"loading alone: {frames_per_s:,.0f} frames/s with {options.workers} workers")
     return _Outcome(_validation_accuracy(training, validation, options.epochs), frames_per_s)
 
 
-def _dataset(files: Path, sampling: Any, workers: int) -> Any:
+def _dataset(files: Path, classes: Path, sampling: Any, workers: int) -> Any:
     """Return a `tf.data.Dataset` of ``(clips, labels)``, from a service of its own."""
     return loader_client.dataset(
         str(files),
         workers=workers,
+        service={"classes": classes},
         batch_size=_BATCH_SIZE,
         clip=Clip(frames=_FRAMES, sampling=sampling),
         image=Image(size=_SIZE, channels=1),
