@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from loader_client.forks import FORKS
 from loader_client.forms import Batch
 from loader_client.line import Line, anew
 from loader_client.link import Link
@@ -99,6 +100,7 @@ class Connection:
         self._opening: dict[int, Stream] = {}
         self._link = Link(self.endpoint, _own_name(), self)
         self._finalizer = weakref.finalize(self, _end, self._link, at_end)
+        FORKS.watch(self._changed, self)
         try:
             self._await_welcome(timeout_s)
         except BaseException:
@@ -280,6 +282,16 @@ class Connection:
         words = f"the link to {self.endpoint} has broken: {type(error).__name__}: {error}; connect again"
         self._fail(from_name(type(error).__name__, words))
 
+    def forked(self) -> None:
+        """Have every call end, in a forked child, and nothing be done there to what is the parent's."""
+        self._finalizer.detach()
+        self._link.disown()
+        self._failure = LoaderError(
+            f"this connection belongs to process {self._pid}, and this is its forked child {os.getpid()}; "
+            "connect again in the child"
+        )
+        self._changed.notify_all()  # a signal handler may have forked, in the middle of a wait
+
     # ---- inside
 
     def _fail(self, error: LoaderError) -> None:
@@ -305,10 +317,9 @@ class Connection:
             self._link.send(OpenStream(request, stream.spec), self._generation)
 
     def _ask(self, question: Any, kind: type[_Reply]) -> _Reply:
-        failure = self._why_unusable()  # before the lock, as in `Line.check`
-        if failure is not None:
-            raise anew(failure)
         with self._changed:
+            if self._failure is not None:
+                raise anew(self._failure)
             self._replies[question.request] = None
             try:
                 reply = self._await_reply(question)
@@ -348,11 +359,6 @@ class Connection:
                 )
 
     def _why_unusable(self) -> LoaderError | None:
-        if os.getpid() != self._pid:
-            return LoaderError(
-                f"this connection belongs to process {self._pid}, and this is its forked child {os.getpid()}; "
-                "connect again in the child"
-            )
         return self._failure
 
 

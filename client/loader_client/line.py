@@ -30,7 +30,7 @@ class Line:
     ask_for_streams: Callable[[], None]  # again, for those that are not open yet; the condition is held
 
     def check(self) -> None:
-        """Raise what makes the line unusable; called before the lock, which a forked child may find locked for ever."""
+        """Raise what makes the line unusable."""
         failure = self.failure()
         if failure is not None:
             raise anew(failure)
