@@ -62,6 +62,7 @@ class Daemon:
         self._pending: deque[events.Event] = deque()  # the first one is being acted on
         self._drain_deadline: float | None = None
         self._failure: LoaderError | None = None
+        self._unreachable: list[bytes] = []  # clients, in the turn before
         self._next_look = self._next_weighing = time.monotonic()
         self._next_beat: float | None = self._next_look
         self._poller = zmq.Poller()
@@ -172,7 +173,8 @@ class Daemon:
         for peer in self._parts.worker_socket.flush():
             # It has ended or is about to: its pidfd tells, and its tasks are given to others.
             _LOG.info("%s could not be reached", peer.decode("ascii", "replace"))
-        for peer in self._parts.client_socket.flush():
+        before, self._unreachable = self._unreachable, self._parts.client_socket.flush()
+        for peer in before:  # a turn later: its goodbye may have come by now, and then it is none any more
             self._requests.lose_peer(peer, "cannot be reached")
 
     # ---- what processes do, and what workers say

@@ -141,6 +141,10 @@ class Requests:
         for client, why in self._clients.lost(ended, time.monotonic()):
             self._lose(client, why)
 
+    def _part(self, client: Client) -> None:
+        _LOG.info("client %s (pid %d) has said goodbye", client.name, client.pid)
+        self._forget(client)
+
     def _lose(self, client: Client, why: str) -> None:
         held = sum(s.slots_leased for s in self._loop.scheduler.stream_figures() if s.client == client.key)
         line = f"client {client.name} (pid {client.pid}) {why}; {held} batches that it held are given up"
@@ -148,6 +152,9 @@ class Requests:
             self._journal.note(line)
         else:
             _LOG.info("%s", line)
+        self._forget(client)
+
+    def _forget(self, client: Client) -> None:
         self._clients.forget(client.key)
         self._probes.forget(client.key)
         self._loop.happens(events.ClientLost(client.key))
@@ -224,7 +231,7 @@ class Requests:
             case m.Heartbeat():
                 self._tell(client, message)
             case m.Goodbye():
-                self._lose(client, "has said goodbye")
+                self._part(client)  # what it held is no loss: its iterators were dropped, or it has enough
             case m.OpenStream():
                 self._open(client, message)
             case m.CloseStream(stream):
