@@ -6,7 +6,6 @@ import dataclasses
 import json
 import logging
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ import click
 from tqdm import tqdm
 
 from loader_client.connection import Connection
+from loader_client.demo.__main__ import main as run_demo
 from loader_service import __version__, reports
 from loader_service.catalog.schema import schema_toml
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
@@ -137,7 +137,7 @@ def inspect(files: tuple[str, ...], as_json: bool, as_toml: bool, **options: Any
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: tuple[str, ...]) -> None:
     """Write a small data set, serve it, and train a Keras model on it (needs the extra [tensorflow])."""
-    sys.exit(subprocess.run([sys.executable, "-m", "loader_client.demo", *arguments], check=False).returncode)
+    sys.exit(run_demo(arguments))
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
