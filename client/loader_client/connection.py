@@ -20,6 +20,7 @@ from loader_client.link import Link
 from loader_client.patience import Patience
 from loader_client.request import ClipChoice, Request, make_request
 from loader_client.stream import MAX_EPOCH, Stream
+from loader_client.whereabouts import check_reachable, no_answer, seen_at
 from loader_service import endpoint as endpoints
 from loader_service.errors import (
     CatalogChanged,
@@ -55,6 +56,9 @@ _Reply = TypeVar("_Reply", CatalogSummary, Status, Done)
 
 #: How long an answer to a question may take, in seconds; the daemon answers within milliseconds.
 _ANSWER_S = 30.0
+
+#: After so long it is said what is waited for, in seconds; a service that runs answers within milliseconds.
+_SAY_AFTER_S = 1.0
 
 
 class Connection:
@@ -98,6 +102,7 @@ class Connection:
         self._replies: dict[int, Any] = {}  # by request; None until it comes
         self._streams: list[Stream] = []
         self._opening: dict[int, Stream] = {}
+        check_reachable(self.endpoint)
         self._link = Link(self.endpoint, _own_name(), self)
         self._finalizer = weakref.finalize(self, _end, self._link, at_end)
         FORKS.watch(self._changed, self)
@@ -349,14 +354,15 @@ class Connection:
 
     def _await_welcome(self, timeout_s: float) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._welcome or self._failure, timeout_s)
+            settled = self._changed.wait_for(lambda: self._welcome or self._failure, min(timeout_s, _SAY_AFTER_S))
+            if not settled and timeout_s > _SAY_AFTER_S:
+                seen = seen_at(self.endpoint)
+                _LOG.warning("no service answers at %s yet: %s; waiting up to %g s", self.endpoint, seen, timeout_s)
+                self._changed.wait_for(lambda: self._welcome or self._failure, timeout_s - _SAY_AFTER_S)
             if self._failure is not None:
                 raise anew(self._failure)
             if self._welcome is None:
-                raise ServiceUnavailable(
-                    f"no service answers at {self.endpoint} (waited {timeout_s:g} s); "
-                    "start one with `loader-service start FILES…`, or give the endpoint that its `ready:` line shows"
-                )
+                raise no_answer(self.endpoint, timeout_s)
 
     def _why_unusable(self) -> LoaderError | None:
         return self._failure
