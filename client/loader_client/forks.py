@@ -38,7 +38,7 @@ class Forks:
 
     def __init__(self) -> None:
         self._watched: dict[int, tuple[weakref.ref[Any], weakref.ref[Owner] | None]] = {}
-        self._here = threading.local()  # what a thread took for its fork
+        self._here = threading.local()  # what a thread took for its forks: a signal handler may fork amid another one
 
     def watch(self, lock: Any, owner: Owner | None = None) -> None:
         """Have children find a lock free, and its owner told; kept for as long as there is the lock.
@@ -57,13 +57,14 @@ class Forks:
     def before(self) -> None:
         """Take all locks; one that is not to be had in time is left to who holds it."""
         deadline = time.monotonic() + _PATIENCE_S
-        self._here.taken = []
+        taken: list[_Taken] = []
+        self._here.forks = [*getattr(self._here, "forks", ()), taken]
         for lock_of, owner_of in list(self._watched.values()):
             lock = lock_of()
             owner = None if owner_of is None else owner_of()
             if lock is not None:
                 in_time = lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
-                self._here.taken.append(_Taken(lock, owner, in_time))
+                taken.append(_Taken(lock, owner, in_time))
 
     def in_parent(self) -> None:
         """Give all locks back."""
@@ -82,8 +83,7 @@ class Forks:
             lock.release()
 
     def _end(self) -> list[_Taken]:
-        taken: list[_Taken] = getattr(self._here, "taken", [])
-        self._here.taken = []
+        taken: list[_Taken] = self._here.forks.pop()
         return taken
 
 

@@ -220,6 +220,17 @@ def test_a_lock_that_another_thread_never_leaves_puts_a_fork_off_for_a_second_an
     lock.release()
 
 
+def test_a_fork_of_a_signal_handler_amid_another_fork_leaves_no_lock_taken() -> None:
+    forks, lock = Forks(), threading.RLock()
+    forks.watch(lock)
+    forks.before()
+    forks.before()
+    forks.in_parent()
+    assert not _in_thread(lambda: lock.acquire(timeout=0))
+    forks.in_parent()
+    assert _in_thread(lambda: lock.acquire(timeout=0))
+
+
 def test_a_lock_that_is_held_by_who_forks_stays_held_in_both(forks: Forks) -> None:
     lock = threading.RLock()
     forks.watch(lock)
