@@ -6,7 +6,6 @@ import dataclasses
 import json
 import logging
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,10 +14,10 @@ import click
 from tqdm import tqdm
 
 from loader_client.connection import Connection
+from loader_client.demo.__main__ import main as run_demo
 from loader_service import __version__, reports
 from loader_service.catalog.class_lists import write_class_lists
 from loader_service.catalog.schema import schema_toml
-from loader_service.children import command, environment
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
 from loader_service.control import Times, begin_anew, restart_service, stop_service
 from loader_service.daemon.service import ServiceReady, run_service, scan_files
@@ -171,8 +170,7 @@ def inspect(files: tuple[str, ...], as_json: bool, as_toml: bool, class_files: t
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: tuple[str, ...]) -> None:
     """Write a small data set, serve it, and train a Keras model on it (needs the extra [tensorflow])."""
-    show = command("loader_client.demo", *arguments)
-    sys.exit(subprocess.run(show, env=environment(), check=False).returncode)
+    sys.exit(run_demo(arguments))
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:

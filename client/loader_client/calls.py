@@ -16,6 +16,8 @@ import weakref
 from types import TracebackType
 from typing import Protocol
 
+from loader_client.forks import FORKS
+
 #: Nobody calls any more when nobody has for so long, in seconds. Between two calls of one thread lie microseconds, on a
 #: busy machine some time slices.
 _QUIET_S = 0.1
@@ -39,6 +41,7 @@ class Calls:
         self._under_way = 0
         self._last = 0.0
         self._called: weakref.WeakSet[Closable] = weakref.WeakSet()
+        FORKS.watch(self._changed, self)
 
     def __enter__(self) -> None:
         with self._changed:
@@ -48,13 +51,18 @@ class Calls:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._changed:
-            self._under_way -= 1
+            self._under_way = max(0, self._under_way - 1)  # below it, in a child that was forked in a call
             self._last = time.monotonic()
             self._changed.notify_all()
 
     def close_at_end(self, called: Closable) -> None:
         """Have what is called closed before the interpreter ends, unless it is gone by then."""
         self._called.add(called)
+
+    def forked(self) -> None:
+        """Forget the calls of the parent's threads, in a forked child."""
+        self._under_way = 0
+        self._last = 0.0
 
     def end(self) -> None:
         """Have all calls end, and wait until none comes any more; called when the interpreter is about to end."""

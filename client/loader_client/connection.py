@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from loader_client.class_numbers import WATCH, difference
+from loader_client.forks import FORKS
 from loader_client.forms import Batch
 from loader_client.line import Line, anew
 from loader_client.link import Link
 from loader_client.patience import Keeper, Patience
 from loader_client.request import ClipChoice, Request, make_request
 from loader_client.stream import MAX_EPOCH, Stream
+from loader_client.whereabouts import check_reachable, no_answer, seen_at
 from loader_service import endpoint as endpoints
 from loader_service.errors import (
     CatalogChanged,
@@ -57,6 +59,9 @@ _Reply = TypeVar("_Reply", CatalogSummary, Status, Done)
 
 #: How long an answer to a question may take, in seconds; the daemon answers within milliseconds.
 _ANSWER_S = 30.0
+
+#: After so long it is said what is waited for, in seconds; a service that runs answers within milliseconds.
+_SAY_AFTER_S = 1.0
 
 
 class Connection:
@@ -106,8 +111,10 @@ class Connection:
         self._replies: dict[int, Any] = {}  # by request; None until it comes
         self._streams: list[Stream] = []
         self._opening: dict[int, Stream] = {}
+        check_reachable(self.endpoint)
         self._link = Link(self.endpoint, _own_name(), self)
         self._finalizer = weakref.finalize(self, _end, self._link, at_end)
+        FORKS.watch(self._changed, self)
         try:
             self._await_welcome(timeout_s)
         except BaseException:
@@ -311,6 +318,16 @@ class Connection:
         words = f"the link to {self.endpoint} has broken: {type(error).__name__}: {error}; connect again"
         self.fail(from_name(type(error).__name__, words))
 
+    def forked(self) -> None:
+        """Have every call end, in a forked child, and nothing be done there to what is the parent's."""
+        self._finalizer.detach()
+        self._link.disown()
+        self._failure = LoaderError(
+            f"this connection belongs to process {self._pid}, and this is its forked child {os.getpid()}; "
+            "connect again in the child"
+        )
+        self._changed.notify_all()  # a signal handler may have forked, in the middle of a wait
+
     # ---- inside
 
     def _opened(self, opened: Opened) -> None:
@@ -331,10 +348,9 @@ class Connection:
             self._link.send(OpenStream(request, stream.spec), self._generation)
 
     def _ask(self, question: Any, kind: type[_Reply]) -> _Reply:
-        failure = self._why_unusable()  # before the lock, as in `Line.check`
-        if failure is not None:
-            raise anew(failure)
         with self._changed:
+            if self._failure is not None:
+                raise anew(self._failure)
             self._replies[question.request] = None
             try:
                 reply = self._await_reply(question)
@@ -364,21 +380,17 @@ class Connection:
 
     def _await_welcome(self, timeout_s: float) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._welcome or self._failure, timeout_s)
+            settled = self._changed.wait_for(lambda: self._welcome or self._failure, min(timeout_s, _SAY_AFTER_S))
+            if not settled and timeout_s > _SAY_AFTER_S:
+                seen = seen_at(self.endpoint)
+                _LOG.warning("no service answers at %s yet: %s; waiting up to %g s", self.endpoint, seen, timeout_s)
+                self._changed.wait_for(lambda: self._welcome or self._failure, timeout_s - _SAY_AFTER_S)
             if self._failure is not None:
                 raise anew(self._failure)
             if self._welcome is None:
-                raise ServiceUnavailable(
-                    f"no service answers at {self.endpoint} (waited {timeout_s:g} s); "
-                    "start one with `loader-service start FILES…`, or give the endpoint that its `ready:` line shows"
-                )
+                raise no_answer(self.endpoint, timeout_s)
 
     def _why_unusable(self) -> LoaderError | None:
-        if os.getpid() != self._pid:
-            return LoaderError(
-                f"this connection belongs to process {self._pid}, and this is its forked child {os.getpid()}; "
-                "connect again in the child"
-            )
         return self._failure
 
 

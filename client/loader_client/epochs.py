@@ -15,6 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from loader_client.forks import FORKS
 from loader_service.errors import LoaderError
 
 #: Epochs after which a mark counts as unknown; to look through all takes some ten seconds.
@@ -31,7 +32,8 @@ class EpochNumbers:
     """
 
     def __init__(self, marks: Iterator[NDArray[Any]]) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        FORKS.watch(self._lock)
         self._marks = marks
         self._numbers: dict[bytes, int] = {}
 

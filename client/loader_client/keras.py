@@ -10,6 +10,7 @@ from typing import Any
 
 import keras
 
+from loader_client.forks import FORKS
 from loader_client.patience import Patience
 from loader_client.reach import Source, reach
 from loader_client.request import ClipChoice, check_options, make_request
@@ -78,7 +79,8 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         check_options(batch_size, clip, image, **options)
         self.epoch = whole_number("first_epoch", first_epoch, 0, MAX_EPOCH)
         self._fields = tuple(fields)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        FORKS.watch(self._lock)
         self._steps: dict[int, int] = {}  # of the items that were asked for in this epoch
         opened = ExitStack()
         try:

@@ -38,7 +38,7 @@ class Line:
         return silent_s if self.keeper is None else min(silent_s, self.keeper.up_s)
 
     def check(self) -> None:
-        """Raise what makes the line unusable; called before the lock, which a forked child may find locked for ever."""
+        """Raise what makes the line unusable."""
         failure = self.failure()
         if failure is not None:
             raise anew(failure)

@@ -71,6 +71,7 @@ class Link:
         # another file's by then. Whoever can still call `send` keeps the link alive.
         weakref.finalize(self, os.close, self._wake).atexit = False
         self._closing = False
+        self._disowned = False
         self._greeting = True
         self._blocked = False  # something could not be sent, since no connection stands
         self._generation = 0
@@ -91,6 +92,8 @@ class Link:
         One that is not urgent goes with the next that is, or at the next beat. Waking the thread costs 50 µs, so a
         stream of small batches would be nothing but that.
         """
+        if self._disowned:
+            return
         self._outbox.append((generation, message))
         if urgent:
             self.hurry()
@@ -100,8 +103,15 @@ class Link:
         if self._outbox:
             self._wake_up()
 
+    def disown(self) -> None:
+        """Leave the service to the parent, in a forked child: the thread and its socket are not here."""
+        self._disowned = True
+        self._outbox.clear()
+
     def close(self) -> None:
         """Send what is waiting, and end the thread."""
+        if self._disowned:
+            return
         self._closing = True
         self._wake_up()
         if threading.current_thread() is not self._thread:
@@ -135,7 +145,7 @@ class Link:
 
     def _serve(self, socket: zmq.Socket[bytes], poller: zmq.Poller) -> None:
         next_beat = time.monotonic()
-        while True:
+        while not self._disowned:
             now = time.monotonic()
             if now >= next_beat:
                 self._beat(socket)

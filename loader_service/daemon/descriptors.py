@@ -13,7 +13,7 @@ from loader_service.errors import ConfigError
 
 #: What a daemon with ten clients needs for itself (50 were counted, and up to 6 a field for its columns), what it needs
 #: for each worker, and how many are asked of the kernel at most.
-_OWN, _PER_WORKER, _MOST = 128, 4, 65_536
+_OWN, _PER_WORKER, _MOST = 128, 5, 65_536
 
 #: So many connections are no flood, however few descriptors there are.
 _FEW = 64

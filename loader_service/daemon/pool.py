@@ -1,7 +1,7 @@
 """Worker processes: started, watched, killed, reaped; knows nothing of their work.
 
-Each worker is watched through a pidfd, so its end wakes the daemon's loop like any message, and through the pipe that
-takes its standard error, whose lines go to the log and whose last one tells why it ended.
+Each worker is watched through a pidfd, so its end wakes the daemon's loop like any message, and through the pipes that
+take its standard error, whose last line tells why it ended, and its standard output, where a user's code prints.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from dataclasses import dataclass
 
 from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, cause_of_end, command, environment
 from loader_service.daemon.memory import OwnMemory
+from loader_service.daemon.words import Words
 from loader_service.progress import ProgressBoard
 
 _LOG = logging.getLogger(__name__)
-
-#: A line on a worker's standard error that is longer is taken for several.
-_LONGEST_LINE_BYTES = 65_536
 
 
 @dataclass
@@ -31,9 +29,13 @@ class _Process:
     popen: subprocess.Popen[bytes]
     pidfd: int
     memory: OwnMemory
-    words: int  # descriptor of the pipe from its standard error
-    unfinished: bytes = b""  # of a line whose end has not come: a traceback is written piece by piece
-    last_words: str = ""
+    errors: Words
+    prints: Words
+
+    @property
+    def last_words(self) -> str:
+        """What it said last; of its errors, if it said any."""
+        return self.errors.last or self.prints.last
 
 
 class Pool:
@@ -96,24 +98,26 @@ class Pool:
         popen = subprocess.Popen(
             command("loader_service.worker.main", *arguments),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**SAME_EVERYWHERE, **environment(**ONE_THREAD)},
             start_new_session=True,  # Ctrl-C at the terminal is the daemon's to act on
             pass_fds=(self._board.descriptor,),
         )
-        assert popen.stderr is not None  # noqa: S101 - it is a pipe
         with ExitStack() as undone:  # no descriptor left: there must be no worker whose end nobody would see
             undone.callback(popen.communicate)
             undone.callback(popen.kill)
+            assert popen.stdout is not None  # noqa: S101 - they are pipes
+            assert popen.stderr is not None  # noqa: S101
+            errors = Words(popen.stderr.fileno(), f"worker {worker}", logging.WARNING)
+            prints = Words(popen.stdout.fileno(), f"worker {worker}", logging.INFO)
             pidfd = os.pidfd_open(popen.pid)
             undone.callback(os.close, pidfd)
-            process = _Process(worker, popen, pidfd, OwnMemory(popen.pid), popen.stderr.fileno())
+            process = _Process(worker, popen, pidfd, OwnMemory(popen.pid), errors, prints)
             undone.pop_all()
-        os.set_blocking(process.words, False)
         self._processes[worker] = process
-        self._watched.register(process.pidfd, select.EPOLLIN)
-        self._watched.register(process.words, select.EPOLLIN)
+        for descriptor in (pidfd, errors.descriptor, prints.descriptor):
+            self._watched.register(descriptor, select.EPOLLIN)
 
     def kill(self, worker: int) -> None:
         """Kill a worker process; its end is reported by `reap`."""
@@ -122,7 +126,7 @@ class Pool:
             process.popen.kill()
 
     def listen(self) -> None:
-        """Log what workers wrote to their standard error."""
+        """Log what workers wrote to their standard error and output."""
         for process in self._processes.values():
             self._read(process)
 
@@ -130,8 +134,8 @@ class Pool:
         """Yield the workers that have ended, each with its cause; from then on they cannot write anywhere."""
         for worker, process in list(self._processes.items()):
             if process.popen.poll() is not None:
-                self._read(process)
-                _hear(process, process.unfinished)
+                for words in (process.prints, process.errors):
+                    words.end()
                 code = process.popen.returncode
                 # Words of a worker that was killed may be an hour old, and tell nothing of that.
                 cause = cause_of_end(code, process.last_words if code >= 0 else "")
@@ -139,32 +143,15 @@ class Pool:
                 yield worker, cause
 
     def _read(self, process: _Process) -> None:
-        while True:
-            try:
-                text = os.read(process.words, 65_536)
-            except BlockingIOError:
-                return
-            if not text:  # closed at the other end: nothing more will come, and an epoll would report that for ever
+        for words in (process.prints, process.errors):
+            if not words.read():  # closed at the other end: an epoll would report that for ever
                 with contextlib.suppress(FileNotFoundError):
-                    self._watched.unregister(process.words)
-                return
-            *lines, process.unfinished = (process.unfinished + text).split(b"\n")
-            if len(process.unfinished) > _LONGEST_LINE_BYTES:
-                lines.append(process.unfinished)
-                process.unfinished = b""
-            for line in lines:
-                _hear(process, line)
+                    self._watched.unregister(words.descriptor)
 
     def _forget(self, worker: int) -> None:
         process = self._processes.pop(worker)
         os.close(process.pidfd)
         process.memory.close()
-        if process.popen.stderr is not None:
-            process.popen.stderr.close()
-
-
-def _hear(process: _Process, line: bytes) -> None:
-    words = line.decode("utf-8", "replace").rstrip()
-    if words:
-        process.last_words = words.strip()[:500]
-        _LOG.warning("worker %d says: %s", process.worker, words)
+        for pipe in (process.popen.stdout, process.popen.stderr):
+            if pipe is not None:
+                pipe.close()

@@ -201,10 +201,8 @@ def _load_transform(options: WorkerOptions) -> Transform | None:
     return Transform(options.transform)
 
 
-def send_prints_to_log() -> None:
-    """Send what the user's code prints where errors go: into the daemon's log, line by line."""
-    sys.stdout.flush()
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+def print_by_lines() -> None:
+    """Send what the user's code prints to the daemon's log line by line, and not when a buffer is full."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
 
@@ -240,7 +238,7 @@ def main() -> int:
     try:
         failpoints.passing("worker.starting")
         if options.source or options.transform:
-            send_prints_to_log()
+            print_by_lines()
         serve(options)
     except LoaderError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
@@ -252,7 +250,8 @@ def leave(code: int) -> NoReturn:
     """End this process without waiting for threads that the user's code has started and not ended."""
     if threading.active_count() > 1:
         atexit._run_exitfuncs()  # noqa: SLF001 - what the interpreter does once it has waited: it ends processes
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
         os._exit(code)
     sys.exit(code)
 

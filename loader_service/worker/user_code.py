@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import linecache
 import os
 import re
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,15 @@ from loader_service.errors import SourceError
 
 #: Folder of this package, whose own lines are no place in a user's code.
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+#: Folders of Python's own library; with what is installed, which is not Python's, often below it.
+_PYTHONS = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
+
+#: Where packages are installed, with the name of one.
+_INSTALLED = re.compile(r".*/(?:site|dist)-packages/[^/]+")
+
+#: Characters of a line of code that are shown.
+_MOST_OF_LINE = 120
 
 #: Characters of what a user's code says that are passed on; a message has room for more, but nobody reads it.
 _MOST_CHARACTERS = 600
@@ -82,13 +93,30 @@ def blamed(what: str) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """Return an exception's type and text, and the place in the user's code that it comes from."""
+    """Return an exception's type and text, and the innermost line of the user's code that it has passed."""
     text = " ".join(_text(error).split()) or "no message"
     if len(text) > _MOST_CHARACTERS:
         text = f"{text[:_MOST_CHARACTERS]}…"
-    places = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
-    where = f" ({places[-1].filename}:{places[-1].lineno})" if places else ""
-    return f"{type(error).__name__}: {text}{where}"
+    return f"{type(error).__name__}: {text}{_place(error)}"
+
+
+def _place(error: BaseException) -> str:
+    """Return file, number and text of the innermost line that is the user's own, not of a library that it calls.
+
+    What was installed is a library, unless all is: then the user's package is the one whose code was called first.
+    """
+    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    places = [place for place in places if not _is_pythons_or_ours(place[0])]
+    own = [place for place in places if _package(place[0]) is None]
+    if not own:
+        own = [place for place in places if _package(place[0]) == _package(places[0][0])]
+    if not own:
+        return ""
+    path, line = own[-1]
+    text = linecache.getline(path, line).strip()
+    if len(text) > _MOST_OF_LINE:
+        text = f"{text[:_MOST_OF_LINE]}…"
+    return f" ({path}:{line}: {text})" if text else f" ({path}:{line})"
 
 
 def _text(error: BaseException) -> str:
@@ -98,8 +126,14 @@ def _text(error: BaseException) -> str:
         return f"no text, since that raised {type(second).__name__}"
 
 
-def _is_users(path: str) -> bool:
-    return not path.startswith(("<frozen", _OURS, os.path.dirname(importlib.__file__)))
+def _is_pythons_or_ours(path: str) -> bool:
+    return path.startswith(("<", _OURS)) or (path.startswith(_PYTHONS) and _package(path) is None)
+
+
+def _package(path: str) -> str | None:
+    """Return the folder or file of the installed package that a file belongs to; None of one that is not installed."""
+    found = _INSTALLED.match(path)
+    return None if found is None else found[0]
 
 
 class _FirstHere:

@@ -115,6 +115,12 @@ def deadly(sample: Sample, rng: np.random.Generator) -> Sample:
     os._exit(7)
 
 
+def talking(sample: Sample, rng: np.random.Generator) -> Sample:
+    """Print something for each sample, as somebody does who looks for an error."""
+    print("at sample", sample["index"])
+    return sample
+
+
 def doubled(sample: Sample, rng: np.random.Generator) -> Sample:
     return {"grid": sample["grid"] * 2, "joints": sample["robot/joints"], "name": sample["name"]}
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 
 import pytest
 
 from loader_service.daemon.pool import Pool
+from loader_service.daemon.words import MOST_LINES
 from tests.support import processes
 from tests.support.waiting import eventually
 
@@ -53,6 +55,36 @@ def test_words_that_come_in_pieces_are_one_line_and_endless_ones_are_cut(watched
     assert max(map(len, caplog.messages)) < 140_000
     assert cause.startswith("exited with code 3: ")
     assert len(cause) < 600
+
+
+def test_what_it_prints_is_no_warning_and_its_last_words_are_those_of_its_errors(
+    watched, pool, monkeypatch, tmp_path, caplog
+):
+    program = "import os; os.write(2, b'broken\\n'); os.write(1, b'a line\\nhalf a line'); os._exit(3)"
+    (tmp_path / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    caplog.set_level("INFO")
+    pool.start(1)
+    assert ended(watched, pool) == [(1, "exited with code 3: broken")]
+    assert sorted((each.levelname, each.message) for each in caplog.records) == [
+        ("INFO", "worker 1 says: a line"),
+        ("INFO", "worker 1 says: half a line"),
+        ("WARNING", "worker 1 says: broken"),
+    ]
+
+
+def test_of_a_flood_of_lines_a_few_are_logged_and_the_others_counted(watched, pool, monkeypatch, tmp_path, caplog):
+    program = "import os; [os.write(2, b'again\\n' * 1000) for _ in range(300)]; os._exit(3)"
+    (tmp_path / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    pool.start(1)
+    assert ended(watched, pool) == [(1, "exited with code 3: again")]
+    said = [each for each in caplog.messages if each == "worker 1 says: again"]
+    assert MOST_LINES <= len(said) <= 3 * MOST_LINES  # on a busy machine it takes longer than a while
+    numbers = [
+        re.fullmatch(r"worker 1 has said (\d+) more lines, which are left out", each) for each in caplog.messages
+    ]
+    assert len(said) + sum(int(each[1]) for each in numbers if each) == 300_000
 
 
 @pytest.mark.parametrize(

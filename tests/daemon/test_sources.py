@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ import pytest
 from loader_client import Clip, ConfigError, Frame, LoaderError, Spec, connect
 from loader_client.reach import reach
 from loader_service.daemon.launcher import PrivateService
+from loader_service.daemon.words import MOST_LINES
 from loader_service.errors import SourceError
 from tests.support.services import command_line, new_endpoint, running_service, started_service
 from tests.support.waiting import eventually
@@ -182,8 +184,23 @@ def test_a_bad_item_is_named_or_replaced_by_the_same_other_one():
 
 
 def test_what_a_source_prints_goes_to_the_log_and_not_to_the_output(items):
-    assert "made a copy of Items" in items.log
+    assert any(re.search(r" INFO worker \d+ says: made a copy of Items", line) for line in items.log.splitlines())
+    assert "WARNING worker" not in items.log
     assert "made a copy" not in items.said
+
+
+def test_a_transform_that_prints_for_each_sample_is_counted_and_stops_nothing():
+    with source("Items", transform=f"{OWN}:talking", workers=1) as service, connect(service.endpoint) as connection:
+        assert len(list(connection.batches(4, epochs=4))) == 60
+        status = connection.status()
+        assert service.stop() == 0
+        lines = [line.split(" ", 2)[2] for line in service.log.splitlines() if " worker " in line]
+    assert status.events == ()
+    assert all(line.startswith("INFO ") for line in lines)
+    said = [line for line in lines if "says: at sample" in line]
+    assert 1 <= len(said) <= MOST_LINES * 3  # on a busy machine the four epochs take longer than a while
+    left_out = [re.search(r"worker \d+ has said (\d+) more lines, which are left out", line) for line in lines]
+    assert len(said) + sum(int(each[1]) for each in left_out if each) >= 240
 
 
 def test_a_worker_is_not_replaced_for_the_memory_that_its_source_begins_with():

@@ -10,6 +10,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -29,6 +30,9 @@ from tests.support.waiting import eventually
 
 _ROOT = Path(__file__).parents[2]
 _UNIT = _ROOT / "deploy" / "systemd" / "loader-service@.service"
+#: Where the unit sees the Python of these tests: of what lies below /tmp, a hardened unit sees nothing.
+_ENVIRONMENT = "/mnt/python"
+
 _PATIENCE = Patience(reconnect_timeout_s=60)
 
 
@@ -59,7 +63,8 @@ def install(folder: Path, videos: str) -> None:
     drop_in(folder, "sooner", "WatchdogSec=3\nTimeoutAbortSec=1\nStandardError=append:/mnt/home/service.log")
     command = folder / "home" / "bin" / "loader-service"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {shlex.join(command_line())} "$@"\n')
+    python = Path(_ENVIRONMENT) / "bin" / Path(sys.executable).name
+    command.write_text(f'#!/bin/sh\nexec {shlex.join([str(python), *command_line()[1:]])} "$@"\n')
     command.chmod(0o755)
     config = folder / "home" / ".config" / "loader-service"
     config.mkdir()
@@ -84,7 +89,7 @@ def test_the_unit_starts_hardened_and_its_manager_brings_it_back_under_a_trainin
     unit, log = "loader-service@faults.service", tmp_path / "log"
     with short_folder() as folder:
         install(folder, videos)
-        bound = {Path(videos).parent: "/mnt/videos", _ROOT: "/mnt/project"}
+        bound = {Path(videos).parent: "/mnt/videos", _ROOT: "/mnt/project", Path(sys.prefix): _ENVIRONMENT}
         with user_manager(folder, bound, log) as manager:
             if not manager.can("ProtectKernelTunables=yes"):  # as in some virtual machines
                 drop_in(folder, "host", "ProtectKernelTunables=no")

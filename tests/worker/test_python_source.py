@@ -209,7 +209,9 @@ def test_a_factory_function_or_an_object_will_do():
 
 
 def test_an_item_that_raises_is_named_with_its_line():
-    with pytest.raises(SourceError, match=r"item 5 of source '.*:Squares' raised RuntimeError: no fives \(.*:\d+\)"):
+    with pytest.raises(
+        SourceError, match=r"item 5 of source '.*:Squares' raised RuntimeError: no fives \(.*:\d+: raise .*\)"
+    ):
         opened("Squares", count=9).read(5)
 
 
@@ -376,5 +378,5 @@ def test_a_generator_that_raises_is_begun_anew():
     source = opened("Scenes.fails_second")
     for _ in range(3):
         assert source.read()["number"] == 0
-        with pytest.raises(SourceError, match=r"fails_second' raised OSError: camera gone \(.*\.py:\d+\)"):
+        with pytest.raises(SourceError, match=r"fails_second' raised OSError: camera gone \(.*\.py:\d+: raise .*\)"):
             source.read()

@@ -69,8 +69,8 @@ def test_random_numbers_do_not_depend_on_what_was_drawn_before():
 def test_what_it_raises_names_the_transform_the_error_and_the_line():
     with pytest.raises(SourceError) as caught:
         transform("failing").apply({}, 0, 0, 0)
-    line = failing.__code__.co_firstlineno + 1
-    assert str(caught.value) == f"transform '{__name__}:failing' raised KeyError: 'missing' ({__file__}:{line})"
+    line, text = failing.__code__.co_firstlineno + 1, 'return {"x": sample["missing"]}'
+    assert str(caught.value) == f"transform '{__name__}:failing' raised KeyError: 'missing' ({__file__}:{line}: {text})"
 
 
 def test_an_attempt_to_exit_is_an_error_like_any_other():

@@ -7,9 +7,11 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from loader_service.errors import SourceError
+from loader_service.worker.transform import Transform
 from loader_service.worker.user_code import blamed, describe, load
 
 
@@ -65,16 +67,16 @@ def test_a_module_that_a_users_module_lacks_is_told_from_the_users_module(folder
     with pytest.raises(SourceError) as caught:
         load("e2_needy:Name")
     assert "importing 'e2_needy' raised ModuleNotFoundError: No module named 'e2_not_installed'" in str(caught.value)
-    assert str(caught.value).endswith("e2_needy.py:2)")
+    assert str(caught.value).endswith("e2_needy.py:2: import e2_not_installed)")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("x = (\n", "SyntaxError: '(' was never closed (e2_bad.py, line 1)"),
-        ("raise SystemExit(3)\n", "SystemExit: 3 ({folder}/e2_bad.py:1)"),
-        ("\n\nimport sys; sys.exit()\n", "SystemExit: no message ({folder}/e2_bad.py:3)"),
-        ("assert False, 'no\\nlines'\n", "AssertionError: no lines ({folder}/e2_bad.py:1)"),
+        ("raise SystemExit(3)\n", "SystemExit: 3 ({folder}/e2_bad.py:1: raise SystemExit(3))"),
+        ("\n\nimport sys; sys.exit()\n", "SystemExit: no message ({folder}/e2_bad.py:3: import sys; sys.exit())"),
+        ("assert False, 'no\\nlines'\n", "AssertionError: no lines ({folder}/e2_bad.py:1: assert False, 'no\\nlines')"),
     ],
 )
 def test_a_module_that_raises_is_named_with_the_line(folder, text, said):
@@ -93,7 +95,9 @@ def test_a_missing_name_is_answered_with_those_that_the_module_defines(folder):
 
 
 def test_a_property_that_raises_is_an_error_of_its_own():
-    with pytest.raises(SourceError, match=r"raised ZeroDivisionError: half a division \(.*test_user_code.py:\d+\)"):
+    with pytest.raises(
+        SourceError, match=r"raised ZeroDivisionError: half a division \(.*test_user_code.py:\d+: raise .*\)"
+    ):
         load(f"{__name__}:AN_OUTER.broken")
 
 
@@ -124,16 +128,53 @@ def test_a_description_is_one_short_line_that_ends_with_the_users_own_line():
     assert len(text) < 1000
     assert "\n" not in text
     line = fail.__code__.co_firstlineno + 1
-    assert text.endswith(f"… ({__file__}:{line})")
+    assert text.endswith(f'… ({__file__}:{line}: raise ValueError("many words\\n\\n" * 1000))')
 
 
 def test_an_error_of_the_call_itself_names_no_line_of_the_service(folder):
-    from loader_service.worker.transform import Transform  # noqa: PLC0415 - needs the folder
-
     (folder / "e2_call.py").write_text("def f(*both): return both[2]\n")
     with pytest.raises(SourceError) as caught:
         Transform("e2_call:f").apply({}, 0, 0, 0)
-    assert str(caught.value).endswith("e2_call.py:1)")
+    assert str(caught.value).endswith("e2_call.py:1: def f(*both): return both[2])")
+
+
+def test_the_line_is_the_users_when_a_library_raises_below_it(folder):
+    (folder / "e2_stack.py").write_text(
+        "import json\nimport numpy as np\n\n"
+        "def f(sample, rng):\n    return g(sample['parts'])\n\n"
+        "def g(parts):\n    return np.broadcast_to(parts, (2, 2))  # of which " + "x" * 200 + "\n\n"
+        "def h(sample, rng):\n    return json.loads('{')\n\n"
+        "def sort(sample, rng):\n    return sorted(sample, key=lambda each: each.nothing)\n"
+    )
+    for function, expected in {
+        "f": "ValueError: .*e2_stack.py:8: return np.broadcast_to\\(parts, \\(2, 2\\)\\)  # of which x{60,}…\\)$",
+        "h": "JSONDecodeError: .*e2_stack.py:11: return json.loads\\('{'\\)\\)$",
+        "sort": "AttributeError: .*e2_stack.py:14: return sorted",
+    }.items():
+        with pytest.raises(SourceError, match=expected):
+            Transform(f"e2_stack:{function}").apply({"parts": np.zeros(5)}, 0, 0, 0)
+
+
+def test_of_code_that_is_installed_the_package_that_was_called_is_the_users(folder, monkeypatch):
+    site = folder / "lib" / "site-packages"
+    (site / "e2_mine").mkdir(parents=True)
+    (site / "e2_mine" / "__init__.py").write_text("")
+    (site / "e2_mine" / "deep.py").write_text("import e2_library\ndef g(x): return e2_library.fail(x)\n")
+    (site / "e2_mine" / "top.py").write_text("from e2_mine.deep import g\ndef f(sample, rng): return g(sample)\n")
+    (site / "e2_library.py").write_text("def fail(x): raise ValueError('a library of theirs')\n")
+    (folder / "e2_local.py").write_text("import e2_library\ndef f(sample, rng): return e2_library.fail(sample)\n")
+    monkeypatch.syspath_prepend(str(site))
+    for reference, place in {"e2_mine.top:f": "e2_mine/deep.py:2: def g", "e2_local:f": "e2_local.py:2: def f"}.items():
+        with pytest.raises(SourceError, match=f"a library of theirs .*/{place}"):
+            Transform(reference).apply({}, 0, 0, 0)
+
+
+def test_a_place_whose_code_is_not_there_to_be_read_is_named_without_it(folder):
+    (folder / "e2_gone.py").write_text("def f(sample, rng): return {}['gone']\n")
+    transform = Transform("e2_gone:f")
+    (folder / "e2_gone.py").unlink()
+    with pytest.raises(SourceError, match=r"KeyError: 'gone' \(.*/e2_gone.py:1\)$"):
+        transform.apply({}, 0, 0, 0)
 
 
 def test_an_exception_without_a_text_of_its_own_is_described_too():

@@ -1,0 +1,94 @@
+"""Says what lies at an endpoint at which nobody answers, and who may not go there; speaks to nobody."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+import stat
+from pathlib import Path
+
+from loader_service.errors import ServiceUnavailable
+
+#: Whether permissions are asked for as the kernel looks at them when something is opened.
+_EFFECTIVE = os.access in os.supports_effective_ids
+
+
+def check_reachable(endpoint: str) -> None:
+    """Raise ServiceUnavailable when this user may not go to an endpoint: says whose it is."""
+    refusal = refusal_at(endpoint)
+    if refusal is not None:
+        raise ServiceUnavailable(
+            f"cannot reach {endpoint}: {refusal}; a trainer and its service share memory, so run as that user, or "
+            "start a service of your own with `loader-service start FILES…`"
+        )
+
+
+def no_answer(endpoint: str, waited_s: float) -> ServiceUnavailable:
+    """Return the error of who has waited in vain."""
+    return ServiceUnavailable(
+        f"no service answers at {endpoint} (waited {waited_s:g} s); start one with `loader-service start FILES…`, or "
+        f"give the endpoint that its `ready:` line shows; {seen_at(endpoint)}"
+    )
+
+
+def refusal_at(endpoint: str) -> str | None:
+    """Return why this user may not reach what is at an endpoint, and whose it is; None when nothing is in the way."""
+    path = _path(endpoint)
+    for folder in reversed(path.parents):
+        if folder.is_dir() and not os.access(folder, os.X_OK, effective_ids=_EFFECTIVE):
+            return f"{_user(os.geteuid())} may not enter the folder {str(folder)!r}, which {_owner(folder.stat())}"
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    if stat.S_ISSOCK(status.st_mode) and not os.access(path, os.W_OK, effective_ids=_EFFECTIVE):
+        return f"{_user(os.geteuid())} may not connect to its socket, which {_owner(status)}"
+    return None
+
+
+def seen_at(endpoint: str) -> str:
+    """Return what is to be seen at an endpoint, for people: that its folder is missing, or who has its socket."""
+    path = _path(endpoint)
+    try:
+        status = path.stat()
+    except OSError:
+        return refusal_at(endpoint) or _missing_part_of(path)
+    if not stat.S_ISSOCK(status.st_mode):
+        return f"{str(path)!r} is no socket"
+    return f"the socket {str(path)!r} of {_user(status.st_uid)} {_answer_of(path)}"
+
+
+def _path(endpoint: str) -> Path:
+    return Path(endpoint.removeprefix("ipc://"))
+
+
+def _missing_part_of(path: Path) -> str:
+    missing = next((each for each in reversed(path.parents) if not each.is_dir()), None)
+    if missing is not None:
+        return f"there is no folder {str(missing)!r}"
+    return f"no socket in {str(path.parent)!r} has the name {path.name!r}"
+
+
+def _owner(status: os.stat_result) -> str:
+    return f"belongs to {_user(status.st_uid)} and has mode {stat.S_IMODE(status.st_mode):04o}"
+
+
+def _user(number: int) -> str:
+    try:
+        return f"user {number} ({pwd.getpwuid(number).pw_name})"
+    except KeyError:  # as in a container that was given a number alone
+        return f"user {number}"
+
+
+def _answer_of(path: Path) -> str:
+    """Return what comes of connecting to a socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return "has nobody behind it, as when its service was killed"
+        except OSError as error:
+            return f"cannot be connected to: {error.strerror}"
+    return "has somebody behind it who does not answer as a service does: one that is halted, or another program"
