@@ -1,9 +1,14 @@
-"""One open stream: steps by number in, batches out; outlives restarts of the service. Knows no socket."""
+"""One open stream: steps by number in, batches out; outlives restarts of the service. Knows no socket.
+
+Nothing that a stream holds refers back to it, so it ends with the last reference to it, and no cycle collector has to
+find it: the connection knows it weakly, and what hands leases back does too.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +22,7 @@ from loader_client.indexes import AnnouncedIndex, Contents
 from loader_client.interrupts import INTERRUPTS, LOOK_EVERY_S
 from loader_client.leases import Leases
 from loader_client.line import Line, anew
+from loader_client.link import Link
 from loader_client.lookahead import Claim, Lookahead, Position
 from loader_client.patience import Patience, Wait
 from loader_client.request import Request
@@ -83,6 +89,9 @@ class Stream:
         self._failure: LoaderError | None = None
         self._awaited: set[int] = set()  # wants that threads in `fetch` wait for; the others' answers wake nobody
         self._unsent = 0  # wants that wait for company
+        self._open_as: list[tuple[int, int]] = []  # (number, generation) at the service, while it is open there
+        self._finalizer = weakref.finalize(self, _give_up, line.link, self._open_as)
+        self._finalizer.atexit = False  # the connection says goodbye then
 
     # ---- what the trainer asks
 
@@ -207,10 +216,8 @@ class Stream:
 
     def close(self) -> None:
         """Give the stream up; arrays that were fetched stay valid. Harmless when it has failed or was closed."""
-        with self._line.changed:
-            if self._session is not None and self._failure is None:
-                self._line.link.send(CloseStream(self._session.opened.stream), self._session.generation)
         self.fail(ServiceUnavailable("the stream was closed"))
+        self._finalizer()
 
     # ---- what the link says
 
@@ -224,6 +231,7 @@ class Stream:
             layout = SlotLayout(opened.fields, self.spec.batch_size, opened.frames)
             leases = Leases(layout, instance, opened.slots, self._releaser(opened.stream, generation))
             self._session = Session(opened, generation, leases)
+            self._open_as[:] = [(opened.stream, generation)]
             if before is None:
                 self._begin(opened)
             self._answers.clear()
@@ -396,10 +404,18 @@ class Stream:
 
     def _releaser(self, stream: int, generation: int) -> Callable[[int], None]:
         """Return what hands a lease back; called by finalizers, so it takes no lock, and knows its own generation."""
-        link = self._line.link
+        weak_self = weakref.ref(self)
 
         def release(lease: int) -> None:
-            if self._failure is None:  # a closed stream has no leases: the service took them back with it
-                link.send(Release(stream, lease), generation, urgent=bool(self._awaited))
+            this = weak_self()
+            if this is not None and this._failure is None:  # one that is closed has no leases: the service took them
+                this._line.link.send(Release(stream, lease), generation, urgent=bool(this._awaited))
 
         return release
+
+
+def _give_up(link: Link, open_as: list[tuple[int, int]]) -> None:
+    """Have the service close a stream that is open there; takes no lock, since it may be called anywhere."""
+    while open_as:
+        number, generation = open_as.pop()
+        link.send(CloseStream(number), generation)
