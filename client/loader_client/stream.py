@@ -10,7 +10,6 @@ import logging
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +21,13 @@ from loader_client.indexes import AnnouncedIndex, Contents
 from loader_client.interrupts import INTERRUPTS, LOOK_EVERY_S
 from loader_client.leases import Leases
 from loader_client.line import Line, anew
-from loader_client.link import Link
 from loader_client.lookahead import Claim, Lookahead, Position
 from loader_client.patience import Patience, Wait
 from loader_client.request import Request
-from loader_client.session import Session
+from loader_client.session import Session, give_up, releaser
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.fields import Field, SlotLayout
-from loader_service.protocol.messages import CloseStream, Failed, Forget, Opened, Ready, Release, Want
+from loader_service.protocol.messages import Failed, Forget, Opened, Ready, Release, Want
 from loader_service.protocol.numbers import whole_number
 
 _LOG = logging.getLogger(__name__)
@@ -90,7 +88,7 @@ class Stream:
         self._awaited: set[int] = set()  # wants that threads in `fetch` wait for; the others' answers wake nobody
         self._unsent = 0  # wants that wait for company
         self._open_as: list[tuple[int, int]] = []  # (number, generation) at the service, while it is open there
-        self._finalizer = weakref.finalize(self, _give_up, line.link, self._open_as)
+        self._finalizer = weakref.finalize(self, give_up, line.link, self._open_as)
         self._finalizer.atexit = False  # the connection says goodbye then
 
     # ---- what the trainer asks
@@ -229,14 +227,13 @@ class Stream:
                 self.fail(ProtocolError("the service came back with other fields or another number of steps"))
                 return
             layout = SlotLayout(opened.fields, self.spec.batch_size, opened.frames)
-            leases = Leases(layout, instance, opened.slots, self._releaser(opened.stream, generation))
+            leases = Leases(layout, instance, opened.slots, releaser(self, opened.stream, generation))
             self._session = Session(opened, generation, leases)
             self._open_as[:] = [(opened.stream, generation)]
-            if before is None:
-                self._begin(opened)
+            self._begin(opened)
             self._answers.clear()
             self._forgotten.clear()
-            for want in self._wants:
+            for want in sorted(self._wants, key=lambda want: want not in self._awaited):  # slots go in this order
                 self._send_want(self._session, want)
             self._line.changed.notify_all()
 
@@ -260,6 +257,11 @@ class Stream:
                 # A want that was sent twice and answered twice. One that was forgotten is given up by the service
                 # itself.
                 session.leases.hand_back(answer)
+
+    def release(self, release: Release, generation: int) -> None:
+        """Hand a lease back, unless the stream is closed and has none; called by finalizers, so it takes no lock."""
+        if self._failure is None:
+            self._line.link.send(release, generation, urgent=bool(self._awaited))
 
     def fail(self, error: LoaderError) -> None:
         """End the stream with an error for everyone who waits or will ask."""
@@ -293,6 +295,10 @@ class Stream:
             self._line.changed.notify_all()
 
     def _begin(self, opened: Opened) -> None:
+        if self._lookahead is not None:  # another service, which may have less room
+            for want in self._lookahead.resize(opened.prefetch):
+                del self._wants[want]
+            return
         steps_per_epoch = opened.steps_per_epoch if self._index is None else self._index.steps_per_epoch
         announced = self._index if isinstance(self._index, AnnouncedIndex) else None
         is_known = None if announced is None else lambda position: announced.knows(*position)
@@ -401,21 +407,3 @@ class Stream:
             session.opened.stream, want, *wanted.position, wanted.contents.samples, wanted.contents.positions
         )
         self._line.link.send(message, session.generation, urgent=urgent)
-
-    def _releaser(self, stream: int, generation: int) -> Callable[[int], None]:
-        """Return what hands a lease back; called by finalizers, so it takes no lock, and knows its own generation."""
-        weak_self = weakref.ref(self)
-
-        def release(lease: int) -> None:
-            this = weak_self()
-            if this is not None and this._failure is None:  # one that is closed has no leases: the service took them
-                this._line.link.send(Release(stream, lease), generation, urgent=bool(this._awaited))
-
-        return release
-
-
-def _give_up(link: Link, open_as: list[tuple[int, int]]) -> None:
-    """Have the service close a stream that is open there; takes no lock, since it may be called anywhere."""
-    while open_as:
-        number, generation = open_as.pop()
-        link.send(CloseStream(number), generation)
