@@ -14,13 +14,15 @@ from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.clients import Client
 from loader_service.daemon.crew import Crew
 from loader_service.daemon.journal import Journal
-from loader_service.daemon.openings import Opening, StreamOpener
+from loader_service.daemon.openings import NoRoom, Opening, StreamOpener
 from loader_service.daemon.parts import Parts
 from loader_service.daemon.probes import Answer, Probes
-from loader_service.daemon.reports import Reporter, Traffic
+from loader_service.daemon.reports import Reporter, Traffic, holders
 from loader_service.daemon.sockets import Received
 from loader_service.errors import ConfigError, LoaderError, ProtocolError
 from loader_service.protocol import messages as m
+from loader_service.protocol.fields import Field
+from loader_service.sizes import size_text
 
 _LOG = logging.getLogger(__name__)
 
@@ -271,7 +273,7 @@ class Requests:
             return
         self._check_room(client)
         if self._parts.config.transform is None:
-            self._begin(client, self._opener.open(client.key, asked.request, asked.spec))
+            self._begin(client, asked)
         else:
             self._probes.begin(client.key, asked, self._opener.inputs(asked.spec), time.monotonic())
             self.try_transforms()
@@ -285,17 +287,23 @@ class Requests:
             if answer.error is not None:
                 raise answer.error
             self._check_room(client)  # there was time for other streams, or for the end to begin
-            self._begin(client, self._opener.open(client.key, answer.asked.request, answer.asked.spec, answer.fields))
+            self._begin(client, answer.asked, answer.fields)
         except LoaderError as error:
             self._refuse(client, answer.asked.request, error)
 
-    def _begin(self, client: Client, opening: Opening) -> None:
+    def _begin(self, client: Client, asked: m.OpenStream, outputs: tuple[Field, ...] | None = None) -> None:
+        workers = self._loop.workers_wanted
+        try:
+            opening = self._opener.open(client.key, asked.request, asked.spec, outputs, workers)
+        except NoRoom as error:
+            raise error.said(holders(self._openings, self._clients, self._parts.segments)) from error
         number = opening.opened.stream
         self._openings[number] = opening
         self._crew.tell_all(opening.prepare)
         self._loop.happens(opening.event)
         self._tell(client, opening.opened)
-        _LOG.info("client %s opened stream %d: %s", client.name, number, opening.prepare.spec)
+        slots = f"{opening.opened.slots} of {opening.wanted_slots} slots of {size_text(opening.slot_bytes)}"
+        _LOG.info("client %s opened stream %d with %s: %s", client.name, number, slots, opening.prepare.spec)
 
     def _find_opening(self, client: Client, request: int) -> Opening | None:
         """Return the stream that a request has opened: one whose answer was lost is asked for again."""

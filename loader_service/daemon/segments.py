@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from loader_service.daemon.room import free_bytes
 from loader_service.endpoint import make_private
 from loader_service.errors import ConfigError
 from loader_service.protocol.segments import (
@@ -25,14 +26,13 @@ from loader_service.protocol.segments import (
     shared_memory,
     user_directory,
 )
+from loader_service.remedies import SMALLER_BATCH, more_shared_memory
 
 _LOG = logging.getLogger(__name__)
 
 
-def free_bytes() -> int:
-    """Return how much shared memory is free on this host."""
-    found = os.statvfs(shared_memory())
-    return found.f_bavail * found.f_frsize
+class NoSpace(ConfigError):
+    """The file system of the segments has no room for them."""
 
 
 class SegmentStore:
@@ -86,8 +86,10 @@ class SegmentStore:
 
         Raises
         ------
-        ConfigError
+        NoSpace
             When the shared memory does not suffice: names needed and free bytes.
+        ConfigError
+            When they cannot be created for another reason.
         """
         slots: list[int] = []
         try:
@@ -96,11 +98,11 @@ class SegmentStore:
             needed, free = count * size_bytes, free_bytes() + len(slots) * size_bytes
             self.remove(tuple(slots))
             where = shared_memory()
-            if error.errno != errno.ENOSPC:
+            if error.errno not in (errno.ENOSPC, errno.ENOMEM):
                 raise ConfigError(f"cannot create a batch of {size_bytes} bytes in {where}: {error}") from error
-            raise ConfigError(
-                f"{count} batches of {size_bytes} bytes need {needed} bytes of {where}, {free} are free; use a smaller "
-                f"batch_size or prefetch, enlarge it (docker: --shm-size), or name another in {ENVIRONMENT_VARIABLE}"
+            raise NoSpace(
+                f"{count} batches of {size_bytes} bytes need {needed} bytes of {where}, {free} are free; "
+                f"{SMALLER_BATCH}, or {more_shared_memory()}"
             ) from error
         return tuple(slots)
 

@@ -16,17 +16,26 @@ from loader_service.errors import ProtocolError, ServiceUnavailable
 #: Names another tmpfs, for the service and its trainers alike, such as one that is larger in a container.
 ENVIRONMENT_VARIABLE = "LOADER_SERVICE_SHM"
 
+#: The tmpfs that every Linux has.
+DEFAULT_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has mode 0700
+
 _INSTANCE = re.compile(r"[0-9a-f]{16}\Z")
 
 
 def shared_memory() -> Path:
     """Return the tmpfs whose pages are the slots: ``$LOADER_SERVICE_SHM``, else the one that every Linux has."""
-    return Path(os.environ.get(ENVIRONMENT_VARIABLE) or "/dev/shm")  # noqa: S108 - what is made in it has mode 0700
+    given = os.environ.get(ENVIRONMENT_VARIABLE)
+    return Path(given) if given else DEFAULT_SHARED_MEMORY
 
 
 def user_directory() -> Path:
     """Return the folder that holds the segments of all services of this user."""
     return shared_memory() / f"loader-service-{os.getuid()}"
+
+
+def is_instance(name: str) -> bool:
+    """Return whether a name can be that of a service's instance: 16 hexadecimal digits."""
+    return _INSTANCE.match(name) is not None
 
 
 def instance_directory(instance: str) -> Path:
@@ -37,7 +46,7 @@ def instance_directory(instance: str) -> Path:
     ProtocolError
         When `instance` is not 16 hexadecimal digits.
     """
-    if not _INSTANCE.match(instance):
+    if not is_instance(instance):
         raise ProtocolError(f"expected an instance of 16 hexadecimal digits, got {instance!r:.80}")
     return user_directory() / instance
 
