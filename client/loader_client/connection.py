@@ -94,6 +94,7 @@ class Connection:
         self._generation = 0
         self._failure: LoaderError | None = None
         self._requests = itertools.count(1)
+        self._has_warned = False  # of too few slots
         self._replies: dict[int, Any] = {}  # by request; None until it comes
         # Weakly: a stream refers to its connection, and ends when nobody refers to it any more.
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
@@ -158,6 +159,9 @@ class Connection:
         except BaseException:
             self.drop(stream)
             raise
+        if not self._has_warned and (words := stream.shortage()):
+            self._has_warned = True
+            _LOG.warning("%s", words)
         return stream
 
     def batches(

@@ -64,6 +64,11 @@ class Leases:
         """Leases that are held by living arrays."""
         return len(self._out)
 
+    @property
+    def slot_bytes(self) -> int:
+        """Size of a slot."""
+        return self._layout.size_bytes
+
     def map(self, slot: int) -> mmap.mmap:
         """Return a slot's memory, which stays readable from now on even when its service ends.
 

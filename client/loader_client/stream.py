@@ -25,6 +25,7 @@ from loader_client.lookahead import Claim, Lookahead, Position
 from loader_client.patience import Patience, Wait
 from loader_client.request import Request
 from loader_client.session import Session, give_up, releaser
+from loader_client.shortage import shortage
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.messages import Failed, Forget, Opened, Ready, Release, Want
@@ -114,6 +115,11 @@ class Stream:
     def leases_out(self) -> int:
         """Batches whose memory the trainer holds."""
         return self._require_session().leases.out
+
+    def shortage(self) -> str:
+        """Return what is to be said of too few slots, "" when there are enough."""
+        session = self._require_session()
+        return shortage(session.opened.slots, session.leases.slot_bytes, self.spec.prefetch)
 
     def wait_open(self, timeout_s: float) -> None:
         """Wait until the stream is open.

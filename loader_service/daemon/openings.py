@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -85,6 +86,34 @@ class Opening:
                 raise ConfigError(f"{place} names {what} {outside}; there are {end}, numbered from 0")
 
 
+#: How long ago streams may have closed whose memory is still waited for, in seconds: to have all slots that are wanted,
+#: and to have any. A worker that is busy with a task unmaps after it.
+_WAIT_FOR_MORE_S, _WAIT_FOR_ANY_S = 0.5, 5.0
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the service is at when a stream opens.
+
+    Parameters
+    ----------
+    workers
+        Processes whose memory may still grow, and is left room for.
+    since_retired_s
+        How long ago a stream was closed, whose memory may be on its way back.
+    """
+
+    workers: int = 1
+    since_retired_s: float = math.inf
+
+
+_ALONE = Moment()
+
+
+class NotYet(Exception):
+    """There is too little room, but memory is on its way back; to be asked again in a moment."""
+
+
 class NoRoom(ConfigError):
     """Not even two slots fit.
 
@@ -147,7 +176,7 @@ class StreamOpener:
             raise _too_large(error) from error
 
     def open(
-        self, client: str, request: int, spec: Spec, outputs: Sequence[Field] | None = None, workers: int = 1
+        self, client: str, request: int, spec: Spec, outputs: Sequence[Field] | None = None, moment: Moment = _ALONE
     ) -> Opening:
         """Open a stream.
 
@@ -159,8 +188,8 @@ class StreamOpener:
             What for.
         outputs
             What the transform makes of `inputs(spec)`; None without a transform.
-        workers
-            Processes whose memory may still grow, and is left room for.
+        moment
+            What the service is at.
 
         Raises
         ------
@@ -168,6 +197,8 @@ class StreamOpener:
             When the catalog cannot give what the spec asks for.
         NoRoom
             When the memory does not suffice.
+        NotYet
+            When it may suffice in a moment.
         """
         _check_items(self._catalog, spec)
         try:
@@ -180,7 +211,7 @@ class StreamOpener:
         layout = SlotLayout(fields, spec.batch_size, _slot_frames(source, spec))
         wanted = wanted_slots(layout.size_bytes, spec.prefetch)
         try:
-            slots = self._make_slots(layout.size_bytes, wanted, workers)
+            slots = self._make_slots(layout.size_bytes, wanted, moment)
         except NoRoom as error:
             raise NoRoom(error.slot_bytes, error.room, _longest(layout, source, spec) if spec.varies else "") from error
         self._last_stream += 1
@@ -209,20 +240,27 @@ class StreamOpener:
             **_padding(source, spec),
         )
 
-    def _make_slots(self, slot_bytes: int, wanted: int, workers: int) -> tuple[int, ...]:
+    def _make_slots(self, slot_bytes: int, wanted: int, moment: Moment) -> tuple[int, ...]:
         """Return new slots, with their memory: as many as fit, no more than are wanted or than a fair share has."""
         while True:
-            room = rooms(self._budget, self._segments.total_bytes, workers)[0]
-            count = choose_slots(slot_bytes, wanted, room)
+            walls = rooms(self._budget, self._segments.total_bytes, moment.workers)
+            try:
+                count = choose_slots(slot_bytes, wanted, walls)
+            except NoRoom as error:
+                if moment.since_retired_s < _WAIT_FOR_ANY_S:
+                    raise NotYet from error
+                raise
+            if count < wanted and moment.since_retired_s < _WAIT_FOR_MORE_S:
+                raise NotYet
             try:
                 return self._segments.create(count, slot_bytes)
             except NoSpace as error:  # somebody else has taken what was free
                 if count == LEAST_SLOTS:
-                    raise NoRoom(slot_bytes, room) from error
+                    raise NoRoom(slot_bytes, walls[0]) from error
                 wanted = max(LEAST_SLOTS, count // 2)
 
 
-def choose_slots(slot_bytes: int, wanted: int, room: Room) -> int:
+def choose_slots(slot_bytes: int, wanted: int, walls: Sequence[Room]) -> int:
     """Return how many slots a stream gets: at most half of what is left, so that others still open, but two at least.
 
     Parameters
@@ -231,17 +269,19 @@ def choose_slots(slot_bytes: int, wanted: int, room: Room) -> int:
         Size of a slot.
     wanted
         What it would have.
-    room
-        What is left.
+    walls
+        What each leaves.
 
     Raises
     ------
     NoRoom
-        When not even two fit.
+        When not even two fit: names a wall that a larger budget would not move, if there is one.
     """
-    if room.left_bytes < LEAST_SLOTS * slot_bytes:
-        raise NoRoom(slot_bytes, room)
-    return max(LEAST_SLOTS, min(wanted, room.left_bytes // 2 // slot_bytes))
+    too_close = [wall for wall in walls if wall.left_bytes < LEAST_SLOTS * slot_bytes]
+    if too_close:
+        raise NoRoom(slot_bytes, min(too_close, key=lambda wall: (wall.is_budget, wall.left_bytes)))
+    left_bytes = min(wall.left_bytes for wall in walls)
+    return max(LEAST_SLOTS, min(wanted, left_bytes // 2 // slot_bytes))
 
 
 def _check_items(catalog: Catalog, spec: Spec) -> None:

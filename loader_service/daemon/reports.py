@@ -18,7 +18,7 @@ from loader_service.daemon.room import others_in_shared_memory
 from loader_service.daemon.segments import SegmentStore
 from loader_service.plan.prefetch import LEAST_SLOTS
 from loader_service.protocol import messages as m
-from loader_service.sizes import size_text
+from loader_service.sizes import counted, size_text
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,9 @@ def holders(openings: Mapping[int, Opening], clients: Clients, segments: Segment
     for key, theirs in held.items():
         client = clients.by_key(key)
         who = "a client that is gone" if client is None else f"client {client.name} (pid {client.pid})"
-        slots = sum(each.opened.slots for each in theirs)
+        slots = counted(sum(each.opened.slots for each in theirs), "slot")
         size = size_text(sum(each.opened.slots * each.slot_bytes for each in theirs))
-        parts.append(f"{who} holds {size} in {slots} slots of {len(theirs)} streams")
+        parts.append(f"{who} holds {size} in {slots} of {counted(len(theirs), 'stream')}")
     if any(each.opened.slots > LEAST_SLOTS for each in openings.values()):
         parts.append("they would hold less with a smaller prefetch")
     parts.append(others_in_shared_memory(segments.instance, segments.total_bytes))

@@ -14,10 +14,11 @@ from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.clients import Client
 from loader_service.daemon.crew import Crew
 from loader_service.daemon.journal import Journal
-from loader_service.daemon.openings import NoRoom, Opening, StreamOpener
+from loader_service.daemon.openings import Moment, NoRoom, NotYet, Opening, StreamOpener
 from loader_service.daemon.parts import Parts
 from loader_service.daemon.probes import Answer, Probes
 from loader_service.daemon.reports import Reporter, Traffic, holders
+from loader_service.daemon.returning import Returning, Waiting
 from loader_service.daemon.sockets import Received
 from loader_service.errors import ConfigError, LoaderError, ProtocolError
 from loader_service.protocol import messages as m
@@ -83,6 +84,7 @@ class Requests:
         self._journal = journal
         self._loop = loop
         self._opener = StreamOpener(parts.catalog, parts.segments, parts.config.memory)
+        self._returning = Returning()
         self._openings: dict[int, Opening] = {}
         self._probes = Probes(crew.tell, min(parts.config.task_timeout, PROBE_S))
         self._reporter = Reporter(
@@ -152,13 +154,14 @@ class Requests:
             _LOG.info("%s", line)
         self._clients.forget(client.key)
         self._probes.forget(client.key)
+        self._returning.forget(client.key)
         self._loop.happens(events.ClientLost(client.key))
 
     # ---- time, and workers
 
     def next_deadline(self) -> float | None:
         """Return when `tick` has something to do; None while there is nothing to wait for."""
-        deadlines = (self._clients.next_deadline(), self._probes.next_deadline())
+        deadlines = (self._clients.next_deadline(), self._probes.next_deadline(), self._returning.next_deadline())
         return min((each for each in deadlines if each is not None), default=None)
 
     def tick(self, now: float) -> None:
@@ -171,6 +174,8 @@ class Requests:
                 self._crew.kill(worker, f"worker {worker} took too long to try the transform; it is killed")
             if answer is not None:
                 self._conclude(answer)
+        for each in self._returning.due(now):
+            self._conclude(Answer(each.client, each.asked, each.outputs, None))
 
     def prepare(self, worker: int) -> None:
         """Tell a new worker of all streams."""
@@ -201,6 +206,7 @@ class Requests:
         """Drop a stream with its slots."""
         self._openings.pop(stream, None)
         self._parts.segments.remove(slots)
+        self._returning.retired(time.monotonic())
         self._crew.tell_all(m.DropStream(stream))
 
     # ---- what clients say
@@ -279,7 +285,7 @@ class Requests:
             self.try_transforms()
 
     def _conclude(self, answer: Answer) -> None:
-        """Open the stream whose transform was tried, or say why not."""
+        """Open the stream whose transform was tried, or which had to wait for memory, or say why not."""
         client = self._clients.by_key(answer.client)
         if client is None:
             return
@@ -292,9 +298,13 @@ class Requests:
             self._refuse(client, answer.asked.request, error)
 
     def _begin(self, client: Client, asked: m.OpenStream, outputs: tuple[Field, ...] | None = None) -> None:
-        workers = self._loop.workers_wanted
+        now = time.monotonic()
+        moment = Moment(self._loop.workers_wanted, self._returning.since_s(now))
         try:
-            opening = self._opener.open(client.key, asked.request, asked.spec, outputs, workers)
+            opening = self._opener.open(client.key, asked.request, asked.spec, outputs, moment)
+        except NotYet:
+            self._returning.wait(Waiting(client.key, asked, outputs), now)
+            return
         except NoRoom as error:
             raise error.said(holders(self._openings, self._clients, self._parts.segments)) from error
         number = opening.opened.stream

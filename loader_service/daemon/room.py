@@ -15,7 +15,7 @@ from pathlib import Path
 from loader_service.control_groups import ROOT, memory_limits
 from loader_service.protocol.segments import instance_directory, is_instance, shared_memory, user_directory
 from loader_service.remedies import SMALLER_BATCH, higher_limit, more_shared_memory
-from loader_service.sizes import size_text
+from loader_service.sizes import counted, size_text
 
 #: What stays free of a control group's limit, and of the host's memory: what the daemon and each worker may still grow
 #: by, h5py and OpenCV among it, which are imported where a stream needs them.
@@ -40,11 +40,14 @@ class Room:
         What it is left of.
     remedy
         What makes it more.
+    is_budget
+        Whether it is only what the service may take of the rest.
     """
 
     left_bytes: int
     words: str
     remedy: str
+    is_budget: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Budget:
             self.total_bytes - used_bytes,
             f"of the budget of {size_text(self.total_bytes)}{how}",
             "start the service with more --memory (a private one: service={'memory': '8G'})",
+            is_budget=True,
         )
 
 
@@ -119,10 +123,11 @@ def others_in_shared_memory(instance: str, own_bytes: int) -> str:
     services = [size for name, size in _sizes_of_services() if name != instance and size]
     parts = []
     if services:
-        parts.append(f"{len(services)} other services of this user hold {size_text(sum(services))}")
+        others = counted(len(services), "other service")
+        parts.append(f"{others} of this user: {size_text(sum(services))} (a private one ends with its dataset)")
     rest = used - own_bytes - sum(services)
     if rest >= 2**20:
-        parts.append(f"other files in {shared_memory()} hold {size_text(rest)}")
+        parts.append(f"other files in {shared_memory()}: {size_text(rest)}")
     return "; ".join(parts)
 
 

@@ -28,6 +28,8 @@ def steps_ahead(slots: int) -> int:
 
 
 def is_cramped(slots: int, slot_bytes: int, prefetch: int) -> bool:
-    """Return whether a stream has so few slots that somebody will wait: fewer than asked for, or than workers need."""
-    wanted = wanted_slots(slot_bytes, prefetch)
-    return slots < (wanted if prefetch else min(wanted, 2 * LEAST_PREFETCH))
+    """Return whether a stream has so few slots that somebody is to be told.
+
+    That is fewer than were asked for, or than let one step be filled while one waits, and the trainer holds two.
+    """
+    return slots < (wanted_slots(slot_bytes, prefetch) if prefetch else LEAST_PREFETCH)

@@ -65,8 +65,11 @@ def test_small_steps_are_filled_further_ahead(slot_bytes, prefetch):
     assert wanted_slots(slot_bytes, 0) == 2 * prefetch
 
 
-def room_of(left_bytes: int) -> Room:
-    return Room(left_bytes, "of the budget", "start the service with more --memory")
+def room_of(left_bytes: int) -> list[Room]:
+    return [
+        Room(2**60, "in the tmpfs", "name a larger tmpfs"),
+        Room(left_bytes, "of the budget", "start the service with more --memory", is_budget=True),
+    ]
 
 
 def test_what_was_asked_for_is_given_where_there_is_room():
@@ -93,6 +96,12 @@ def test_too_little_memory_is_an_error_with_needed_and_free_bytes(left):
     assert f"need {2 * MIB} bytes of shared memory, {max(0, left)} are left of the budget" in str(caught.value)
     assert "use a smaller batch_size" in str(caught.value)
     assert "--memory" in str(caught.value)
+
+
+def test_a_larger_budget_is_no_remedy_where_another_wall_is_as_close():
+    walls = [*room_of(MIB), Room(MIB + 1, "below a limit", "raise that")]
+    with pytest.raises(ConfigError, match=rf"{MIB + 1} are left below a limit; .*, or raise that$"):
+        choose_slots(MIB, 8, walls)
 
 
 @pytest.mark.parametrize(("slots", "ahead"), [(2, 1), (3, 2), (4, 2), (5, 3), (12, 6)])
