@@ -75,12 +75,16 @@ def usable_cores(root: Path = ROOT) -> int:
     return cores if quota is None else max(1, min(cores, int(quota)))
 
 
-def oom_kills(root: Path = ROOT) -> int:
-    """Return how many processes of this process's group the kernel has ended so far for want of memory."""
-    own = next(_groups("memory", root), None)
-    if own is None:
-        return 0
-    return max(_entries(own / name).get("oom_kill", 0) for name in ("memory.events", "memory.oom_control"))
+def oom_kills(root: Path = ROOT) -> int | None:
+    """Return how many processes of this process's group the kernel has ended so far for want of memory.
+
+    None where there is no such count, as in the topmost group of a host.
+    """
+    for group in _groups("memory", root):
+        for name in ("memory.events", "memory.oom_control"):
+            if (count := _entries(group / name).get("oom_kill")) is not None:
+                return count
+    return None
 
 
 # ---- limits of one group

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from loader_service import endpoint as endpoints
 from loader_service.config import ServiceConfig
 from loader_service.errors import ServiceUnavailable, from_name
+from loader_service.oom import OomWatch
 
 #: Beginnings of the two lines that a service started for another program writes to its standard output.
 READY, FAILED = "ready: ", "failed: "
@@ -53,6 +54,7 @@ class PrivateService:
             for flag in _flag(key, value)
         ]
         command = [sys.executable, "-m", "loader_service", "start", "--embedded", f"--lifeline-pid={os.getpid()}"]
+        self._oom = OomWatch()
         self._process = subprocess.Popen(
             [*command, f"--endpoint={self.endpoint}", *flags, "--", *files],
             stdin=subprocess.DEVNULL,
@@ -89,8 +91,9 @@ class PrivateService:
             self._process.wait(_STOP_S)  # it is about to end by itself; a signal now would only be noise
             raise from_name(name, message)
         if not line.startswith(READY):
+            code = self._process.wait(_STOP_S)
             raise ServiceUnavailable(
-                f"the private service ended with code {self._process.wait(_STOP_S)}, saying {line!r}"
+                f"the private service ended with code {code}{self._oom.explain(code)}, saying {line!r}"
             )
 
     def _first_line(self, timeout_s: float) -> str:

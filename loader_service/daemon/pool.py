@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, signal_name
 from loader_service.daemon.memory import OwnMemory
+from loader_service.oom import OomWatch
 
 _LOG = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ class Pool:
         self._watched = watched
         self._arguments = arguments
         self._processes: dict[int, _Process] = {}
+        self._oom = OomWatch()
 
     def __enter__(self) -> Pool:
         return self
@@ -125,7 +127,8 @@ class Pool:
             if process.popen.poll() is not None:
                 self._read(process)
                 _hear(process, process.unfinished)
-                cause = _cause(process.popen.returncode, process.last_words)
+                code = process.popen.returncode
+                cause = _cause(code, process.last_words) + self._oom.explain(code)
                 self._forget(worker)
                 yield worker, cause
 
