@@ -153,7 +153,7 @@ def _rooms_of_memory(headroom_bytes: int, root: Path) -> Iterator[Room]:
     available = _host_available_bytes(root)
     if available is not None:
         words = f"of this host's memory, of which {size_text(available)} are available{kept}"
-        yield Room(available - headroom_bytes, words, "end other programs, or use fewer --workers")
+        yield Room(available - headroom_bytes, words, "free memory on this host, or use fewer --workers")
 
 
 def _host_available_bytes(root: Path) -> int | None:
