@@ -27,7 +27,7 @@ class OomWatch:
         self._explained = _kills(root)
 
     def explain(self, code: int) -> str:
-        """Return words that follow "was killed by SIGKILL", "" when that was not for want of memory.
+        """Return words that follow the name of its end, "" when that was not for want of memory.
 
         Parameters
         ----------

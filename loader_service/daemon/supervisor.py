@@ -86,7 +86,7 @@ class Supervisor:
 
 
 def _cause(code: int) -> str:
-    return f"was killed by {signal_name(-code)}" if code < 0 else f"ended with code {code}"
+    return f"ended with code {code}" + (f" ({signal_name(-code)})" if code < 0 else "")
 
 
 def _leave_to_descriptor(_number: int, _frame: FrameType | None) -> None:
