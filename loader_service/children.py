@@ -39,7 +39,7 @@ def signal_name(number: int) -> str:
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
 
-def cause_of_end(code: int, last_words: str = "") -> str:
+def cause_of_end(code: int, last_words: str = "", why: str = "") -> str:
     """Return how a child process ended, to follow its name: the one place that words it.
 
     Parameters
@@ -48,8 +48,10 @@ def cause_of_end(code: int, last_words: str = "") -> str:
         As `subprocess.Popen.returncode`: negative for a signal.
     last_words
         The last line that it wrote to its standard error, if that tells anything about its end.
+    why
+        What is known of the reason, as `OomWatch.explain` tells it.
     """
     if code < 0:
         said = f"; its last words: {last_words}" if last_words else ""
-        return f"was killed by {signal_name(-code)}{said}"
+        return f"was killed by {signal_name(-code)}{why}{said}"
     return f"exited with code {code}: {last_words}" if last_words else f"exited with code {code}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
@@ -41,10 +42,10 @@ class ServiceConfig:
     """
 
     files: tuple[str, ...]
-    workers: int = _option(0, "Worker processes; default: 'auto', one per core.", spelling="workers")
+    workers: int = _option(0, "Worker processes; default: 'auto', one per core that it may use.", spelling="workers")
     endpoint: str | None = _option(None, "Where to listen, as ipc:///path; default: one for each user.")
     memory: int = _option(
-        0, "Most shared memory for batches, such as 8G; default: half of what is free.", spelling="size"
+        0, "Most shared memory for batches, such as 8G; default: half of what is free here.", spelling="size"
     )
     frames: str | None = _option(None, "Which datasets are videos, as a pattern of their paths, such as '*/rgb'.")
     label: str | None = _option(
@@ -171,8 +172,8 @@ def parse_arguments(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def workers_for_all_cores() -> int:
-    """Return how many workers ``"auto"`` stands for: one for each core that this process may run on."""
-    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    """Return how many workers ``"auto"`` stands for: one for each core that this process may use."""
+    return min(usable_cores(), MOST_WORKERS)
 
 
 def check_workers(workers: int) -> None:

@@ -10,16 +10,7 @@ import numpy as np
 from loader_service.catalog.class_words import class_advice, class_lines
 from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.protocol.messages import CatalogSummary, Status, StreamStatus, WorkerStatus
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
-
-def size_text(size_bytes: int) -> str:
-    """Return a size for people, such as ``1.5 GiB``."""
-    value, unit = float(size_bytes), 0
-    while value >= 1024 and unit + 1 < len(_UNITS):
-        value, unit = value / 1024, unit + 1
-    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
+from loader_service.sizes import size_text
 
 
 def status_text(status: Status) -> str:

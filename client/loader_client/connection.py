@@ -108,10 +108,12 @@ class Connection:
         self._generation = 0
         self._failure: LoaderError | None = None
         self._requests = itertools.count(1)
+        self._has_warned = False  # of too few slots
         self._replies: dict[int, Any] = {}  # by request; None until it comes
-        self._streams: list[Stream] = []
-        self._opening: dict[int, Stream] = {}
         check_reachable(self.endpoint)
+        # Weakly: a stream refers to its connection, and ends when nobody refers to it any more.
+        self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
+        self._opening: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
         self._link = Link(self.endpoint, _own_name(), self)
         self._finalizer = weakref.finalize(self, _end, self._link, at_end)
         FORKS.watch(self._changed, self)
@@ -176,7 +178,7 @@ class Connection:
         line.check()
         stream = Stream(line, self._patience, request)
         with self._changed:
-            self._streams.append(stream)
+            self._streams.add(stream)
             self._request_stream(stream)
         try:
             stream.wait_open(_ANSWER_S)
@@ -185,6 +187,9 @@ class Connection:
             raise
         if self._welcome is not None:
             WATCH.opened(self.endpoint, self._welcome.classes, (field.name for field in stream.fields))
+        if not self._has_warned and (words := stream.shortage()):
+            self._has_warned = True
+            _LOG.warning("%s", words)
         return stream
 
     def batches(
@@ -253,9 +258,9 @@ class Connection:
         """Close a stream that `open` made; arrays that were fetched stay valid."""
         with self._changed:
             stream.close()
-            if stream in self._streams:
-                self._streams.remove(stream)
-            self._opening = {number: each for number, each in self._opening.items() if each is not stream}
+            self._streams.discard(stream)
+            for number in [number for number, each in self._opening.items() if each is stream]:
+                del self._opening[number]
 
     def close(self) -> None:
         """End the connection; arrays that were fetched stay valid."""
@@ -277,7 +282,7 @@ class Connection:
                 self._failure = CatalogChanged(_difference(self.endpoint, before, welcome))
             elif before is not None:
                 self._opening.clear()
-                for stream in self._streams:
+                for stream in list(self._streams):
                     self._request_stream(stream)
             self._changed.notify_all()
 
@@ -286,7 +291,7 @@ class Connection:
         with self._changed:
             match message:
                 case Ready() | Failed():
-                    for stream in self._streams:
+                    for stream in list(self._streams):
                         stream.answer(message)
                     return  # the stream has woken who waits for it
                 case BadSample():
@@ -295,8 +300,8 @@ class Connection:
                     return
                 case Opened():
                     self._opened(message)
-                case Refused() if message.request in self._opening:
-                    self._opening.pop(message.request).fail(from_name(message.error, message.message))
+                case Refused() if (refused := self._take_opening(message.request)) is not None:
+                    refused.fail(from_name(message.error, message.message))
                 case Refused(request=0):
                     _LOG.warning("the service at %s refused a message: %s", self.endpoint, message.message)
                     if self._welcome is None:  # the hello: of another version, or one client too many
@@ -331,11 +336,19 @@ class Connection:
     # ---- inside
 
     def _opened(self, opened: Opened) -> None:
-        stream = self._opening.pop(opened.request, None)
+        stream = self._take_opening(opened.request)
         if stream is not None and self._welcome is not None:
             stream.opened(opened, self._welcome.instance, self._generation)
-        elif not any(each.is_open_as(opened.stream, self._generation) for each in self._streams):  # else said twice
-            self._link.send(CloseStream(opened.stream), self._generation)  # given up while it was being opened
+        elif not any(each.is_open_as(opened.stream, self._generation) for each in list(self._streams)):
+            # Not said twice, but given up while it was being opened.
+            self._link.send(CloseStream(opened.stream), self._generation)
+
+    def _take_opening(self, request: int) -> Stream | None:
+        """Return the stream that a request is for, if somebody still waits for it; it is no longer being opened."""
+        stream = self._opening.get(request)
+        if stream is not None:
+            del self._opening[request]
+        return stream
 
     def _request_stream(self, stream: Stream) -> None:
         request = next(self._requests)
@@ -344,7 +357,7 @@ class Connection:
 
     def _ask_for_streams(self) -> None:
         """Ask again, by the same numbers, for the streams that were asked for and are not open yet."""
-        for request, stream in self._opening.items():
+        for request, stream in list(self._opening.items()):
             self._link.send(OpenStream(request, stream.spec), self._generation)
 
     def _ask(self, question: Any, kind: type[_Reply]) -> _Reply:

@@ -7,11 +7,13 @@ counts down, and the last one hands the lease back. Nothing is released by rotat
 
 The finalizer runs in whichever thread drops the last reference, at any bytecode, perhaps while that thread holds a lock
 of ours: so it takes no lock. It appends to a deque and writes to an eventfd, and the connection's thread does the rest.
+It does not keep its stream alive: arrays that outlive the stream keep nothing but their own slot.
 """
 
 from __future__ import annotations
 
 import mmap
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -51,6 +53,7 @@ class Leases:
         self._memory: dict[int, mmap.mmap] = {}
         self._large = frozenset(field.name for field in layout.fields if self._is_large(field))
         self._out: dict[int, list[weakref.ref[Any]]] = {}  # by lease: what tells of the end of its arrays
+        self._taking = threading.Lock()  # two threads that take at once must not both take the last lease
         #: The want whose lease was handed back last, by slot. The service heard of all earlier ones: it has used the
         #: slot since. Of these it need not have, when a message was lost.
         self.handed_back: dict[int, int] = {}
@@ -60,6 +63,11 @@ class Leases:
     def out(self) -> int:
         """Leases that are held by living arrays."""
         return len(self._out)
+
+    @property
+    def slot_bytes(self) -> int:
+        """Size of a slot."""
+        return self._layout.size_bytes
 
     def map(self, slot: int) -> mmap.mmap:
         """Return a slot's memory, which stays readable from now on even when its service ends.
@@ -99,12 +107,12 @@ class Leases:
             field.name: self._layout.view(field.name, memory, ready.frames if field.varies else ready.rows)
             for field in self._layout.fields
         }
-        crowded = len(self._out) >= self._most_out
+        crowded = not self._large or not self._reserve(ready.lease)
         for name, array in batch.items():
             if crowded or name not in self._large:
                 batch[name] = _aligned_copy(array)
-        if crowded or not self._large:
-            self.copied_batches += crowded and bool(self._large)
+        if crowded:
+            self.copied_batches += bool(self._large)
             self.hand_back(ready)
         else:
             self._watch([batch[name] for name in self._large], ready)
@@ -115,6 +123,14 @@ class Leases:
         self.handed_back[ready.slot] = ready.want
         self._release(ready.lease)
 
+    def _reserve(self, lease: int) -> bool:
+        """Count a lease as held from now on, unless half of the slots are."""
+        with self._taking:
+            if len(self._out) >= self._most_out:
+                return False
+            self._out[lease] = []
+            return True
+
     def _is_large(self, field: Field) -> bool:
         room = self._layout.frames if field.varies else self._layout.batch_size
         return field.sample_bytes * room >= COPY_BELOW_BYTES
@@ -122,11 +138,13 @@ class Leases:
     def _watch(self, arrays: list[NDArray[Any]], ready: Ready) -> None:
         """Hand the lease back when the last of the arrays has died."""
         last = [True, *[False] * (len(arrays) - 1)]  # list.pop is atomic, where a counter would need a lock
+        weak_self = weakref.ref(self)  # these arrays may outlive the stream, and must not keep it
 
         def died(_array: object) -> None:
-            if last.pop():
-                del self._out[ready.lease]
-                self.hand_back(ready)
+            leases = weak_self() if last.pop() else None
+            if leases is not None:
+                del leases._out[ready.lease]  # noqa: SLF001 - it is `self`
+                leases.hand_back(ready)
 
         # Not `weakref.finalize`, which takes four times as long.
         self._out[ready.lease] = [weakref.ref(array, died) for array in arrays]

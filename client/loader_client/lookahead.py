@@ -6,6 +6,10 @@ cursors, which share the prefetch among them. A cursor that nobody has moved for
 was dropped; the steps that were wanted for it are forgotten, so they hold no slots. Threads that read side by side may
 overtake each other: the steps that one has skipped stay wanted for a while, for the others.
 
+Steps that are wanted ahead are ready sooner or later, and hold slots until somebody asks for them. There are slots for
+`prefetch` of those beside what the trainer may hold, and a service fills slots in the order of the wants. So a step
+that was not wanted ahead, and comes after those, could wait for ever: when one is asked for, a place is kept for it.
+
 Where only the reader knows what its steps hold, those that it has *announced* are wanted ahead, and no others.
 """
 
@@ -50,7 +54,7 @@ class Lookahead:
     steps_per_epoch
         Steps in an epoch, at least 1.
     prefetch
-        Steps to want ahead, for all cursors together, at least 1.
+        Steps to want ahead, for all cursors together, at least 1. Never more are.
     is_known
         Whether it is known what a step holds; None: that of every step is.
     """
@@ -86,6 +90,13 @@ class Lookahead:
         self._look_ahead(claim)
         return claim
 
+    def resize(self, prefetch: int) -> list[int]:
+        """Want so many steps ahead from now on; return the wants that are too many, and forgotten."""
+        self._prefetch = prefetch
+        self._end = None
+        surplus = list(self._ahead)[prefetch:]
+        return [self._ahead.pop(position) for position in surplus]
+
     def _go_on(self, position: Position, end: Position) -> Claim:
         """Ask for the only cursor's next step: one more is wanted. A look at each of 32 takes 50 µs."""
         self._cursors[0].position = position
@@ -96,9 +107,12 @@ class Lookahead:
 
     def _look_ahead(self, claim: Claim) -> None:
         """Add to a claim what is to be wanted now, and no more."""
-        wished = dict.fromkeys(self._wished())
-        goes_on = self._is_known is None and len(self._cursors) == 1 and not self._cursors[0].skipped
-        self._end = next(reversed(wished)) if goes_on else None
+        wished = dict.fromkeys(islice(dict.fromkeys(self._wished()), self._prefetch))
+        if claim.want and claim.new:  # it comes after what is wanted already
+            for surplus in [each for each in wished if each in self._ahead][self._prefetch - 1 :]:
+                del wished[surplus]
+        is_alone = self._is_known is None and len(self._cursors) == 1 and not self._cursors[0].skipped
+        self._end = next(reversed(wished)) if is_alone and len(wished) == self._prefetch else None
         for stale in [each for each in self._ahead if each not in wished]:
             claim.forgotten.append(self._ahead.pop(stale))
         for each in wished:

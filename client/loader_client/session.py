@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from loader_client.leases import Leases
-from loader_service.protocol.messages import Opened
+from loader_client.link import Link
+from loader_service.protocol.messages import CloseStream, Opened, Release
+
+
+class Releasing(Protocol):
+    """What hands leases back; called by finalizers in any thread, so it takes no lock."""
+
+    def release(self, release: Release, generation: int) -> None:
+        """Hand one back, in its generation."""
 
 
 @dataclass
@@ -27,3 +38,22 @@ class Session:
             before.samples,
             before.frames,
         )
+
+
+def releaser(stream: Releasing, number: int, generation: int) -> Callable[[int], None]:
+    """Return what hands back a lease that a service gave to a stream; it does not keep the stream."""
+    weak_stream = weakref.ref(stream)
+
+    def release(lease: int) -> None:
+        living = weak_stream()
+        if living is not None:
+            living.release(Release(number, lease), generation)
+
+    return release
+
+
+def give_up(link: Link, open_as: list[tuple[int, int]]) -> None:
+    """Have the service close a stream that is open there, as these numbers in these generations; takes no lock."""
+    while open_as:
+        number, generation = open_as.pop()
+        link.send(CloseStream(number), generation)

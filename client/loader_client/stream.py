@@ -1,11 +1,15 @@
-"""One open stream: steps by number in, batches out; outlives restarts of the service. Knows no socket."""
+"""One open stream: steps by number in, batches out; outlives restarts of the service. Knows no socket.
+
+Nothing that a stream holds refers back to it, so it ends with the last reference to it, and no cycle collector has to
+find it: the connection knows it weakly, and what hands leases back does too.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
+import weakref
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +24,11 @@ from loader_client.line import Line, anew
 from loader_client.lookahead import Claim, Lookahead, Position
 from loader_client.patience import Patience, Wait
 from loader_client.request import Request
-from loader_client.session import Session
+from loader_client.session import Session, give_up, releaser
+from loader_client.shortage import shortage
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol.fields import Field, SlotLayout
-from loader_service.protocol.messages import BadSample, CloseStream, Failed, Forget, Opened, Ready, Release, Want
+from loader_service.protocol.messages import BadSample, Failed, Forget, Opened, Ready, Release, Want
 from loader_service.protocol.numbers import whole_number
 
 _LOG = logging.getLogger(__name__)
@@ -83,6 +88,9 @@ class Stream:
         self._failure: LoaderError | None = None
         self._awaited: set[int] = set()  # wants that threads in `fetch` wait for; the others' answers wake nobody
         self._unsent = 0  # wants that wait for company
+        self._open_as: list[tuple[int, int]] = []  # (number, generation) at the service, while it is open there
+        self._finalizer = weakref.finalize(self, give_up, line.link, self._open_as)
+        self._finalizer.atexit = False  # the connection says goodbye then
 
     # ---- what the trainer asks
 
@@ -107,6 +115,11 @@ class Stream:
     def leases_out(self) -> int:
         """Batches whose memory the trainer holds."""
         return self._require_session().leases.out
+
+    def shortage(self) -> str:
+        """Return what is to be said of too few slots, "" when there are enough."""
+        session = self._require_session()
+        return shortage(session.opened.slots, session.leases.slot_bytes, self.spec.prefetch)
 
     def wait_open(self, timeout_s: float) -> None:
         """Wait until the stream is open.
@@ -207,10 +220,8 @@ class Stream:
 
     def close(self) -> None:
         """Give the stream up; arrays that were fetched stay valid. Harmless when it has failed or was closed."""
-        with self._line.changed:
-            if self._session is not None and self._failure is None:
-                self._line.link.send(CloseStream(self._session.opened.stream), self._session.generation)
         self.fail(ServiceUnavailable("the stream was closed"))
+        self._finalizer()
 
     # ---- what the link says
 
@@ -222,13 +233,13 @@ class Stream:
                 self.fail(ProtocolError("the service came back with other fields or another number of steps"))
                 return
             layout = SlotLayout(opened.fields, self.spec.batch_size, opened.frames)
-            leases = Leases(layout, instance, opened.slots, self._releaser(opened.stream, generation))
+            leases = Leases(layout, instance, opened.slots, releaser(self, opened.stream, generation))
             self._session = Session(opened, generation, leases)
-            if before is None:
-                self._begin(opened)
+            self._open_as[:] = [(opened.stream, generation)]
+            self._begin(opened)
             self._answers.clear()
             self._forgotten.clear()
-            for want in self._wants:
+            for want in sorted(self._wants, key=lambda want: want not in self._awaited):  # slots go in this order
                 self._send_want(self._session, want)
             self._line.changed.notify_all()
 
@@ -259,6 +270,11 @@ class Stream:
             session = self._session
             if session is not None and bad.stream == session.opened.stream and self._bad is not None:
                 self._bad.name(bad.message)
+
+    def release(self, release: Release, generation: int) -> None:
+        """Hand a lease back, unless the stream is closed and has none; called by finalizers, so it takes no lock."""
+        if self._failure is None:
+            self._line.link.send(release, generation, urgent=bool(self._awaited))
 
     def fail(self, error: LoaderError) -> None:
         """End the stream with an error for everyone who waits or will ask."""
@@ -292,6 +308,10 @@ class Stream:
             self._line.changed.notify_all()
 
     def _begin(self, opened: Opened) -> None:
+        if self._lookahead is not None:  # another service, which may have less room
+            for want in self._lookahead.resize(opened.prefetch):
+                del self._wants[want]
+            return
         steps_per_epoch = opened.steps_per_epoch if self._index is None else self._index.steps_per_epoch
         announced = self._index if isinstance(self._index, AnnouncedIndex) else None
         is_known = None if announced is None else lambda position: announced.knows(*position)
@@ -402,13 +422,3 @@ class Stream:
             session.opened.stream, want, *wanted.position, wanted.contents.samples, wanted.contents.positions
         )
         self._line.link.send(message, session.generation, urgent=urgent)
-
-    def _releaser(self, stream: int, generation: int) -> Callable[[int], None]:
-        """Return what hands a lease back; called by finalizers, so it takes no lock, and knows its own generation."""
-        link = self._line.link
-
-        def release(lease: int) -> None:
-            if self._failure is None:  # a closed stream has no leases: the service took them back with it
-                link.send(Release(stream, lease), generation, urgent=bool(self._awaited))
-
-        return release

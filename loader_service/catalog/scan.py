@@ -19,6 +19,7 @@ from loader_service.catalog.label_column import Labelling
 from loader_service.catalog.label_csv import read_csv
 from loader_service.catalog.paths import expand_patterns
 from loader_service.catalog.scan_pool import Outcome, ScanPool
+from loader_service.control_groups import usable_cores
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _scan_in_order(paths: Sequence[str], options: ScanOptions, processes: int | 
     if processes == 0:
         yield from _scan_here(paths, options)
     elif paths:
-        with ScanPool(options, processes or len(os.sched_getaffinity(0))) as pool:
+        with ScanPool(options, processes or usable_cores()) as pool:
             yield from pool.scan(paths)
 
 

@@ -15,7 +15,8 @@ class Limits:
     start_timeout_s: float = 60.0  # a worker that takes longer to start, or to stop when asked to, is hung
     strikes: int = 3  # workers that one row may kill before it is a bad sample
     failed_starts: int = 3  # workers in a row that may fail to start, while none works, before the service gives up
-    wants_per_slot: int = 4  # wants a stream may have open; an honest client has at most one per slot
+    wants_per_slot: int = 4  # wants a stream may have open; a client has one per slot, and one for each thread of its
+    least_wants: int = 64  # … or so many, where slots are few: each thread of a client waits for one
 
 
 @dataclass

@@ -95,7 +95,9 @@ class Streams:
             self._ledger.add(failed)
             return
         slots = len(stream.slots.numbers)
-        if len(stream.steps) >= self._limits.wants_per_slot * slots:  # it may be asked for again, when there is room
+        if len(stream.steps) >= max(
+            self._limits.wants_per_slot * slots, self._limits.least_wants
+        ):  # it may be asked for again, when there is room
             words = f"{len(stream.steps)} wants are open for {slots} slots; release some first"
             self._ledger.refuse(event.client, f"{place}: {words}")
             return

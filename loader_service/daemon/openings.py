@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,19 +11,18 @@ import numpy as np
 from loader_service.catalog.columns import Catalog
 from loader_service.core.events import Lengths, StreamOpened
 from loader_service.core.tasks import SMALL_TASK_BYTES
-from loader_service.daemon.segments import SegmentStore, free_bytes
+from loader_service.daemon.room import Room, make_budget, no_room, rooms
+from loader_service.daemon.segments import NoSpace, SegmentStore
 from loader_service.daemon.stream_rows import SUBSTITUTES, CatalogRows
 from loader_service.errors import ConfigError, ProtocolError
 from loader_service.plan.buckets import padding_share
 from loader_service.plan.fields import CatalogFacts, select_fields, stream_fields, transform_inputs
 from loader_service.plan.order import MAX_POSITIONS
+from loader_service.plan.prefetch import LEAST_SLOTS, steps_ahead, wanted_slots
 from loader_service.plan.steps import Plan
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.messages import Opened, PrepareStream, Want
 from loader_service.protocol.spec import Frame, Spec
-
-#: Steps filled ahead unless the client says otherwise: what keeps workers busy, and more when steps are small.
-LEAST_PREFETCH, MOST_PREFETCH, PREFETCH_BYTES = 4, 32, 256 * 2**20
 
 #: What a row counts as at least, in bytes of output, when code of the user's own makes it: nobody knows how much work
 #: that is, but 16 such rows are worth a message of their own.
@@ -39,6 +39,8 @@ class Opening:
         For each of them.
     slot_bytes
         Size of a slot.
+    wanted_slots
+        What it would have if there were room.
     padded_videos
         Videos shorter than the clip.
     padding, padding_unsorted
@@ -50,6 +52,7 @@ class Opening:
     prepare: PrepareStream
     event: StreamOpened
     slot_bytes: int
+    wanted_slots: int
     padded_videos: int
     padding: float = 0.0
     padding_unsorted: float = 0.0
@@ -83,6 +86,60 @@ class Opening:
                 raise ConfigError(f"{place} names {what} {outside}; there are {end}, numbered from 0")
 
 
+#: How long ago streams may have closed whose memory is still waited for, in seconds: to have all slots that are wanted,
+#: and to have any. A worker that is busy with a task unmaps after it.
+_WAIT_FOR_MORE_S, _WAIT_FOR_ANY_S = 0.5, 5.0
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the service is at when a stream opens.
+
+    Parameters
+    ----------
+    workers
+        Processes whose memory may still grow, and is left room for.
+    since_retired_s
+        How long ago a stream was closed, whose memory may be on its way back.
+    """
+
+    workers: int = 1
+    since_retired_s: float = math.inf
+
+
+_ALONE = Moment()
+
+
+class NotYet(Exception):
+    """There is too little room, but memory is on its way back; to be asked again in a moment."""
+
+
+class NoRoom(ConfigError):
+    """Not even two slots fit.
+
+    Parameters
+    ----------
+    slot_bytes
+        Size of a slot.
+    room
+        What is left, and of what.
+    why
+        Why a slot is so large, where that is not plain.
+    """
+
+    def __init__(self, slot_bytes: int, room: Room, why: str = "") -> None:
+        self.slot_bytes, self.room, self.why = slot_bytes, room, why
+        super().__init__(self._words(""))
+
+    def said(self, holders: str) -> ConfigError:
+        """Return the error for people, who are told who holds the rest."""
+        return ConfigError(self._words(holders))
+
+    def _words(self, holders: str) -> str:
+        words = no_room(self.slot_bytes, LEAST_SLOTS, self.room, holders)
+        return f"{self.why}; {words}" if self.why else words
+
+
 class StreamOpener:
     """Opens streams on one catalog.
 
@@ -100,7 +157,8 @@ class StreamOpener:
         self._catalog = catalog
         self._segments = segments
         self._last_stream = 0
-        self.budget_bytes = memory_bytes or free_bytes() // 2
+        self._budget = make_budget(memory_bytes)
+        self.budget_bytes = self._budget.total_bytes
         self.facts = CatalogFacts(fields=catalog.fields, name_bytes=catalog.name_width)
 
     def inputs(self, spec: Spec) -> tuple[Field, ...]:
@@ -117,7 +175,9 @@ class StreamOpener:
         except ProtocolError as error:
             raise _too_large(error) from error
 
-    def open(self, client: str, request: int, spec: Spec, outputs: Sequence[Field] | None = None) -> Opening:
+    def open(
+        self, client: str, request: int, spec: Spec, outputs: Sequence[Field] | None = None, moment: Moment = _ALONE
+    ) -> Opening:
         """Open a stream.
 
         Parameters
@@ -128,11 +188,17 @@ class StreamOpener:
             What for.
         outputs
             What the transform makes of `inputs(spec)`; None without a transform.
+        moment
+            What the service is at.
 
         Raises
         ------
         ConfigError
-            When the catalog cannot give what the spec asks for, or the memory does not suffice.
+            When the catalog cannot give what the spec asks for.
+        NoRoom
+            When the memory does not suffice.
+        NotYet
+            When it may suffice in a moment.
         """
         _check_items(self._catalog, spec)
         try:
@@ -143,15 +209,18 @@ class StreamOpener:
         if not source.samples.sample_count or (source.plan.steps_per_epoch == 0 and not spec.indexed):
             raise ConfigError(_too_few(source, spec))
         layout = SlotLayout(fields, spec.batch_size, _slot_frames(source, spec))
-        prefetch = self._prefetch(layout, source, spec)
-        slots = self._segments.create(2 * prefetch, layout.size_bytes)
+        wanted = wanted_slots(layout.size_bytes, spec.prefetch)
+        try:
+            slots = self._make_slots(layout.size_bytes, wanted, moment)
+        except NoRoom as error:
+            raise NoRoom(error.slot_bytes, error.room, _longest(layout, source, spec) if spec.varies else "") from error
         self._last_stream += 1
         number, steps = self._last_stream, 0 if spec.indexed else source.plan.steps_per_epoch
         samples, frames = source.samples.sample_count, layout.frames
         inputs = () if outputs is None else self.inputs(spec)
         own_code = outputs is not None or self._catalog.kind in ("map", "generator")
         return Opening(
-            opened=Opened(request, number, fields, steps, len(slots), prefetch, samples, frames),
+            opened=Opened(request, number, fields, steps, len(slots), steps_ahead(len(slots)), samples, frames),
             prepare=PrepareStream(number, spec, fields, frames, inputs),
             event=StreamOpened(
                 client=client,
@@ -166,58 +235,66 @@ class StreamOpener:
                 indexed=spec.indexed,
             ),
             slot_bytes=layout.size_bytes,
+            wanted_slots=wanted,
             padded_videos=source.samples.padded_videos,
             **_padding(source, spec),
         )
 
-    def one_more(self, opening: Opening) -> int:
-        """Make one more slot for an open stream.
+    def one_more(self, opening: Opening, workers: int) -> int:
+        """Make one more slot for an open stream, for a service with so many workers.
 
         Raises
         ------
         ConfigError
             When the memory does not suffice.
         """
-        available = min(self.budget_bytes - self._segments.total_bytes, free_bytes())
-        if opening.slot_bytes > available:
-            raise ConfigError(f"another slot of {opening.slot_bytes} bytes does not fit into {available} bytes")
+        left_bytes = min(wall.left_bytes for wall in rooms(self._budget, self._segments.total_bytes, workers))
+        if opening.slot_bytes > left_bytes:
+            raise ConfigError(f"another slot of {opening.slot_bytes} bytes does not fit into {left_bytes} bytes")
         return self._segments.create(1, opening.slot_bytes)[0]
 
-    def _prefetch(self, layout: SlotLayout, source: CatalogRows, spec: Spec) -> int:
-        available = min(self.budget_bytes - self._segments.total_bytes, free_bytes())
-        try:
-            return choose_prefetch(layout.size_bytes, spec.prefetch, available)
-        except ConfigError as error:
-            if not spec.varies:
+    def _make_slots(self, slot_bytes: int, wanted: int, moment: Moment) -> tuple[int, ...]:
+        """Return new slots, with their memory: as many as fit, no more than are wanted or than a fair share has."""
+        while True:
+            walls = rooms(self._budget, self._segments.total_bytes, moment.workers)
+            try:
+                count = choose_slots(slot_bytes, wanted, walls)
+            except NoRoom as error:
+                if moment.since_retired_s < _WAIT_FOR_ANY_S:
+                    raise NotYet from error
                 raise
-            raise ConfigError(f"{_longest(layout, source, spec)}; {error}") from error
+            if count < wanted and moment.since_retired_s < _WAIT_FOR_MORE_S:
+                raise NotYet
+            try:
+                return self._segments.create(count, slot_bytes)
+            except NoSpace as error:  # somebody else has taken what was free
+                if count == LEAST_SLOTS:
+                    raise NoRoom(slot_bytes, walls[0]) from error
+                wanted = max(LEAST_SLOTS, count // 2)
 
 
-def choose_prefetch(slot_bytes: int, wanted: int, available_bytes: int) -> int:
-    """Return how many steps to fill ahead; each takes two slots, one to fill and one for the trainer to hold.
+def choose_slots(slot_bytes: int, wanted: int, walls: Sequence[Room]) -> int:
+    """Return how many slots a stream gets: at most half of what is left, so that others still open, but two at least.
 
     Parameters
     ----------
     slot_bytes
         Size of a slot.
     wanted
-        What the client asked for; 0 to choose here.
-    available_bytes
-        What is left of the budget.
+        What it would have.
+    walls
+        What each leaves.
 
     Raises
     ------
-    ConfigError
-        When not even the smallest choice, or not what was asked for, fits.
+    NoRoom
+        When not even two fit: names a wall that a larger budget would not move, if there is one.
     """
-    fitting = available_bytes // (2 * slot_bytes)
-    if fitting < max(1, wanted):
-        need = max(1, wanted) * 2 * slot_bytes
-        raise ConfigError(
-            f"batches of {slot_bytes} bytes need {need} bytes of shared memory, {max(0, available_bytes)} are left of "
-            "the budget; use a smaller batch_size or prefetch, or start the service with more --memory"
-        )
-    return wanted or min(max(LEAST_PREFETCH, min(MOST_PREFETCH, PREFETCH_BYTES // slot_bytes)), fitting)
+    too_close = [wall for wall in walls if wall.left_bytes < LEAST_SLOTS * slot_bytes]
+    if too_close:
+        raise NoRoom(slot_bytes, min(too_close, key=lambda wall: (wall.is_budget, wall.left_bytes)))
+    left_bytes = min(wall.left_bytes for wall in walls)
+    return max(LEAST_SLOTS, min(wanted, left_bytes // 2 // slot_bytes))
 
 
 def _check_items(catalog: Catalog, spec: Spec) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, cause_of_end, command, environment
 from loader_service.daemon.memory import OwnMemory
 from loader_service.daemon.words import Words
+from loader_service.oom import OomWatch
 from loader_service.progress import ProgressBoard
 
 _LOG = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class Pool:
         self._arguments = arguments
         self._board = ProgressBoard()
         self._processes: dict[int, _Process] = {}
+        self._oom = OomWatch()
 
     def __enter__(self) -> Pool:
         return self
@@ -138,7 +140,7 @@ class Pool:
                     words.end()
                 code = process.popen.returncode
                 # Words of a worker that was killed may be an hour old, and tell nothing of that.
-                cause = cause_of_end(code, process.last_words if code >= 0 else "")
+                cause = cause_of_end(code, process.last_words if code >= 0 else "", self._oom.explain(code))
                 self._forget(worker)
                 yield worker, cause
 

@@ -34,11 +34,11 @@ class _Probe:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a probe: the transform's fields, or why the stream cannot open."""
+    """What came of a probe: the transform's fields, None without one; or why the stream cannot open."""
 
     client: str
     asked: OpenStream
-    fields: tuple[Field, ...]
+    fields: tuple[Field, ...] | None
     error: LoaderError | None
 
 

@@ -14,9 +14,12 @@ from loader_service.core.scheduler import Scheduler, StreamFigures, TaskAtHand, 
 from loader_service.daemon.clients import Clients
 from loader_service.daemon.openings import Opening, StreamOpener
 from loader_service.daemon.pool import Pool
+from loader_service.daemon.room import others_in_shared_memory
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.stream_rows import CatalogRows
+from loader_service.plan.prefetch import LEAST_SLOTS
 from loader_service.protocol import messages as m
+from loader_service.sizes import counted, size_text
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,24 @@ def serves(catalog: Catalog) -> str:
             return f"source {catalog.file_path(0)!r}, {catalog.frame_count} items"
         case "generator":
             return f"generator {catalog.file_path(0)!r}, a copy per worker: order and resume are not reproducible"
+
+
+def holders(openings: Mapping[int, Opening], clients: Clients, segments: SegmentStore) -> str:
+    """Return who holds how much of the shared memory: the clients of this service, and what is not its own."""
+    held: dict[str, list[Opening]] = {}
+    for opening in openings.values():
+        held.setdefault(opening.event.client, []).append(opening)
+    parts = []
+    for key, theirs in held.items():
+        client = clients.by_key(key)
+        who = "a client that is gone" if client is None else f"client {client.name} (pid {client.pid})"
+        slots = counted(sum(each.opened.slots for each in theirs), "slot")
+        size = size_text(sum(each.opened.slots * each.slot_bytes for each in theirs))
+        parts.append(f"{who} holds {size} in {slots} of {counted(len(theirs), 'stream')}")
+    if any(each.opened.slots > LEAST_SLOTS for each in openings.values()):
+        parts.append("they would hold less with a smaller prefetch")
+    parts.append(others_in_shared_memory(segments.instance, segments.total_bytes))
+    return "; ".join(filter(None, parts))
 
 
 def _stream(figures: StreamFigures, traffic: Traffic) -> m.StreamStatus:

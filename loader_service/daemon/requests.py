@@ -15,13 +15,16 @@ from loader_service.daemon.clients import Client
 from loader_service.daemon.crew import Crew
 from loader_service.daemon.journal import Journal, Kind
 from loader_service.daemon.notify import restart_command
-from loader_service.daemon.openings import Opening, StreamOpener
+from loader_service.daemon.openings import Moment, NoRoom, NotYet, Opening, StreamOpener
 from loader_service.daemon.parts import Parts
 from loader_service.daemon.probes import Answer, Probes
-from loader_service.daemon.reports import Reporter, Traffic
+from loader_service.daemon.reports import Reporter, Traffic, holders
+from loader_service.daemon.returning import Returning, Waiting
 from loader_service.daemon.sockets import Received
 from loader_service.errors import ConfigError, LoaderError, ProtocolError
 from loader_service.protocol import messages as m
+from loader_service.protocol.fields import Field
+from loader_service.sizes import size_text
 
 _LOG = logging.getLogger(__name__)
 
@@ -85,6 +88,7 @@ class Requests:
         self._journal = journal
         self._loop = loop
         self._opener = StreamOpener(parts.catalog, parts.segments, parts.config.memory)
+        self._returning = Returning()
         self._openings: dict[int, Opening] = {}
         self._probes = Probes(crew.tell, min(parts.config.task_timeout, PROBE_S))
         self._reporter = Reporter(
@@ -160,13 +164,14 @@ class Requests:
             self._journal.say(line, Kind.CLIENT)
         self._clients.forget(client.key)
         self._probes.forget(client.key)
+        self._returning.forget(client.key)
         self._loop.happens(events.ClientLost(client.key))
 
     # ---- time, and workers
 
     def next_deadline(self) -> float | None:
         """Return when `tick` has something to do; None while there is nothing to wait for."""
-        deadlines = (self._clients.next_deadline(), self._probes.next_deadline())
+        deadlines = (self._clients.next_deadline(), self._probes.next_deadline(), self._returning.next_deadline())
         return min((each for each in deadlines if each is not None), default=None)
 
     def tick(self, now: float) -> None:
@@ -179,6 +184,8 @@ class Requests:
                 self._crew.kill(worker, f"worker {worker} took too long to try the transform; it is killed")
             if answer is not None:
                 self._conclude(answer)
+        for each in self._returning.due(now):
+            self._conclude(Answer(each.client, each.asked, each.outputs, None))
 
     def prepare(self, worker: int) -> None:
         """Tell a new worker of all streams."""
@@ -211,7 +218,7 @@ class Requests:
         if opening is None:
             return None
         try:
-            return self._opener.one_more(opening)
+            return self._opener.one_more(opening, self._loop.workers_wanted)
         except ConfigError as error:
             self._journal.note(f"stream {stream}: a step that a worker is late with waits for it; {error}")
             return None
@@ -220,6 +227,7 @@ class Requests:
         """Drop a stream with its slots."""
         self._openings.pop(stream, None)
         self._parts.segments.remove(slots)
+        self._returning.retired(time.monotonic())
         self._crew.tell_all(m.DropStream(stream))
 
     # ---- what clients say
@@ -306,13 +314,13 @@ class Requests:
             return
         self._check_room(client)
         if self._parts.config.transform is None:
-            self._begin(client, self._opener.open(client.key, asked.request, asked.spec))
+            self._begin(client, asked)
         else:
             self._probes.begin(client.key, asked, self._opener.inputs(asked.spec), time.monotonic())
             self.try_transforms()
 
     def _conclude(self, answer: Answer) -> None:
-        """Open the stream whose transform was tried, or say why not."""
+        """Open the stream whose transform was tried, or which had to wait for memory, or say why not."""
         client = self._clients.by_key(answer.client)
         if client is None:
             return
@@ -320,17 +328,27 @@ class Requests:
             if answer.error is not None:
                 raise answer.error
             self._check_room(client)  # there was time for other streams, or for the end to begin
-            self._begin(client, self._opener.open(client.key, answer.asked.request, answer.asked.spec, answer.fields))
+            self._begin(client, answer.asked, answer.fields)
         except LoaderError as error:
             self._refuse(client, answer.asked.request, error)
 
-    def _begin(self, client: Client, opening: Opening) -> None:
+    def _begin(self, client: Client, asked: m.OpenStream, outputs: tuple[Field, ...] | None = None) -> None:
+        now = time.monotonic()
+        moment = Moment(self._loop.workers_wanted, self._returning.since_s(now))
+        try:
+            opening = self._opener.open(client.key, asked.request, asked.spec, outputs, moment)
+        except NotYet:
+            self._returning.wait(Waiting(client.key, asked, outputs), now)
+            return
+        except NoRoom as error:
+            raise error.said(holders(self._openings, self._clients, self._parts.segments)) from error
         number = opening.opened.stream
         self._openings[number] = opening
         self._crew.tell_all(opening.prepare)
         self._loop.happens(opening.event)
         self._tell(client, opening.opened)
-        _LOG.info("client %s opened stream %d: %s", client.name, number, opening.prepare.spec)
+        slots = f"{opening.opened.slots} of {opening.wanted_slots} slots of {size_text(opening.slot_bytes)}"
+        _LOG.info("client %s opened stream %d with %s: %s", client.name, number, slots, opening.prepare.spec)
 
     def _find_opening(self, client: Client, request: int) -> Opening | None:
         """Return the stream that a request has opened: one whose answer was lost is asked for again."""

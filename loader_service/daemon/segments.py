@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from loader_service.daemon.room import free_bytes
 from loader_service.errors import ConfigError
 from loader_service.private_folders import Folder, NotOurs, is_own_file
 from loader_service.protocol.segments import (
@@ -27,6 +28,7 @@ from loader_service.protocol.segments import (
     slot_name,
     user_folder,
 )
+from loader_service.remedies import SMALLER_BATCH, more_shared_memory
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,10 +36,8 @@ _LOG = logging.getLogger(__name__)
 _SWEEP_S, _PAUSE_S = 10.0, 0.01
 
 
-def free_bytes() -> int:
-    """Return how much shared memory is free on this host."""
-    found = os.statvfs(shared_memory())
-    return found.f_bavail * found.f_frsize
+class NoSpace(ConfigError):
+    """The file system of the segments has no room for them."""
 
 
 class SegmentStore:
@@ -96,8 +96,10 @@ class SegmentStore:
 
         Raises
         ------
-        ConfigError
+        NoSpace
             When the shared memory does not suffice: names needed and free bytes.
+        ConfigError
+            When they cannot be created for another reason.
         """
         slots: list[int] = []
         try:
@@ -106,11 +108,11 @@ class SegmentStore:
             needed, free = count * size_bytes, free_bytes() + len(slots) * size_bytes
             self.remove(tuple(slots))
             where = shared_memory()
-            if error.errno != errno.ENOSPC:
+            if error.errno not in (errno.ENOSPC, errno.ENOMEM):
                 raise ConfigError(f"cannot create a batch of {size_bytes} bytes in {where}: {error}") from error
-            raise ConfigError(
-                f"{count} batches of {size_bytes} bytes need {needed} bytes of {where}, {free} are free; use a smaller "
-                f"batch_size or prefetch, enlarge it (docker: --shm-size), or name another in {ENVIRONMENT_VARIABLE}"
+            raise NoSpace(
+                f"{count} batches of {size_bytes} bytes need {needed} bytes of {where}, {free} are free; "
+                f"{SMALLER_BATCH}, or {more_shared_memory()}"
             ) from error
         return tuple(slots)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import select
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 
 from loader_service.children import cause_of_end, environment
 from loader_service.errors import LoaderError, ServiceUnavailable, from_name
+from loader_service.oom import OomWatch
 
 #: Beginnings of the two lines that a service started for another program writes to its standard output.
 READY, FAILED = "ready: ", "failed: "
@@ -44,6 +46,7 @@ class ServiceProcess:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
+        self._oom = OomWatch()
         self._popen = subprocess.Popen(
             list(command),
             env=environment(),
@@ -79,13 +82,14 @@ class ServiceProcess:
         """How it ended; None while it runs."""
         return self._popen.poll()
 
-    @property
+    @functools.cached_property
     def cause(self) -> str:
         """How it ended, in words that follow its name."""
         lines = self._tail.decode("utf-8", "replace").replace("\r", "\n").splitlines()
         words = next((line.strip() for line in reversed(lines) if line.strip()), "")
         failed = self._failed_line()
-        return cause_of_end(self._popen.returncode or 0, (failed or words)[-_TOLD:])
+        code = self._popen.returncode or 0
+        return cause_of_end(code, (failed or words)[-_TOLD:], self._oom.explain(code))
 
     def await_ready(self, timeout_s: float, wake: int) -> None:
         """Wait until it can be used.

@@ -10,8 +10,9 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from loader_service.children import command, environment
+from loader_service.children import command, environment, signal_name
 from loader_service.daemon.signals import SignalReader
+from loader_service.oom import OomWatch
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ class Supervisor:
         self._arguments = list(arguments)
         self._signals = SignalReader(_leave_to_descriptor)
         self._is_stopping = False
+        self._oom = OomWatch()
 
     def run(self) -> int:
         """Return the exit code of the service's last life: 0 after a stop that was asked for. To be called once.
@@ -53,11 +55,14 @@ class Supervisor:
         while True:
             born = time.monotonic()
             code = self._live()
+            cause = _cause(code) + self._oom.explain(code)
             short_lives = short_lives + 1 if time.monotonic() - born < _LONG_LIFE_S else 1
             if self._is_stopping or code in (0, 2) or short_lives >= _MOST_SHORT_LIVES:
+                if code < 0 and not self._is_stopping:
+                    _LOG.error("the service %s, and is not started again", cause)
                 return max(code, 1) if code else 0
             pause_s = min(_FIRST_PAUSE_S * 2 ** (short_lives - 1), _LAST_PAUSE_S)
-            _LOG.warning("the service ended with code %d; starting it again in %.1f s", code, pause_s)
+            _LOG.warning("the service %s; starting it again in %.1f s", cause, pause_s)
             if select.select([self._signals], [], [], pause_s)[0]:
                 return 0
 
@@ -77,6 +82,10 @@ class Supervisor:
         finally:
             os.close(pidfd)
         return process.returncode
+
+
+def _cause(code: int) -> str:
+    return f"ended with code {code}" + (f" ({signal_name(-code)})" if code < 0 else "")
 
 
 def _leave_to_descriptor(_number: int, _frame: FrameType | None) -> None:

@@ -17,13 +17,17 @@ from loader_service.private_folders import Folder, open_folder
 #: Names another tmpfs, for the service and its trainers alike, such as one that is larger in a container.
 ENVIRONMENT_VARIABLE = "LOADER_SERVICE_SHM"
 
+#: The tmpfs that every Linux has.
+DEFAULT_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has mode 0700
+
 _INSTANCE = re.compile(r"[0-9a-f]{16}\Z")
 _SLOT = re.compile(r"slot-[1-9][0-9]{0,18}\Z")
 
 
 def shared_memory() -> Path:
     """Return the tmpfs whose pages are the slots: ``$LOADER_SERVICE_SHM``, else the one that every Linux has."""
-    return Path(os.environ.get(ENVIRONMENT_VARIABLE) or "/dev/shm")  # noqa: S108 - what is made in it has mode 0700
+    given = os.environ.get(ENVIRONMENT_VARIABLE)
+    return Path(given) if given else DEFAULT_SHARED_MEMORY
 
 
 def user_directory() -> Path:

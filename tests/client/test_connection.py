@@ -113,7 +113,8 @@ def test_a_closed_connection_may_be_closed_again_and_answers_nothing(service: Se
 def test_what_a_client_held_is_free_when_it_closes(service: Service) -> None:
     with loader_client.connect(service.endpoint) as onlooker:
         with loader_client.connect(service.endpoint) as connection:
-            held = connection.open(_SPEC).fetch(0, 0)
+            stream = connection.open(_SPEC)
+            held = stream.fetch(0, 0)
             assert len(onlooker.status().streams) == 1
         eventually(lambda: not onlooker.status().streams, "the stream is closed")
         assert held["frames"].sum() > 0

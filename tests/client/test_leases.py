@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from loader_client import leases
 from loader_client.forms import Batch
 from loader_client.leases import COPY_BELOW_BYTES, Leases
 from loader_service.daemon.segments import SegmentStore
@@ -196,11 +198,29 @@ def test_arrays_outlive_the_segment_and_the_leases(store):
     frames = bench.take(1)["frames"]
     frames[...] = 3
     store.remove(bench.numbers)
-    released = bench.released
+    released, gone = bench.released, weakref.ref(bench.leases)
     del bench
+    assert gone() is None  # without the cycle collector
     assert (frames == 3).all()
     del frames
-    assert released == [1]
+    assert released == []  # the service took it back with the stream
+
+
+def test_two_threads_do_not_both_take_the_last_lease(store, monkeypatch):
+    """With two slots, the service would have none left to fill."""
+    bench = Bench(store, _LAYOUT, slots=2)
+    both_have_chosen = threading.Barrier(2)
+    copy = leases._aligned_copy
+
+    def copy_together(array: Any) -> Any:
+        if array.dtype == np.int64:  # the label, which is copied whether the lease is kept or not
+            both_have_chosen.wait(10.0)
+        return copy(array)
+
+    monkeypatch.setattr(leases, "_aligned_copy", copy_together)
+    with ThreadPoolExecutor(2) as threads:
+        batches = list(threads.map(bench.take, (1, 2)))
+    assert (len(batches), bench.leases.out, len(bench.released)) == (2, 1, 1)
 
 
 def test_a_slot_that_is_not_there_is_named(bench):

@@ -51,11 +51,86 @@ _prefetch = st.integers(1, 9)
 
 @settings(max_examples=300, deadline=None)
 @given(_steps, _prefetch, st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11)), min_size=1, max_size=60))
-def test_never_more_wants_are_out_than_the_prefetch_and_the_cursors_allow(steps, prefetch, positions):
+def test_never_more_wants_are_out_than_the_prefetch(steps, prefetch, positions):
     books = Books(steps, prefetch)
     for epoch, step in positions:
         books.claim((epoch, step % steps))
-        assert len(books.open) <= max(prefetch, 4)  # four cursors of one step each, when the prefetch is smaller
+        assert len(books.open) <= prefetch
+
+
+class Slots:
+    """A service that fills its slots in the order of the wants, and a trainer that keeps what it may."""
+
+    def __init__(self, slots: int, steps_per_epoch: int) -> None:
+        self._free = slots
+        self._most_held = max(1, slots // 2)
+        self._held = 0
+        self._books = Books(steps_per_epoch, slots - slots // 2)
+        self._order: dict[int, bool] = {}  # want → whether it has a slot, in the order in which they came
+        self._waiting: set[int] = set()
+
+    def ask(self, positions: list[Position]) -> None:
+        """Ask for steps in as many threads at once, and let the service work until it can do nothing more."""
+        for position in positions:
+            claim = self._books.claim(position)
+            for want in claim.forgotten:
+                self._free += self._order.pop(want)
+            self._order.update(dict.fromkeys((want for want, _ in claim.new), False))
+            self._waiting.add(claim.want)
+        while self._fill() or self._take():
+            pass
+        assert not self._waiting, "a step that was asked for never gets a slot"
+
+    def let_go(self) -> None:
+        """Drop all batches that the trainer keeps."""
+        self._free += self._held
+        self._held = 0
+
+    def _fill(self) -> bool:
+        waiting = [want for want, has_slot in self._order.items() if not has_slot][: self._free]
+        self._order.update(dict.fromkeys(waiting, True))
+        self._free -= len(waiting)
+        return bool(waiting)
+
+    def _take(self) -> bool:
+        ready = [want for want in self._waiting if self._order[want]]
+        for want in ready:
+            self._waiting.remove(want)
+            del self._order[want]
+            if self._held < self._most_held:
+                self._held += 1
+            else:
+                self._free += 1  # copied
+        return bool(ready)
+
+
+_asked = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11)), min_size=1, max_size=4, unique=True)
+
+
+@settings(max_examples=400, deadline=None)
+@given(_steps, st.integers(2, 9), st.lists(st.tuples(_asked, st.booleans()), min_size=1, max_size=40))
+def test_however_few_the_slots_a_step_that_is_asked_for_gets_one(steps, slots, turns):
+    """By any number of iterators and threads, and with all that the trainer may keep kept."""
+    service = Slots(slots, steps)
+    for asked, lets_go in turns:
+        service.ask(list(dict.fromkeys((epoch, step % steps) for epoch, step in asked)))
+        if lets_go:
+            service.let_go()
+
+
+@settings(max_examples=100, deadline=None)
+@given(_prefetch, _prefetch, st.integers(0, 20))
+def test_a_new_service_with_less_room_is_asked_for_less(before, after, steps):
+    books = Books(10, before)
+    for step in range(steps):
+        books.claim(divmod(step, 10))
+    for want in books._lookahead.resize(after):
+        del books.open[want]
+    assert len(books.open) <= after
+    books.prefetch = after
+    books.claim(divmod(steps, 10))
+    books.claim(divmod(steps + 1, 10))
+    assert len(books.open) == after
 
 
 @settings(max_examples=200, deadline=None)

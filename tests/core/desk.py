@@ -12,7 +12,7 @@ from loader_service.protocol.messages import BadRow
 from tests.core.sources import ListedSource
 
 MIB = 2**20
-LIMITS = Limits(task_timeout_s=60.0, start_timeout_s=30.0, strikes=3, failed_starts=3, wants_per_slot=4)
+LIMITS = Limits(task_timeout_s=60.0, start_timeout_s=30.0, strikes=3, failed_starts=3, wants_per_slot=4, least_wants=4)
 
 
 class Desk:

@@ -13,7 +13,7 @@ from loader_service.core.ledger import Limits
 from tests.core import moves
 from tests.core.world import World
 
-_LIMITS = Limits()
+_LIMITS = Limits(least_wants=4)
 _FILE_SETS = ((300,), (100, 100, 50), tuple(range(1, 12)), (0, 0, 5, 5, 90))
 
 #: How often each move happens in the long runs, relative to the others.

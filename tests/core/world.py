@@ -75,9 +75,9 @@ class World:
             samples = tuple(sample_of(step, row) for row in range(1 + want % channel.row_count))
             event = dataclasses.replace(event, samples=samples, positions=tuple(3 * each for each in samples))
         known = channel.promises.get(want) if channel else None
-        too_many = channel and len(channel.promises) >= self.limits.wants_per_slot * (
-            len(channel.opened.slots) + len(channel.made)
-        )
+        slots = len(channel.opened.slots) + len(channel.made) if channel else 0
+        most = max(self.limits.least_wants, self.limits.wants_per_slot * slots)
+        too_many = channel and len(channel.promises) >= most
         outside = step < 0 or (channel and step >= STEPS_PER_EPOCH and not channel.opened.indexed)
         if channel and known is None and (outside or confused):
             self._want_nonsense(event)

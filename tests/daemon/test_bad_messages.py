@@ -194,11 +194,11 @@ def test_an_impossible_number_of_workers_is_refused(peers, workers):
     ("spec", "said"),
     [
         (Spec(65_536, Clip(65_536), Image(size=(16_384, 16_384))), "shape (65536, 16384, 16384, 3), which is out of"),
-        (Spec(60_000, Clip(6_000), Image(size=(4_000, 4_000)), drop_remainder=False), "are left of the budget"),
+        (Spec(60_000, Clip(6_000), Image(size=(4_000, 4_000)), drop_remainder=False), "bytes of shared memory, "),
         (Spec(13, Clip(4)), "batch_size=13 is more than one epoch has: 12 samples"),
         (Spec(4, Clip(4), shard=(0, 4)), "shared among 4 shards"),
         (Spec(4, Clip(4), fields=("frames", "depth")), "there is no field 'depth'; choose among 'frames'"),
-        (Spec(4, Clip(4), prefetch=1024, image=Image(size=(4096, 4096))), "are left of the budget"),
+        (Spec(12, Clip(100), prefetch=1024, image=Image(size=(16_384, 16_384))), "bytes of shared memory, "),
     ],
 )
 def test_a_spec_that_cannot_be_met_is_refused(peers, spec, said):

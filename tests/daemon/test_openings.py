@@ -13,16 +13,11 @@ from loader_service.catalog.header import CatalogKind
 from loader_service.catalog.source_rows import catalog_of_source
 from loader_service.core.events import Lengths
 from loader_service.core.tasks import SMALL_TASK_BYTES
-from loader_service.daemon.openings import (
-    LEAST_PREFETCH,
-    MOST_PREFETCH,
-    PREFETCH_BYTES,
-    Opening,
-    StreamOpener,
-    choose_prefetch,
-)
-from loader_service.daemon.segments import SegmentStore
+from loader_service.daemon.openings import Opening, StreamOpener, choose_slots
+from loader_service.daemon.room import Room
+from loader_service.daemon.segments import NoSpace, SegmentStore
 from loader_service.errors import ConfigError
+from loader_service.plan.prefetch import LEAST_PREFETCH, MOST_PREFETCH, PREFETCH_BYTES, steps_ahead, wanted_slots
 from loader_service.protocol.fields import CatalogField, Field
 from loader_service.protocol.messages import Want
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
@@ -67,25 +62,66 @@ def opening(catalog: Catalog, store: SegmentStore) -> Callable[..., Opening]:
     [(64, MOST_PREFETCH), (MIB, MOST_PREFETCH), (PREFETCH_BYTES // 8, 8), (PREFETCH_BYTES, LEAST_PREFETCH)],
 )
 def test_small_steps_are_filled_further_ahead(slot_bytes, prefetch):
-    assert choose_prefetch(slot_bytes, 0, 2**40) == prefetch
+    assert wanted_slots(slot_bytes, 0) == 2 * prefetch
 
 
-def test_what_was_asked_for_is_given():
-    assert choose_prefetch(MIB, 100, 2**40) == 100
-    assert choose_prefetch(MIB, 3, 6 * MIB) == 3
+def room_of(left_bytes: int) -> list[Room]:
+    return [
+        Room(2**60, "in the tmpfs", "name a larger tmpfs"),
+        Room(left_bytes, "of the budget", "start the service with more --memory", is_budget=True),
+    ]
 
 
-@pytest.mark.parametrize(("available", "prefetch"), [(2 * MIB, 1), (5 * MIB, 2), (7 * MIB, 3)])
-def test_little_memory_means_fewer_steps_ahead(available, prefetch):
-    assert choose_prefetch(MIB, 0, available) == prefetch
+def test_what_was_asked_for_is_given_where_there_is_room():
+    assert choose_slots(MIB, wanted_slots(MIB, 100), room_of(2**40)) == 200
 
 
-@pytest.mark.parametrize(("wanted", "available", "need"), [(0, 2 * MIB - 1, 2), (3, 6 * MIB - 1, 6), (0, -5, 2)])
-def test_too_little_memory_is_an_error_with_needed_and_free_bytes(wanted, available, need):
+@pytest.mark.parametrize(("left", "slots"), [(2, 2), (3, 2), (5, 2), (6, 3), (7, 3), (20, 10), (24, 12), (99, 12)])
+def test_a_stream_gets_half_of_what_is_left_but_two_slots_at_least(left, slots):
+    assert choose_slots(MIB, 12, room_of(left * MIB)) == slots
+
+
+def test_streams_open_one_after_the_other_until_two_slots_do_not_fit():
+    left, opened = 512, []
+    while left >= 2 * 38:
+        opened.append(choose_slots(38 * MIB, 12, room_of(left * MIB)))
+        left -= opened[-1] * 38
+    assert opened == [6, 3, 2, 2]
+
+
+@pytest.mark.parametrize("left", [2 * MIB - 1, 0, -5])
+def test_too_little_memory_is_an_error_with_needed_and_free_bytes(left):
     with pytest.raises(ConfigError) as caught:
-        choose_prefetch(MIB, wanted, available)
-    assert f"need {need * MIB} bytes of shared memory, {max(0, available)} are left" in str(caught.value)
+        choose_slots(MIB, 8, room_of(left))
+    assert f"need {2 * MIB} bytes of shared memory, {max(0, left)} are left of the budget" in str(caught.value)
+    assert "use a smaller batch_size" in str(caught.value)
     assert "--memory" in str(caught.value)
+
+
+def test_a_larger_budget_is_no_remedy_where_another_wall_is_as_close():
+    walls = [*room_of(MIB), Room(MIB + 1, "below a limit", "raise that")]
+    with pytest.raises(ConfigError, match=rf"{MIB + 1} are left below a limit; .*, or raise that$"):
+        choose_slots(MIB, 8, walls)
+
+
+@pytest.mark.parametrize(("slots", "ahead"), [(2, 1), (3, 2), (4, 2), (5, 3), (12, 6)])
+def test_of_an_odd_number_of_slots_one_more_is_filled_ahead_than_is_held(slots, ahead):
+    assert steps_ahead(slots) == ahead
+
+
+def test_room_that_somebody_else_takes_in_between_means_fewer_slots(catalog, store, monkeypatch):
+    create, asked = store.create, []
+
+    def create_four(count: int, size_bytes: int) -> tuple[int, ...]:
+        asked.append(count)
+        if count > 4:
+            raise NoSpace("full")
+        return create(count, size_bytes)
+
+    monkeypatch.setattr(store, "create", create_four)
+    opened = StreamOpener(catalog, store, 64 * MIB).open("train", 1, Spec(2, Clip(4), prefetch=8))
+    assert asked == [16, 8, 4]
+    assert (opened.opened.slots, opened.opened.prefetch, opened.wanted_slots) == (4, 2, 16)
 
 
 # ---- slots

@@ -25,6 +25,7 @@ from tests.faults.pauses import halted_for
 from tests.faults.training import Log, Train, train_numpy
 from tests.support import processes
 from tests.support.services import Service, new_endpoint, running_service, started_service
+from tests.support.unshared import UNSHARED, can_have_a_shared_memory_of_its_own  # noqa: F401 - in a skipif
 from tests.support.waiting import eventually
 
 _PATIENCE = Patience(reconnect_timeout_s=60)
@@ -288,7 +289,7 @@ def test_a_full_disk_under_the_cache_is_done_without_and_one_without_any_room_is
 def test_memory_that_does_not_suffice_for_a_stream_is_named_and_others_are_unaffected(
     videos: str, undisturbed: Log
 ) -> None:
-    with running_service(videos, workers=2, memory="12M") as service:
+    with running_service(videos, workers=2, memory="6M") as service:
         steps = train_numpy(service.endpoint)
         log: Log = []
         for _ in range(3):
@@ -302,16 +303,6 @@ def test_memory_that_does_not_suffice_for_a_stream_is_named_and_others_are_unaff
         assert log == undisturbed
 
 
-#: Runs a command with a shared memory of its own.
-_UNSHARED = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=$0 none "$LOADER_SERVICE_SHM" && exec "$@"')
-
-
-def can_have_a_shared_memory_of_its_own() -> bool:
-    if shutil.which("unshare") is None:
-        return False
-    return subprocess.run([*_UNSHARED, "1m", "true"], capture_output=True, check=False).returncode == 0
-
-
 @pytest.mark.skipif("not can_have_a_shared_memory_of_its_own()", reason="needs the right to mount file systems")
 def test_shared_memory_that_is_too_small_or_filled_by_others_is_named_and_trainings_go_on(
     videos: str, undisturbed: Log, tmp_path: Path
@@ -319,7 +310,7 @@ def test_shared_memory_that_is_too_small_or_filled_by_others_is_named_and_traini
     """The scene writes down what it saw; it is a process, since a mount is private to one."""
     report = tmp_path / "report.pickle"
     scene = [sys.executable, "-m", "tests.faults.scene_of_full_memory", videos, str(report)]
-    subprocess.run([*_UNSHARED, "16m", *scene], check=True, timeout=60)
+    subprocess.run([*UNSHARED, "16m", *scene], check=True, timeout=60)
     saw = pickle.loads(report.read_bytes())
     assert saw["log"] == undisturbed
     assert saw["spoilt"] == "ENOSPC"

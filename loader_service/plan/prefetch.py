@@ -1,0 +1,35 @@
+"""How many slots a stream would have if there were room for all: what keeps workers busy. Pure."""
+
+from __future__ import annotations
+
+#: Steps filled ahead unless the client says otherwise: what keeps workers busy, and more when steps are small.
+LEAST_PREFETCH, MOST_PREFETCH, PREFETCH_BYTES = 4, 32, 256 * 2**20
+
+#: Slots without which no stream opens: one to fill while the trainer reads the other.
+LEAST_SLOTS = 2
+
+
+def wanted_slots(slot_bytes: int, prefetch: int) -> int:
+    """Return how many slots a stream wants: two for each step that is filled ahead, as the trainer holds as many.
+
+    Parameters
+    ----------
+    slot_bytes
+        Size of a slot.
+    prefetch
+        Steps ahead that the client asked for; 0 to choose here.
+    """
+    return 2 * (prefetch or max(LEAST_PREFETCH, min(MOST_PREFETCH, PREFETCH_BYTES // slot_bytes)))
+
+
+def steps_ahead(slots: int) -> int:
+    """Return how many steps are filled ahead with so many slots; the trainer may hold the rest."""
+    return slots - slots // 2
+
+
+def is_cramped(slots: int, slot_bytes: int, prefetch: int) -> bool:
+    """Return whether a stream has so few slots that somebody is to be told.
+
+    That is fewer than were asked for, or than let one step be filled while one waits, and the trainer holds two.
+    """
+    return slots < (wanted_slots(slot_bytes, prefetch) if prefetch else LEAST_PREFETCH)
