@@ -123,7 +123,7 @@ def test_a_timeout_that_is_none_is_refused(command: str, timeout: str) -> None:
 
 def test_a_stale_pid_in_the_lock_file_names_nobody(small_videos: Path) -> None:
     place = endpoints.parse(new_endpoint())
-    endpoints.make_private(place.path.parent)
+    place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with subprocess.Popen(["sleep", "60"]) as sleeper:
         place.lock.write_text(f"{sleeper.pid}\n")
         try:
@@ -137,7 +137,7 @@ def test_a_stale_pid_in_the_lock_file_names_nobody(small_videos: Path) -> None:
 
 def test_what_somebody_else_put_in_the_place_of_a_lock_file_is_neither_followed_nor_waited_for() -> None:
     place = endpoints.parse(new_endpoint())
-    endpoints.make_private(place.path.parent)
+    place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.mkfifo(place.lock)
     assert find_occupant(place) is None
     place.lock.unlink()

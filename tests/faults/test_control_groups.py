@@ -133,7 +133,9 @@ def test_a_supervised_service_that_is_killed_for_want_of_memory_is_named_so(gree
 
 def test_a_private_service_that_is_killed_for_want_of_memory_is_named_so(greedy: Path, run: Run) -> None:
     said = run(_PRIVATE, greedy, memory_bytes=100 * 2**20).stderr.splitlines()[-1]
-    assert said.startswith("loader_service.errors.ServiceUnavailable: the private service ended with code -9, by the ")
+    assert said.startswith(
+        "loader_service.errors.ServiceUnavailable: the private service was killed by SIGKILL, by the "
+    )
     assert "its control group was out of memory: the limit is 100.0 MiB (/sys/fs/cgroup/" in said
 
 

@@ -113,7 +113,9 @@ def test_the_last_words_of_a_service_that_crashes_are_told_and_also_written(
     videos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     program = tmp_path / "python"
-    program.write_text(f'#!/bin/sh\nshift 2\nexec {sys.executable} -c "$LAST_WORDS" "$@"\n')
+    program.write_text(
+        f'#!/bin/sh\nwhile [ "$1" != start ]; do shift; done\nexec {sys.executable} -c "$LAST_WORDS" "$@"\n'
+    )
     program.chmod(0o755)
     monkeypatch.setenv("LAST_WORDS", _LAST_WORDS)
     real = sys.executable

@@ -25,6 +25,13 @@ from tests.support.users import STRANGER, as_root, command_as, give
 
 
 @pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder whose path is short enough for a socket in it, also where several tests run at a time."""
+    with tempfile.TemporaryDirectory(prefix="ls-") as made:
+        yield Path(made)
+
+
+@pytest.fixture
 def shared() -> Iterator[Path]:
     """A folder that everybody can write to, as /tmp is; its path is short enough for sockets."""
     folder = Path(tempfile.mkdtemp(prefix="ls-", dir="/tmp"))
