@@ -60,7 +60,7 @@ def write_synthetic(directory: Path, videos: int, files: int, frames: int) -> No
     scans = [
         Scanned(f"/data/train/{file:05d}.h5", synthetic_scan(file, videos // files, frames)) for file in range(files)
     ]
-    header, columns = assemble(scans, "0" * 32, [], None)
+    header, columns = assemble(scans, [], None)
     write_catalog(directory, header, columns)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from loader_service.catalog.columns import FieldFacts, Header, PathRule
 from loader_service.catalog.common_fields import MergedField, merge_fields
+from loader_service.catalog.fingerprints import content_fingerprint, labels_digest
 from loader_service.catalog.label_column import label_column
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.protocol.fields import CatalogField
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from loader_service.catalog.findings import FieldScan, FileScan
+    from loader_service.catalog.header import CatalogKind
 
 Column = npt.NDArray[Any]
 
@@ -36,7 +38,6 @@ class Scanned:
 
 def assemble(
     files: Sequence[Scanned],
-    fingerprint: str,
     skipped: Sequence[tuple[str, str]],
     rows: Mapping[str, str] | None,
     named: frozenset[str] = frozenset(),
@@ -47,8 +48,8 @@ def assemble(
     ----------
     files
         In the order of the catalog.
-    fingerprint, skipped
-        Go into the header as they are.
+    skipped
+        Goes into the header as it is.
     rows
         What a CSV file says of labels, as `label_csv.read_csv` returns it; None: the files' own labels hold.
     named
@@ -86,16 +87,19 @@ def assemble(
     for number, field in enumerate(merged):
         found, rules = _field_columns(field, video_names)
         columns.update({f"{name}.{number}": column for name, column in found.items()})
-        facts.append(FieldFacts(_catalog_field(field, found), field.first.storage, rules, field.sources))
+        if field.first.storage != "value":
+            columns[f"samples.{number}"] = _samples(files, field)
+        facts.append(FieldFacts(_catalog_field(field, found), field.first.storage, rules, field.sources, field.key))
     labels, classes = label_column([(each.path, each.scan) for each in files], video_names, rows)
     if labels is not None:
         columns[f"values.{len(facts)}"] = labels
         sources = tuple(dict.fromkeys(each.scan.label_source for each in filled if each.scan.label_source))
         facts.append(FieldFacts(CatalogField("label", "value", labels.dtype.name, ()), "value", sources=sources))
+    kind: CatalogKind = "rows" if filled[0].scan.layout == "table" else "videos"
     header = Header(
-        fingerprint=fingerprint,
+        fingerprint=content_fingerprint(kind, facts, classes, columns),
         counts=_counts(columns),
-        kind="rows" if filled[0].scan.layout == "table" else "videos",
+        kind=kind,
         fields=tuple(facts),
         classes=classes,
         skipped=tuple(skipped),
@@ -224,7 +228,14 @@ def _file_columns(files: Sequence[Scanned], fields: Sequence[MergedField]) -> di
         "file_mtimes": np.array([status.mtime_ns for status in statuses], np.int64),
         "file_inodes": np.array([status.inode for status in statuses], np.uint64),
         "file_bytes": np.array(list(in_file.values()), np.int64),
+        "file_labels": np.array([labels_digest(each.scan.labels) for each in files], "S32"),
     }
+
+
+def _samples(files: Sequence[Scanned], field: MergedField) -> Column:
+    """Return what stands for the bytes of a field's frames in each file; files without videos have none."""
+    found = iter(field.scans)
+    return np.array([next(found).sample if each.scan.names else "" for each in files], "S32")
 
 
 def _field_bytes(scan: FieldScan, frames: int) -> int:

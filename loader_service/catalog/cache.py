@@ -45,7 +45,8 @@ class ScanCache:
         # Labels from a CSV file are matched later and on_bad_file decides later; neither changes a file's scan,
         # but with a CSV the labels inside of the file are not read.
         schema = None if options.schema is None else asdict(options.schema)
-        self._options = [options.frames, options.label, options.labels_csv is not None, options.allow_external, schema]
+        told = [options.frames, options.label, options.labels_csv is not None, options.allow_external, schema]
+        self._options = json.dumps(told)
         self._writable = True
 
     def load(self, path: str, status: FileStat) -> FileScan | None:
@@ -72,7 +73,7 @@ class ScanCache:
             _LOG.warning("cannot keep scans in %r: %s; every start will scan anew", str(self._directory), str(error))
 
     def _entry(self, path: str, status: FileStat) -> Path:
-        key = json.dumps([FORMAT_VERSION, path, asdict(status), self._options])
+        key = json.dumps([FORMAT_VERSION, path, status.size_bytes, status.mtime_ns, status.inode]) + self._options
         name = hashlib.blake2b(key.encode("ascii"), digest_size=16).hexdigest()
         return self._directory / name[:2] / f"{name[2:]}.npz"
 
@@ -91,12 +92,12 @@ def _write_whole(target: Path, content: bytes) -> None:
         raise
 
 
-def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
-    """Return the kept catalog with this fingerprint, or None if there is none that can be opened.
+def find_catalog(cache_dir: Path, key: str) -> Catalog | None:
+    """Return the catalog that was kept under this key, or None if there is none that can be opened.
 
     Nobody removes it from the cache while it is referred to.
     """
-    directory = _catalog_directory(cache_dir, fingerprint)
+    directory = _catalog_directory(cache_dir, key)
     try:
         found = _open_held(directory)
     except (CatalogError, OSError) as error:
@@ -107,7 +108,7 @@ def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
     return found
 
 
-def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
+def keep_catalog(cache_dir: Path, key: str, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
     """Write a catalog where `find_catalog` finds it, or, if that is impossible, into a directory that `close` removes.
 
     Others see all of it or nothing. If another process was faster, its equal catalog is used. What was not used for
@@ -118,7 +119,7 @@ def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDAr
     CatalogError
         When there is no room in the temporary directory either.
     """
-    final = _catalog_directory(cache_dir, header.fingerprint)
+    final = _catalog_directory(cache_dir, key)
     try:
         _write_directory(final, header, columns)
         kept = _open_held(final)
@@ -172,8 +173,8 @@ def _open_held(directory: Path) -> Catalog | None:
     return catalog
 
 
-def _catalog_directory(cache_dir: Path, fingerprint: str) -> Path:
-    return cache_dir / "catalogs" / fingerprint
+def _catalog_directory(cache_dir: Path, key: str) -> Path:
+    return cache_dir / "catalogs" / key
 
 
 def _write_directory(final: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:

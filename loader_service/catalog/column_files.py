@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.header import Storage
 
 #: Part of every fingerprint: a catalog of another version is not read, but made anew.
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 #: The columns that every catalog has: element type, and what there is one entry for; "+1" columns hold N + 1 boundaries
 #: of N pieces. 28 bytes a video and its name.
@@ -34,6 +34,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "file_mtimes": ("<i8", "files"),
     "file_inodes": ("<u8", "files"),
     "file_bytes": ("<i8", "files"),
+    "file_labels": ("|S32", "files"),
     "path_bounds": ("<i8", "files+1"),
     "paths": ("|u1", "path_bytes"),
 }
@@ -48,8 +49,9 @@ _FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
         "path_rules": ("<i4", "videos"),
         "extent_offsets": ("<i8", "frames"),
         "extent_lengths": ("<u4", "frames"),
+        "samples": ("|S32", "files"),
     },
-    "raw": {"addresses": ("<i8", "videos"), "path_rules": ("<i4", "videos")},
+    "raw": {"addresses": ("<i8", "videos"), "path_rules": ("<i4", "videos"), "samples": ("|S32", "files")},
     "value": {},  # one column, "values", of the field's own type
     "source": {},
 }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
 
+from loader_service.catalog.attempts import Attempts
 from loader_service.catalog.columns import FileStat
+from loader_service.catalog.content_sample import sample_of
 from loader_service.catalog.declared_videos import declares_label, find_declared
 from loader_service.catalog.episodes import Found, group_frames
 from loader_service.catalog.extents import Source
@@ -26,18 +29,36 @@ from loader_service.errors import CatalogError
 if TYPE_CHECKING:
     from loader_service.catalog.labels import Label
 
+#: How long a file is tried again when the disk or the network fails, in seconds.
+_PATIENCE_S = 20.0
+
 #: Why an external link that is allowed is no field.
 _LINK = "found an external link, which is not followed, in a group"
 
 
 def scan_file(path: str, options: ScanOptions) -> FileScan:
-    """Scan one file.
+    """Scan one file; begin anew, for a while, when the disk or the network fails meanwhile.
 
     Raises
     ------
     CatalogError
         When it cannot be read, is no HDF5 file, or does not hold what is expected; the message names it.
     """
+    attempts = Attempts(min(_PATIENCE_S, options.timeout_s / 2))
+    while True:
+        try:
+            return _scan_once(path, options)
+        except CatalogError as error:
+            cause = error.__cause__ or error
+            if not attempts.again(cause):
+                if attempts.count == 1:
+                    raise
+                raise CatalogError(
+                    f"{path!r} cannot be read: {attempts.describe(cause)}; check the disk, or the network"
+                ) from error
+
+
+def _scan_once(path: str, options: ScanOptions) -> FileScan:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -47,7 +68,7 @@ def scan_file(path: str, options: ScanOptions) -> FileScan:
         with _open_hdf5(path, status) as file:
             return _scan(Source.of(file, descriptor), status, options)
     except CatalogError as error:
-        raise CatalogError(f"{path!r}: {error}") from error
+        raise CatalogError(f"{path!r}: {error}") from error.__cause__
     except HDF5_ERRORS as error:
         raise CatalogError(
             f"{path!r}: HDF5 cannot read it: {error}; check it with `h5dump -H`, or copy it anew"
@@ -95,12 +116,13 @@ def _scan(source: Source, status: FileStat, options: ScanOptions) -> FileScan:
             f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "
             "out: a dataset 'label' or 'labels' with an entry for each row is a field of its own"
         )
+    counts = np.array([found.episodes[number].frame_count for number in filled], np.int64)
     return FileScan(
         status=status,
         names=[found.episodes[number].name for number in filled],
         labels=[labels[number] for number in filled],
-        frame_counts=np.array([found.episodes[number].frame_count for number in filled], np.int64),
-        fields=[field for field in fields if field is not declared],
+        frame_counts=counts,
+        fields=[replace(field, sample=sample_of(source, field, counts)) for field in fields if field is not declared],
         empty_videos=len(found.episodes) - len(filled),
         layout=found.layout,
         label_source="" if declared is None else declared.source,

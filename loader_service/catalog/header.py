@@ -71,12 +71,15 @@ class FieldFacts:
         What leads from a video's name to the dataset.
     sources
         Where it was found, as patterns of a schema; there are several when the files are not alike.
+    key
+        What `common_fields.by_key` calls it in the scan of a file; None for labels and what comes from no file.
     """
 
     field: CatalogField
     storage: Storage
     path_rules: tuple[PathRule, ...] = ()
     sources: tuple[str, ...] = ()
+    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,4 +128,5 @@ def _read_field(facts: dict[str, Any]) -> FieldFacts:
         facts["storage"],
         tuple(PathRule(**rule) for rule in facts["path_rules"]),
         tuple(facts["sources"]),
+        facts["key"],
     )

@@ -66,7 +66,7 @@ def scan(
     report = progress or _ignore_progress
     report(0, len(paths))
     rows = None if options.labels_csv is None else read_csv(options.labels_csv)
-    known = find_catalog(cache_dir, _fingerprint([_Identity(path, _stat(path)) for path in paths], options, rows))
+    known = find_catalog(cache_dir, _cache_key([_Identity(path, _stat(path)) for path in paths], options, rows))
     if known is not None:
         report(len(paths), len(paths))
         return known
@@ -75,10 +75,9 @@ def scan(
     skipped = [(path, str(outcome)) for path, outcome in outcomes if isinstance(outcome, CatalogError)]
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
-    fingerprint = _fingerprint(identities, options, rows)
     named = frozenset() if options.schema is None else options.schema.names
-    header, columns = assemble(files, fingerprint, skipped, rows, named)
-    return keep_catalog(cache_dir, header, columns)
+    header, columns = assemble(files, skipped, rows, named)
+    return keep_catalog(cache_dir, _cache_key(identities, options, rows), header, columns)
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,12 @@ class _Identity:
     status: FileStat | None = None
 
 
-def _fingerprint(files: Sequence[_Identity], options: ScanOptions, rows: Mapping[str, str] | None) -> str:
-    """Return what stands for a catalog: equal for equal files, options and labels, and for nothing else."""
+def _cache_key(files: Sequence[_Identity], options: ScanOptions, rows: Mapping[str, str] | None) -> str:
+    """Return what a catalog is kept under: equal for files of equal path, time and inode, options and labels only.
+
+    It says that nothing needs to be read again. Whether what is read then is the same, the catalog's own fingerprint
+    says, which does not depend on times and inodes.
+    """
     schema = None if options.schema is None else asdict(options.schema)
     told = [options.frames, options.label, options.allow_external, schema]
     facts = [FORMAT_VERSION, [asdict(each) for each in files], *told]
