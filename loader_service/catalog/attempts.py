@@ -70,7 +70,9 @@ class Attempts:
         """Return what went wrong, how often and for how long it was tried; for errors."""
         number = errno_of(error)
         name = errno.errorcode.get(number, "") if number else ""
-        cause = f"{name} ({os.strerror(number)})" if name and not isinstance(error, ShortRead) else str(error)
+        cause = f"{name} ({os.strerror(number)})" if name else str(error)
+        if isinstance(error, ShortRead):
+            cause = str(error.strerror)
         times = "once" if self.count == 1 else f"{self.count} times in {time.monotonic() - self._began:.1f} s"
         return f"{cause}, tried {times}"
 

@@ -24,7 +24,7 @@ from loader_service.catalog.plain import HDF5_ERRORS
 from loader_service.catalog.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.tables import find_without_frames
 from loader_service.catalog.tree import Tree, read_tree
-from loader_service.errors import CatalogError
+from loader_service.errors import CatalogError, FileInUse
 
 if TYPE_CHECKING:
     from loader_service.catalog.labels import Label
@@ -68,7 +68,7 @@ def _scan_once(path: str, options: ScanOptions) -> FileScan:
         with _open_hdf5(path, status) as file:
             return _scan(Source.of(file, descriptor), status, options)
     except CatalogError as error:
-        raise CatalogError(f"{path!r}: {error}") from error.__cause__
+        raise type(error)(f"{path!r}: {error}") from error.__cause__
     except HDF5_ERRORS as error:
         raise CatalogError(
             f"{path!r}: HDF5 cannot read it: {error}; check it with `h5dump -H`, or copy it anew"
@@ -83,7 +83,17 @@ def _open_hdf5(path: str, status: FileStat) -> h5py.File:
     try:
         return h5py.File(os.fsencode(path), "r")
     except OSError as error:
-        raise CatalogError(_explain(str(error))) from error
+        used = _explain_use(str(error))
+        raise FileInUse(used) if used else CatalogError(_explain(str(error))) from error
+
+
+def _explain_use(message: str) -> str:
+    """Return who has a file open for writing, and what to do, where that is why HDF5 does not open it; else nothing."""
+    if "unable to lock" in message or "lock file" in message:
+        return f"another program has it open for writing ({message}); wait until the writer has closed it"
+    if "consistency flag" in message or "already open for" in message:
+        return f"its writer has not closed it ({message}); wait for the writer, or, if it died, run `h5clear -s` on it"
+    return ""
 
 
 def _explain(message: str) -> str:
@@ -92,10 +102,6 @@ def _explain(message: str) -> str:
         return f"expected an HDF5 file, got something else ({message}); leave it out"
     if "truncated file" in message:
         return f"the file is truncated ({message}); its writer is not finished, or was killed: write it again"
-    if "unable to lock" in message or "lock file" in message:
-        return f"another program has it open for writing ({message}); wait until the writer has closed it"
-    if "consistency flag" in message or "already open for" in message:
-        return f"its writer has not closed it ({message}); wait for the writer, or, if it died, run `h5clear -s` on it"
     return f"HDF5 cannot open it: {message}; check it with `h5dump -H`, or copy it anew"
 
 

@@ -4,9 +4,9 @@ A file is data from anywhere, and the HDF5 library can crash, hang or take all m
 nothing along but this process, and who started it knows at which file.
 
 Requests are lines: a path as JSON. Answers are frames: one letter, the length of the body (`HEADER`), the body. The
-first answer is `READY`; then there is one for each request: `SCAN` with what `findings.pack` makes, or `ERROR` with a
-message as JSON. A process that was given a catalog compares each file with what that says of it, and answers
-`VERDICT` with what `recheck.Verdict` holds, as JSON.
+first answer is `READY`; then there is one for each request: `SCAN` with what `findings.pack` makes, or a message as
+JSON: `IN_USE` when another program writes to the file, else `ERROR`. A process that was given a catalog compares each
+file with what that says of it, and answers `VERDICT` with what `recheck.Verdict` holds, as JSON.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import BinaryIO
 from loader_service.catalog.column_files import open_catalog
 from loader_service.catalog.findings import ScanOptions, pack
 from loader_service.catalog.recheck import Recheck
-from loader_service.errors import CatalogError
+from loader_service.errors import CatalogError, FileInUse
 from loader_service.lifeline import die_with_parent
 
 HEADER = struct.Struct("<cQ")
-READY, SCAN, VERDICT, ERROR = b"R", b"S", b"V", b"E"
+READY, SCAN, VERDICT, IN_USE, ERROR = b"R", b"S", b"V", b"U", b"E"
 
 #: Address space of this process. A million datasets in one file take 1.5 GiB; a damaged size can ask for any amount.
 _MEMORY_BYTES = 4 * 2**30
@@ -48,7 +48,8 @@ def serve(requests: BinaryIO, answers: BinaryIO, options: ScanOptions, catalog: 
             else:
                 kind, body = VERDICT, json.dumps(asdict(known.judge(path))).encode("ascii")
         except CatalogError as error:
-            kind, body = ERROR, json.dumps(str(error)).encode("ascii")
+            kind = IN_USE if isinstance(error, FileInUse) else ERROR
+            body = json.dumps(str(error)).encode("ascii")
         _send(answers, kind, body)
 
 

@@ -14,13 +14,15 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from loader_service.core.actions import NoteBadSample, RetireStream, SendFailed, SendTask
+from loader_service.core.actions import CheckFile, NoteBadSample, RetireStream, SendFailed, SendTask
 from loader_service.core.events import StepWanted, StreamOpened
+from loader_service.core.held import HeldTasks
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
 from loader_service.core.slots import SlotState, SlotTable
 from loader_service.core.steps import Step
 from loader_service.core.tasks import PendingTask, TaskQueues, cut
+from loader_service.errors import CatalogChanged, FileTouched
 from loader_service.protocol.messages import BadRow
 
 
@@ -55,6 +57,7 @@ class Streams:
         self._limits = limits
         self._ledger = ledger
         self._streams: dict[int, Stream] = {}
+        self.held = HeldTasks()
         self._last_task = 0
         self._last_lease = 0
 
@@ -116,7 +119,7 @@ class Streams:
             self._end_lease(stream, step.lease)
             return
         step.forgotten = True
-        for task in self._queues.drop(number, want):
+        for task in (*self._queues.drop(number, want), *self.held.drop(number, want)):
             step.open_tasks.discard(task.task)
         self._conclude(stream, step)
 
@@ -153,10 +156,21 @@ class Streams:
         if stream is None or step is None:
             return
         step.open_tasks.discard(task.task)
-        for row, error in {each.row: each for each in bad}.items():
-            if row in task.rows:
+        by_row = {each.row: each for each in bad if each.row in task.rows}
+        touched = [row for row, error in by_row.items() if error.error == FileTouched.__name__]
+        self._hold(stream, step, touched, task)
+        for row, error in by_row.items():
+            if row not in touched:
                 self._bad_row(stream, step, error, task.turn)
         self._conclude(stream, step)
+
+    def checked(self, file: int, message: str) -> None:
+        """Queue the rows again that were held for a file, or fail them with what has become of it."""
+        for task in self.held.take(file):
+            if message:
+                self.ended(task, tuple(BadRow(row, CatalogChanged.__name__, message) for row in task.rows))
+            else:
+                self._queues.put(task)
 
     def orphaned(self, task: PendingTask, cause: str, *, guilty: bool) -> None:
         """Queue the task of a reaped worker again.
@@ -192,6 +206,7 @@ class Streams:
     def _retire(self, number: int) -> None:
         stream = self._streams.pop(number)
         self._queues.close(number)
+        self.held.drop(number)
         self._ledger.add(RetireStream(number, stream.slots.numbers))
 
     def _fill_slots(self, stream: Stream) -> None:
@@ -208,9 +223,14 @@ class Streams:
     def _queue(
         self, stream: Stream, step: Step, rows: tuple[int, ...], strikes: int = 0, turn: int | None = None
     ) -> None:
+        self._queues.put(self._make_task(stream, step, rows, strikes, turn))
+
+    def _make_task(
+        self, stream: Stream, step: Step, rows: tuple[int, ...], strikes: int, turn: int | None
+    ) -> PendingTask:
         self._last_task += 1
         step.open_tasks.add(self._last_task)
-        task = PendingTask(
+        return PendingTask(
             task=self._last_task,
             stream=stream.opened.stream,
             want=step.want,
@@ -220,7 +240,18 @@ class Streams:
             strikes=strikes,
             turn=turn,
         )
-        self._queues.put(task)
+
+    def _hold(self, stream: Stream, step: Step, rows: list[int], task: PendingTask) -> None:
+        """Hold rows until their files were looked at; ask for that where nobody has yet."""
+        if step.forgotten:
+            return
+        by_file: dict[int, list[int]] = {}
+        for row in rows:
+            by_file.setdefault(step.rows[row].file, []).append(row)
+        for these in by_file.values():
+            held = self._make_task(stream, step, tuple(these), task.strikes, task.turn)
+            if self.held.put(held):
+                self._ledger.add(CheckFile(held.file))
 
     def _fatal(self, stream: Stream, step: Step, row: int, strikes: int, cause: str) -> BadRow:
         place = stream.opened.source.describe(step.rows[row].sample)
@@ -231,7 +262,8 @@ class Streams:
             return
         self._ledger.counters.samples_bad += 1
         self._ledger.add(NoteBadSample(stream.opened.stream, f"{bad.error}: {bad.message}"))
-        if step.substitute(bad.row):
+        # Another sample is no remedy for files that are not those of the plan.
+        if bad.error != CatalogChanged.__name__ and step.substitute(bad.row):
             self._ledger.counters.samples_substituted += 1
             self._queue(stream, step, (bad.row,), turn=turn)
         else:
@@ -270,7 +302,7 @@ class Streams:
     def validate(self, given: list[PendingTask]) -> None:
         """Raise AssertionError where an invariant does not hold; `given` are the tasks with living workers."""
         tasks: dict[tuple[int, int], list[PendingTask]] = {}
-        for task in itertools.chain(given, self._queues):
+        for task in itertools.chain(given, self._queues, self.held):
             tasks.setdefault((task.stream, task.want), []).append(task)
         for number, stream in self._streams.items():
             held = [step.slot for step in stream.steps.values() if step.slot is not None]

@@ -16,6 +16,7 @@ from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.crew import Crew
 from loader_service.daemon.journal import Journal
 from loader_service.daemon.parts import Parts
+from loader_service.daemon.rechecks import Rechecks, adoption
 from loader_service.daemon.requests import Requests
 from loader_service.daemon.sockets import Received
 from loader_service.errors import LoaderError, ProtocolError, WorkerDied
@@ -57,6 +58,7 @@ class Daemon:
         self._journal = Journal()
         self._crew = Crew(parts.pool, parts.worker_socket, parts.config, self._journal)
         self._requests = Requests(parts, self._crew, self._journal, self)
+        self._rechecks = Rechecks(parts.watched, parts.catalog, parts.scan_options, self._journal.note)
         self.scheduler = Scheduler(parts.catalog.file_bytes.tolist(), Limits(task_timeout_s=parts.config.task_timeout))
         self.workers_wanted = parts.config.worker_count
         self._pending: deque[events.Event] = deque()  # the first one is being acted on
@@ -76,6 +78,14 @@ class Daemon:
         WorkerDied
             When no worker can be started.
         """
+        try:
+            self._serve()
+        finally:
+            self._rechecks.close()
+        if self._failure is not None:
+            raise self._failure
+
+    def _serve(self) -> None:
         self.happens(events.WorkersWanted(self.workers_wanted))
         while not self._is_over():
             ready = dict(self._poller.poll(self._patience_ms()))
@@ -89,8 +99,6 @@ class Daemon:
                 self._look_after()
             self._tick()
             self._flush()
-        if self._failure is not None:
-            raise self._failure
 
     # ---- time and the end
 
@@ -127,6 +135,7 @@ class Daemon:
             self._next_look,
             self.scheduler.next_deadline(),
             self._requests.next_deadline(),
+            self._rechecks.next_deadline(),
             self._drain_deadline,
         ]
         deadline = min(each for each in candidates if each is not None)
@@ -138,6 +147,9 @@ class Daemon:
         if deadline is not None and deadline <= now:
             self.happens(events.ClockTicked())
         self._requests.tick(now)
+        recheck = self._rechecks.next_deadline()
+        if recheck is not None and recheck <= now:
+            self._recheck(set())
         if self._next_beat is not None and self._next_beat <= now:
             self._beat(now)
         if self._next_look <= now:
@@ -188,6 +200,19 @@ class Daemon:
             self._requests.worker_ended(worker, cause)
         self._requests.try_transforms()
         self._requests.lose_ended(ready)
+        self._recheck(ready)
+
+    def check(self, file: int) -> None:
+        """Have a file looked at whose time or inode has changed."""
+        self._rechecks.want(file, time.monotonic())
+
+    def _recheck(self, ready: set[int]) -> None:
+        """Tell the workers of files that have kept their content, and the scheduler what came of those that waited."""
+        for checked in self._rechecks.turn(ready, time.monotonic()):
+            if checked.status is not None:
+                self._crew.tell_all(adoption(checked.file, checked.status))
+            self._requests.checked(checked.file, checked.message)
+            self.happens(events.FileChecked(checked.file, checked.message))
 
     def _hear_worker(self, received: Received[m.FromWorker]) -> None:
         match received.message:
@@ -206,6 +231,8 @@ class Daemon:
 
     def _begin(self, worker: int) -> None:
         """Give a worker that is ready what it needs; say that the service is ready when all are."""
+        for file, status in self._rechecks.adopted.items():
+            self._crew.tell(worker, adoption(file, status))
         self._requests.prepare(worker)
         self.happens(events.WorkerStarted(worker))
         self._requests.try_transforms()
@@ -241,6 +268,8 @@ class Daemon:
                 self._requests.tell(client, m.Refused(0, ProtocolError.__name__, message))
             case actions.RetireStream(stream, slots):
                 self._requests.retire(stream, slots)
+            case actions.CheckFile(file):
+                self.check(file)
             case actions.StartWorker(worker):
                 why_not = self._crew.start(worker)
                 if why_not is not None:

@@ -318,6 +318,16 @@ class Task:
 
 
 @dataclass(frozen=True)
+class AdoptFile:
+    """A file has another size, time or inode than the catalog says, and the same content: it may be read."""
+
+    file: int
+    size_bytes: int
+    mtime_ns: int
+    inode: int  # modulo 2**64
+
+
+@dataclass(frozen=True)
 class Drain:
     """Finish what is queued, then exit."""
 
@@ -359,6 +369,7 @@ class Probed:
     fields: tuple[Field, ...]
     error: str
     message: str
+    file: int = -1  # that must be looked at before the transform can be tried; -1: none
 
 
 FromClient = (
@@ -378,5 +389,5 @@ FromClient = (
 ToClient = (
     Welcome | Opened | Ready | Failed | Refused | Stranger | Stopping | Done | Status | CatalogSummary | Heartbeat
 )
-ToWorker = PrepareStream | ProbeStream | DropStream | Task | Drain
+ToWorker = PrepareStream | ProbeStream | DropStream | Task | AdoptFile | Drain
 FromWorker = WorkerReady | Probed | TaskDone

@@ -19,12 +19,13 @@ import zmq
 
 from loader_service import failpoints
 from loader_service.catalog.column_files import open_catalog
-from loader_service.catalog.columns import Catalog
-from loader_service.errors import ConfigError, LoaderError
+from loader_service.catalog.columns import Catalog, FileStat
+from loader_service.errors import ConfigError, FileTouched, LoaderError
 from loader_service.lifeline import die_with_parent
 from loader_service.protocol import wire
 from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import (
+    AdoptFile,
     BadRow,
     Drain,
     DropStream,
@@ -38,6 +39,7 @@ from loader_service.protocol.messages import (
 )
 from loader_service.protocol.segments import map_segment
 from loader_service.worker.frame_fields import Origin
+from loader_service.worker.patience import Patience
 from loader_service.worker.reader import Reader
 from loader_service.worker.rows import RowWriter
 from loader_service.worker.transform_probe import probe_transform
@@ -67,6 +69,7 @@ class WorkerOptions:
     source_args: str = "[]"  # JSON: name=value texts
     transform: str = ""  # the user's own: module:function
     seed: int = 0  # of a generator source
+    task_timeout: float = 60.0  # after which a worker that is at one task is killed
 
 
 class Worker:
@@ -87,7 +90,7 @@ class Worker:
 
     def __init__(self, options: WorkerOptions, catalog: Catalog) -> None:
         self._options = options
-        self._reader = Reader(catalog)
+        self._reader = Reader(catalog, patience=Patience(options.task_timeout))
         self._origin = Origin(catalog, self._reader, _open_source(options))
         self._transform = _load_transform(options)
         self._writers: dict[int, RowWriter | TransformWriter] = {}
@@ -107,10 +110,13 @@ class Worker:
     def probe(self, message: ProbeStream) -> Probed:
         """Try the transform on a stream that somebody wants to open."""
         worker, probe = self._options.worker, message.probe
+        self._reader.begin()
         try:
             if self._transform is None:
                 raise ConfigError("this service has no transform; start it with --transform MODULE:FUNCTION")
             fields = probe_transform(self._origin, message.spec, message.inputs, self._transform)
+        except FileTouched as error:
+            return Probed(worker, probe, (), type(error).__name__, str(error), self._reader.touched)
         except LoaderError as error:
             return Probed(worker, probe, (), type(error).__name__, str(error))
         return Probed(worker, probe, fields, "", "")
@@ -137,6 +143,7 @@ class Worker:
                     task.task,
                     tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows),
                 )
+        self._reader.begin()
         bad = writer.write(memory, task)
         failpoints.passing("worker.task_written")
         return TaskDone(self._options.worker, task.task, bad)
@@ -167,6 +174,8 @@ class Worker:
                     report(self.probe(message))
                 case DropStream():
                     self.drop(message)
+                case AdoptFile(file, size_bytes, mtime_ns, inode):
+                    self._reader.adopt(file, FileStat(size_bytes, mtime_ns, inode % 2**64))
                 case Drain():
                     break
         if done:
@@ -230,6 +239,7 @@ def main() -> int:
     for option in ("source", "source-args", "transform"):
         parser.add_argument(f"--{option}", default=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=argparse.SUPPRESS)
+    parser.add_argument("--task-timeout", type=float, default=argparse.SUPPRESS)
     options = WorkerOptions(**vars(parser.parse_args()))
     die_with_parent(options.parent_pid)
     try:
