@@ -6,11 +6,12 @@ import ast
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from loader_service.errors import ConfigError
+from loader_service.given_paths import local_path
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
@@ -48,8 +49,10 @@ class ServiceConfig:
     )
     frames: str | None = _option(None, "Which datasets are videos, as a pattern of their paths, such as '*/rgb'.")
     label: str | None = _option(None, "Where labels are, as a pattern of paths, or '@name' for an attribute.")
-    labels: str | None = _option(None, "A CSV file of video,label.")
-    schema: str | None = _option(None, "A TOML file that says what the fields are; `inspect --toml` writes one.")
+    labels: str | None = _option(None, "A CSV file of video,label.", path=True)
+    schema: str | None = _option(
+        None, "A TOML file that says what the fields are; `inspect --toml` writes one.", path=True
+    )
     source: str | None = _option(
         None,
         "Your own Python source instead of FILES, as package.module:Name. A class with __len__ and __getitem__ keeps "
@@ -76,7 +79,7 @@ class ServiceConfig:
         "can name any file that you may read; what changes there is not noticed. External links are left out.",
     )
     cache_dir: str | None = _option(
-        None, "Where to keep what was found in the files; default: the user's cache folder."
+        None, "Where to keep what was found in the files; default: the user's cache folder.", path=True
     )
     worker_memory: int = _option(
         2**30, "Memory of its own at which a worker is replaced by a fresh one; default: 1G.", spelling="size"
@@ -93,6 +96,10 @@ class ServiceConfig:
     )
 
     def __post_init__(self) -> None:
+        for option in fields(self):
+            given = getattr(self, option.name)
+            if option.metadata.get("path") and given:
+                object.__setattr__(self, option.name, local_path(os.fspath(given)))
         if not self.files and self.source is None:
             raise ConfigError(
                 "no files given; name HDF5 files or a pattern, such as 'data/*.h5', or a Python source with --source"

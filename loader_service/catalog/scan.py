@@ -53,7 +53,8 @@ def scan(
         How many processes may scan at once; None: one for each core. They end with the calling thread. 0: none, this
         process scans, and a damaged file can crash it.
     progress
-        Called in this process with the number of files done and of all files, first with 0.
+        Called in this process with the number of files done and of all files: first with 0, then after each file and
+        about once a second.
 
     Raises
     ------
@@ -125,7 +126,11 @@ def _scan_files(
             outcomes[path] = cached
     report(len(outcomes), len(paths))
     remaining = [path for path in paths if path not in outcomes]
-    for path, outcome in zip(remaining, _scan_in_order(remaining, options, processes), strict=True):
+
+    def tick() -> None:
+        report(len(outcomes), len(paths))
+
+    for path, outcome in zip(remaining, _scan_in_order(remaining, options, processes, tick), strict=True):
         if isinstance(outcome, FileScan):
             cache.store(path, outcome)
         elif options.on_bad_file == "raise":
@@ -137,12 +142,14 @@ def _scan_files(
     return [(path, outcomes[path]) for path in paths]
 
 
-def _scan_in_order(paths: Sequence[str], options: ScanOptions, processes: int | None) -> Iterator[Outcome]:
+def _scan_in_order(
+    paths: Sequence[str], options: ScanOptions, processes: int | None, tick: Callable[[], None]
+) -> Iterator[Outcome]:
     if processes == 0:
         yield from _scan_here(paths, options)
     elif paths:
         with ScanPool(options, processes or len(os.sched_getaffinity(0))) as pool:
-            yield from pool.scan(paths)
+            yield from pool.scan(paths, tick)
 
 
 def _scan_here(paths: Sequence[str], options: ScanOptions) -> Iterator[Outcome]:

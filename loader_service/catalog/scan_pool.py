@@ -38,8 +38,8 @@ _ALONE_S = 0.5
 #: How long a process may take to start, in seconds.
 _START_S = 60.0
 
-#: Poll counts milliseconds in a C int, and a deadline may be weeks away.
-_LONGEST_WAIT_S = 3600.0
+#: How long nothing may happen without a look at the time, in seconds.
+_LONGEST_WAIT_S = 1.0
 
 _PIECE_BYTES = 2**20
 
@@ -73,8 +73,15 @@ class ScanPool:
         for process in self._processes:
             process.end()
 
-    def scan(self, paths: Sequence[str]) -> Iterator[Outcome]:
+    def scan(self, paths: Sequence[str], tick: Callable[[], None] | None = None) -> Iterator[Outcome]:
         """Yield what each file holds, or why it cannot be used, in the order of the paths.
+
+        Parameters
+        ----------
+        paths
+            Each once.
+        tick
+            Called about once a second, however long a file takes.
 
         Raises
         ------
@@ -87,6 +94,8 @@ class ScanPool:
         for done, path in enumerate(paths):
             while path not in outcomes:
                 outcomes.update(self._turn(waiting))
+                if tick is not None:
+                    tick()
             spent_s = time.monotonic() - self._processes[0].ready_since
             if spent_s > _ALONE_S and spent_s / (done + 1) * len(waiting) > _ALONE_S:
                 more = min(self._most - len(self._processes), len(waiting))

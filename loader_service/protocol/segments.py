@@ -21,7 +21,7 @@ _INSTANCE = re.compile(r"[0-9a-f]{16}\Z")
 
 def shared_memory() -> Path:
     """Return the tmpfs whose pages are the slots: ``$LOADER_SERVICE_SHM``, else the one that every Linux has."""
-    return Path(os.environ.get(ENVIRONMENT_VARIABLE) or "/dev/shm")  # noqa: S108 - what is made in it has mode 0700
+    return Path(os.environ.get(ENVIRONMENT_VARIABLE) or "/dev/shm").expanduser()  # noqa: S108 - what is made in it has mode 0700
 
 
 def user_directory() -> Path:
