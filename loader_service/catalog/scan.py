@@ -95,7 +95,11 @@ def _cache_key(files: Sequence[_Identity], options: ScanOptions, rows: Mapping[s
     """
     schema = None if options.schema is None else asdict(options.schema)
     told = [options.frames, options.label, options.allow_external, schema]
-    facts = [FORMAT_VERSION, [asdict(each) for each in files], *told]
+    each_file = [
+        (path, status and (status.size_bytes, status.mtime_ns, status.inode))
+        for path, status in ((each.path, each.status) for each in files)
+    ]
+    facts = [FORMAT_VERSION, each_file, *told]
     labels = None if rows is None else list(rows.items())
     return hashlib.blake2b(json.dumps([facts, labels]).encode("ascii"), digest_size=16).hexdigest()
 

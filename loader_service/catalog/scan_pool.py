@@ -35,6 +35,9 @@ _Answer = TypeVar("_Answer")
 #: takes about 0.3 s to import h5py and NumPy, and a file of 40 videos 20 ms to scan.
 _ALONE_S = 0.5
 
+#: Files for which a process is worth its start, however small they are: 1 ms each at the least.
+_MANY = 500
+
 #: How long a process may take to start, in seconds.
 _START_S = 60.0
 
@@ -90,7 +93,8 @@ class ScanPool:
         """
         waiting = deque(paths)
         outcomes: dict[str, Outcome] = {}
-        self._processes.append(self._start())
+        first = min(self._most, len(paths) // _MANY) or 1
+        self._processes += [self._start() for _ in range(first)]
         for done, path in enumerate(paths):
             while path not in outcomes:
                 outcomes.update(self._turn(waiting))
