@@ -33,6 +33,9 @@ TRANSIENT = frozenset(
 #: The pause before the second attempt; each is twice the one before, up to the longest. In seconds.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 2.0
 
+#: How long a file is asked for, before it is read, in seconds.
+_STAT_S = 10.0
+
 #: How HDF5 spells the number of an error of the system, in the middle of a text.
 _ERRNO = re.compile(r"errno = (\d+)")
 
@@ -99,3 +102,20 @@ def pread_fully(descriptor: int, length: int, offset: int) -> bytes:
         pieces.append(data)
         done += len(data)
     return b"".join(pieces)
+
+
+def stat_patiently(path: str) -> os.stat_result:
+    """Return what the system says of a file; ask again for a while when the disk or the network fails.
+
+    Raises
+    ------
+    OSError
+        When there is no such file, or the fault has not passed.
+    """
+    attempts = Attempts(_STAT_S)
+    while True:
+        try:
+            return os.stat(path)
+        except OSError as error:
+            if not attempts.again(error):
+                raise

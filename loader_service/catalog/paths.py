@@ -7,6 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.attempts import stat_patiently
 from loader_service.catalog.natural import natural_key
 from loader_service.errors import ConfigError
 from loader_service.given_paths import local_path
@@ -53,7 +54,7 @@ def _expand(pattern: str) -> list[str]:
 
 def _check_file(path: str) -> str:
     try:
-        mode = os.stat(path).st_mode
+        mode = stat_patiently(path).st_mode
     except OSError as error:
         raise ConfigError(f"{path!r} cannot be reached: {error.strerror}") from error
     if not stat.S_ISREG(mode):

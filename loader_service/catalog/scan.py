@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.assemble import Scanned, assemble
+from loader_service.catalog.attempts import stat_patiently
 from loader_service.catalog.cache import ScanCache, find_catalog, keep_catalog
 from loader_service.catalog.column_files import FORMAT_VERSION
 from loader_service.catalog.columns import Catalog, FileStat
@@ -110,7 +111,7 @@ def _ignore_progress(done: int, total: int) -> None:
 
 def _stat(path: str) -> FileStat:
     try:
-        return FileStat.of(os.stat(path))
+        return FileStat.of(stat_patiently(path))
     except OSError as error:
         raise CatalogError(f"cannot reach {path!r}: {error.strerror}; it was there a moment ago") from error
 

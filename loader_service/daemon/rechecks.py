@@ -91,7 +91,7 @@ class Rechecks:
         times = [] if self._process is None else [self._process.deadline]
         if self._process is not None and not self._looks:
             times.append(self._idle_since + _IDLE_S)
-        if self._process is None or self._process.has_room:
+        if self._process is None or self._can_ask(self._process):
             times += [look.not_before for look in self._looks.values()]
         return min(times, default=None)
 
@@ -125,6 +125,11 @@ class Rechecks:
             self._process.end()
             self._process = None
 
+    @staticmethod
+    def _can_ask(process: ScanProcess[Answer]) -> bool:
+        """Tell whether the process waits for a file; it is given one at a time, since the next may not be due yet."""
+        return process.has_room and not process.asked
+
     def _ask(self, now: float) -> Iterator[Checked]:
         due = next((look for look in self._looks.values() if look.not_before <= now), None)
         if due is None:
@@ -136,7 +141,7 @@ class Rechecks:
                 yield self._fail(due, str(error))
                 return
             self._watched.register(self._process.answers, select.EPOLLIN)
-        if not self._process.has_room or self._process.asked:
+        if not self._can_ask(self._process):
             return
         looks = self._recent.setdefault(due.file, deque(maxlen=_MOST_LOOKS))
         if len(looks) == _MOST_LOOKS and now - looks[0] < _LOOKS_S:

@@ -21,7 +21,7 @@ from tests.support.videos import Storage, make_videos, write_videos
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
-KINDS = ("EIO", "ESTALE", "SHORT", "NONE")
+KINDS = ("EIO", "ESTALE", "SHORT", "NONE", "STAT")
 
 
 @pytest.fixture(scope="session")
@@ -133,7 +133,7 @@ def test_reads_that_fail_for_good_are_named_within_the_time_of_a_task(tmp_path, 
         assert [each.pid for each in connection.status().workers] == [pid]
 
 
-@pytest.mark.parametrize("kind", ["EIO", "ESTALE", "SHORT"])
+@pytest.mark.parametrize("kind", ["EIO", "ESTALE", "SHORT", "STAT"])
 def test_a_scan_is_begun_anew_when_the_disk_fails(tmp_path, disk, kind):
     for number in range(3):
         write_jpegs(tmp_path / f"{number}.h5")
