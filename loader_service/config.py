@@ -99,7 +99,9 @@ class ServiceConfig:
         for option in fields(self):
             given = getattr(self, option.name)
             if option.metadata.get("path") and given:
-                object.__setattr__(self, option.name, local_path(os.fspath(given)))
+                several = isinstance(given, tuple)
+                expanded = tuple(local_path(os.fspath(each)) for each in (given if several else [given]))
+                object.__setattr__(self, option.name, expanded if several else expanded[0])
         if not self.files and self.source is None:
             raise ConfigError(
                 "no files given; name HDF5 files or a pattern, such as 'data/*.h5', or a Python source with --source"
