@@ -62,7 +62,7 @@ def write_synthetic(directory: Path, videos: int, files: int, frames: int) -> No
     scans = [
         Scanned(f"/data/train/{file:05d}.h5", synthetic_scan(file, videos // files, frames)) for file in range(files)
     ]
-    header, columns = assemble(scans, "0" * 32, [], Labelling())
+    header, columns = assemble(scans, [], Labelling())
     with open_folder(directory) as folder:
         write_catalog(folder, header, columns)
 

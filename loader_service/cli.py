@@ -7,6 +7,7 @@ import json
 import logging
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -31,6 +32,11 @@ _T = TypeVar("_T")
 #: How long a command waits for the service, in seconds.
 _CONNECT_S = 5.0
 
+_LOG = logging.getLogger(__name__)
+
+#: How often a log says how far a scan is, in seconds.
+_SAY_EVERY_S = 10.0
+
 #: Raised by click 8.2 and later for a command line without a command; earlier versions print the help themselves.
 _HELP_INSTEAD: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
@@ -45,15 +51,30 @@ class _Bar:
     def __init__(self, *, terminal: bool = False) -> None:
         self._hidden = False if terminal else None  # None: unless standard error is a terminal itself
         self._bar: tqdm[Any] | None = None
+        self._began = self._said = time.monotonic()
 
     def scanned(self, done: int, total: int) -> None:
-        """Move the bar; a pipe or a log file gets none."""
+        """Move the bar; a pipe or a log file gets a line now and then instead."""
+        if not sys.stderr.isatty():
+            self._say(done, total)
+            return
         if self._bar is None:
             tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
             self._bar = tqdm(total=total, unit="file", desc="indexing", leave=False, disable=self._hidden)
         self._bar.update(done - self._bar.n)
         if done >= total:
             self._bar.close()
+
+    def _say(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._said < _SAY_EVERY_S or done >= total:
+            return
+        self._said = now
+        line = f"indexing: {done:,} of {total:,} files, {now - self._began:.0f} s so far"
+        if _LOG.isEnabledFor(logging.INFO):
+            _LOG.info("%s", line)
+        else:  # `inspect`, or a private service, whose user waits too
+            click.echo(line, err=True)
 
     def ready(self, ready: ServiceReady) -> None:
         """Say where the service is, what it has, and how to use it."""

@@ -6,12 +6,13 @@ import ast
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
+from loader_service.given_paths import local_path
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
@@ -57,13 +58,17 @@ class ServiceConfig:
         None,
         "A CSV file of video,label,…, or FILE:video=COLUMN,label=COLUMN where it has other names. Numbers keep their "
         "values, texts are classes; more columns are more fields.",
+        path=True,
     )
     classes: tuple[str, ...] = _option(
         (),
         "A file with one class a line, which numbers them from 0; FIELD=FILE for another field than label. "
         "`inspect --classes` writes one.",
+        path=True,
     )
-    schema: str | None = _option(None, "A TOML file that says what the fields are; `inspect --toml` writes one.")
+    schema: str | None = _option(
+        None, "A TOML file that says what the fields are; `inspect --toml` writes one.", path=True
+    )
     source: str | None = _option(
         None,
         "Your own Python source instead of FILES, as package.module:Name. A class with __len__ and __getitem__ keeps "
@@ -90,7 +95,7 @@ class ServiceConfig:
         "can name any file that you may read; what changes there is not noticed. External links are left out.",
     )
     cache_dir: str | None = _option(
-        None, "Where to keep what was found in the files; default: the user's cache folder."
+        None, "Where to keep what was found in the files; default: the user's cache folder.", path=True
     )
     worker_memory: int = _option(
         2**30, "Memory of its own at which a worker is replaced by a fresh one; default: 1G.", spelling="size"
@@ -108,6 +113,12 @@ class ServiceConfig:
     terminal: bool = _option(False, "Standard error ends at a terminal, though it is none itself.", hidden=True)
 
     def __post_init__(self) -> None:
+        for option in fields(self):
+            given = getattr(self, option.name)
+            if option.metadata.get("path") and given:
+                several = isinstance(given, tuple)
+                expanded = tuple(local_path(os.fspath(each)) for each in (given if several else [given]))
+                object.__setattr__(self, option.name, expanded if several else expanded[0])
         if not self.files and self.source is None:
             raise ConfigError(
                 "no files given; name HDF5 files or a pattern, such as 'data/*.h5', or a Python source with --source"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loader_service.errors import ConfigError, ServiceUnavailable
+from loader_service.given_paths import is_remote, local_path
 
 ENVIRONMENT_VARIABLE = "LOADER_SERVICE_ENDPOINT"
 
@@ -45,11 +46,13 @@ def parse(text: str | None = None) -> Endpoint:
         When it is not an ``ipc://`` address of an absolute path that fits into a Unix socket's address.
     """
     text = text or os.environ.get(ENVIRONMENT_VARIABLE) or f"{_SCHEME}{runtime_directory() / 'default.sock'}"
+    if is_remote(text):
+        local_path(text)  # says how its files become local ones
     if not text.startswith(_SCHEME):
         raise ConfigError(
             f"endpoint {text!r} is not of the form ipc:///path/to/socket; the service serves its own host only"
         )
-    path = Path(text.removeprefix(_SCHEME))
+    path = Path(local_path(text.removeprefix(_SCHEME)))
     if not path.is_absolute():
         raise ConfigError(f"endpoint {text!r} needs an absolute path, as in ipc://{Path.cwd() / path}")
     if not path.name:

@@ -19,6 +19,14 @@ class CatalogChanged(CatalogError):
     """The files are no longer those that the catalog was made from."""
 
 
+class FileTouched(CatalogChanged):
+    """A file's size, time or inode is another, and nobody knows yet whether its content is; no client ever gets it."""
+
+
+class FileInUse(CatalogError):
+    """Another program has a file open for writing."""
+
+
 class DecodeError(LoaderError):
     """One frame's bytes are not the JPEG image they should be."""
 
@@ -47,6 +55,7 @@ BY_NAME: dict[str, type[LoaderError]] = {
         ConfigError,
         CatalogError,
         CatalogChanged,
+        FileTouched,
         DecodeError,
         SourceError,
         ProtocolError,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from loader_service.catalog.columns import FieldFacts, Header, PathRule
 from loader_service.catalog.common_fields import MergedField, merge_fields
+from loader_service.catalog.fingerprints import content_fingerprint, labels_digest
 from loader_service.catalog.label_column import LabelField, Labelled, Labelling, label_fields
 from loader_service.catalog.label_rows import NamedVideo
 from loader_service.catalog.names import RESERVED
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from loader_service.catalog.findings import FieldScan, FileScan
+    from loader_service.catalog.header import CatalogKind
 
 Column = npt.NDArray[Any]
 
@@ -38,7 +40,6 @@ class Scanned:
 
 def assemble(
     files: Sequence[Scanned],
-    fingerprint: str,
     skipped: Sequence[tuple[str, str]],
     labelling: Labelling,
     named: frozenset[str] = frozenset(),
@@ -49,8 +50,8 @@ def assemble(
     ----------
     files
         In the order of the catalog.
-    fingerprint, skipped
-        Go into the header as they are.
+    skipped
+        Goes into the header as it is.
     labelling
         What the user has said of labels.
     named
@@ -88,16 +89,19 @@ def assemble(
     for number, field in enumerate(merged):
         found, rules = _field_columns(field, video_names)
         columns.update({f"{name}.{number}": column for name, column in found.items()})
-        facts.append(FieldFacts(_catalog_field(field, found), field.first.storage, rules, field.sources))
+        if field.first.storage != "value":
+            columns[f"samples.{number}"] = _samples(files, field)
+        facts.append(_field_facts(field, found, rules))
     taken = RESERVED.union(each.name for each in merged)
     labels, not_labels = label_fields(_labelled(filled, video_names), labelling, taken)
     for each in labels:
         columns[f"values.{len(facts)}"] = each.values
         facts.append(_label_facts(each, filled))
+    kind: CatalogKind = "rows" if filled[0].scan.layout == "table" else "videos"
     header = Header(
-        fingerprint=fingerprint,
+        fingerprint=content_fingerprint(kind, facts, columns),
         counts=_counts(columns),
-        kind="rows" if filled[0].scan.layout == "table" else "videos",
+        kind=kind,
         fields=tuple(facts),
         skipped=tuple(skipped),
         empty_videos=empty_videos,
@@ -107,6 +111,11 @@ def assemble(
         left_out=(*left_out, *not_labels),
     )
     return header, columns
+
+
+def _field_facts(field: MergedField, columns: Mapping[str, Column], rules: tuple[PathRule, ...]) -> FieldFacts:
+    storage = field.first.storage
+    return FieldFacts(_catalog_field(field, columns), storage, rules, field.sources, key=field.key)
 
 
 def _labelled(files: Sequence[Scanned], names: Sequence[str]) -> list[Labelled]:
@@ -245,7 +254,14 @@ def _file_columns(files: Sequence[Scanned], fields: Sequence[MergedField]) -> di
         "file_mtimes": np.array([status.mtime_ns for status in statuses], np.int64),
         "file_inodes": np.array([status.inode for status in statuses], np.uint64),
         "file_bytes": np.array(list(in_file.values()), np.int64),
+        "file_labels": np.array([labels_digest(each.scan.labels) for each in files], "S32"),
     }
+
+
+def _samples(files: Sequence[Scanned], field: MergedField) -> Column:
+    """Return what stands for the bytes of a field's frames in each file; files without videos have none."""
+    found = iter(field.scans)
+    return np.array([next(found).sample if each.scan.names else "" for each in files], "S32")
 
 
 def _field_bytes(scan: FieldScan, frames: int) -> int:

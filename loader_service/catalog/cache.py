@@ -46,7 +46,8 @@ class ScanCache:
         # Labels from a CSV file are matched later and on_bad_file decides later; neither changes a file's scan,
         # but with a CSV the labels inside of the file are not read.
         schema = None if options.schema is None else asdict(options.schema)
-        self._options = [options.frames, options.label, options.labels_csv is not None, options.allow_external, schema]
+        told = [options.frames, options.label, options.labels_csv is not None, options.allow_external, schema]
+        self._options = json.dumps(told)
         self._scans: Folder | None = None
         self._usable = True
 
@@ -105,19 +106,19 @@ class ScanCache:
         _LOG.warning("cannot keep scans in %r: %s; every start will scan anew", str(self._cache_dir), str(error))
 
     def _entry(self, path: str, status: FileStat) -> tuple[str, str]:
-        key = json.dumps([FORMAT_VERSION, path, asdict(status), self._options])
+        key = json.dumps([FORMAT_VERSION, path, status.size_bytes, status.mtime_ns, status.inode]) + self._options
         name = hashlib.blake2b(key.encode("ascii"), digest_size=16).hexdigest()
         return name[:2], f"{name[2:]}.npz"
 
 
-def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
-    """Return the kept catalog with this fingerprint, or None if there is none that can be opened.
+def find_catalog(cache_dir: Path, key: str) -> Catalog | None:
+    """Return the catalog that was kept under this key, or None if there is none that can be opened.
 
     Nobody removes it from the cache while it is referred to.
     """
     try:
         with open_cache(cache_dir) as cache, cache.folder(CATALOGS) as catalogs:
-            return _find(catalogs, fingerprint)
+            return _find(catalogs, key)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -125,18 +126,18 @@ def find_catalog(cache_dir: Path, fingerprint: str) -> Catalog | None:
         return None
 
 
-def _find(catalogs: Folder, fingerprint: str) -> Catalog | None:
+def _find(catalogs: Folder, key: str) -> Catalog | None:
     try:
-        found = _open_held(catalogs, fingerprint)
+        found = _open_held(catalogs, key)
     except (CatalogError, OSError) as error:
         _LOG.warning("making the catalog anew: %s", str(error))
         return None
     if found is not None:
-        note_use(catalogs, fingerprint)
+        note_use(catalogs, key)
     return found
 
 
-def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
+def keep_catalog(cache_dir: Path, key: str, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> Catalog:
     """Write a catalog where `find_catalog` finds it, or, if that is impossible, into a directory that `close` removes.
 
     Others see all of it or nothing. If another process was faster, its equal catalog is used. What was not used for
@@ -149,8 +150,8 @@ def keep_catalog(cache_dir: Path, header: Header, columns: Mapping[str, npt.NDAr
     """
     try:
         with open_cache(cache_dir, make=True) as cache, cache.folder(CATALOGS, make=True) as catalogs:
-            _write_directory(catalogs, header, columns)
-            kept = _open_held(catalogs, header.fingerprint)
+            _write_directory(catalogs, key, header, columns)
+            kept = _open_held(catalogs, key)
     except (CatalogError, OSError) as error:
         _LOG.warning("cannot keep the catalog in %r: %s; it goes to a temporary directory", str(cache_dir), str(error))
         kept = None
@@ -211,16 +212,16 @@ def _open_held(catalogs: Folder, name: str) -> Catalog | None:
     return catalog
 
 
-def _write_directory(catalogs: Folder, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+def _write_directory(catalogs: Folder, key: str, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
     unfinished = unfinished_name()
     with catalogs.folder(unfinished, make=True) as folder:
         try:
             write_catalog(folder, header, columns)
-            if catalogs.status_of(header.fingerprint) is not None and _find(catalogs, header.fingerprint) is None:
+            if catalogs.status_of(key) is not None and _find(catalogs, key) is None:
                 # A damaged one goes out of the way: a rename does not replace a directory that is not empty. If it is
                 # held, it is a good one that somebody has put there in this moment.
-                remove_unless_held(catalogs, header.fingerprint)
-            catalogs.rename(unfinished, header.fingerprint)
+                remove_unless_held(catalogs, key)
+            catalogs.rename(unfinished, key)
         except BaseException as error:
             remove_catalog(catalogs, unfinished, folder)
             if not _is_there_already(error):

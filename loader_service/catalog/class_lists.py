@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.label_values import ClassList, check_classes
 from loader_service.errors import ConfigError
+from loader_service.given_paths import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +35,7 @@ def read_class_lists(options: Sequence[str]) -> dict[str, ClassList]:
     lists: dict[str, ClassList] = {}
     for option in options:
         match = None if os.path.exists(option) else _FIELD.match(option)
-        field, path = (match[1], match[2]) if match else (LABEL, option)
+        field, path = (match[1], local_path(match[2])) if match else (LABEL, option)
         if field in lists:
             raise ConfigError(
                 f"--classes {option!r}: there is {lists[field].path!r} already for the field {field!r}; give one"

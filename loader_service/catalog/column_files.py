@@ -39,6 +39,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "file_mtimes": ("<i8", "files"),
     "file_inodes": ("<u8", "files"),
     "file_bytes": ("<i8", "files"),
+    "file_labels": ("|S32", "files"),
     "path_bounds": ("<i8", "files+1"),
     "paths": ("|u1", "path_bytes"),
 }
@@ -53,8 +54,9 @@ _FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
         "path_rules": ("<i4", "videos"),
         "extent_offsets": ("<i8", "frames"),
         "extent_lengths": ("<u4", "frames"),
+        "samples": ("|S32", "files"),
     },
-    "raw": {"addresses": ("<i8", "videos"), "path_rules": ("<i4", "videos")},
+    "raw": {"addresses": ("<i8", "videos"), "path_rules": ("<i4", "videos"), "samples": ("|S32", "files")},
     "value": {},  # one column, "values", of the field's own type
     "source": {},
 }

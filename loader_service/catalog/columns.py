@@ -50,7 +50,8 @@ class Catalog:
     directory
         Where the columns lie; what another process gives to `open_catalog`.
     fingerprint
-        32 hex digits that stand for the files' paths, sizes, times and inodes, and for the options of the scan.
+        32 hex digits that stand for what the files hold, as `fingerprints.content_fingerprint` says: not for where they
+        lie, nor for their times and inodes.
     kind
         What a sample is a part of.
     fields
@@ -169,6 +170,28 @@ class Catalog:
         A negative number says that they must be read through HDF5: -1 the dataset, -2 - n element n of a vlen dataset.
         """
         return int(self._column("addresses", field)[video])
+
+    def videos_of(self, file: int) -> range:
+        """Return the numbers of a file's videos."""
+        first, end = np.searchsorted(self.video_file, [file, file + 1])
+        return range(int(first), int(end))
+
+    def frame_bounds(self, videos: range) -> Int64s:
+        """Return where the frames of some videos begin in columns with an entry a frame, and where the last end."""
+        bounds: Int64s = self._columns["frame_bounds"][videos.start : videos.stop + 1]
+        return bounds
+
+    def column(self, name: str, field: str) -> npt.NDArray[Any]:
+        """Return a whole column of a field, as `column_files` names it."""
+        return self._column(name, field)
+
+    def sample(self, file: int, field: str) -> str:
+        """Return what stands for the bytes of a field's frames in a file; see `FieldScan`."""
+        return bytes(self._column("samples", field)[file]).decode("ascii")
+
+    def labels_digest(self, file: int) -> str:
+        """Return what stands for the labels in a file, as from `fingerprints.labels_digest`."""
+        return bytes(self._columns["file_labels"][file]).decode("ascii")
 
     def ways(self, field: str) -> dict[str, int]:
         """Return in how many videos a field is read in which way: as `Access` says, or raw or by HDF5."""

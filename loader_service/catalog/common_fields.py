@@ -21,6 +21,7 @@ class MergedField:
     """One field of all files: its name, and its scan in each file, in their order."""
 
     name: str
+    key: str  # in the scan of a file, as from `by_key`
     dtype: str
     scans: tuple[FieldScan, ...]
 
@@ -54,7 +55,7 @@ def merge_fields(
     CatalogError
         When the files have no frames or arrays in common, or differ in a field that a schema names.
     """
-    by_file = [(path, _by_key(scan, named)) for path, scan in files]
+    by_file = [(path, by_key(scan, named)) for path, scan in files]
     table = files[0][1].layout == "table"
     left_out: dict[str, str] = {}
     for path, scan in files:
@@ -74,7 +75,7 @@ def merge_fields(
     _check_any(merged, left_out, files)
     names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})
     names.update({key: key for key in merged if key in named})
-    fields = [MergedField(names[key], _common_dtype(scans), tuple(scans)) for key, scans in merged.items()]
+    fields = [MergedField(names[key], key, _common_dtype(scans), tuple(scans)) for key, scans in merged.items()]
     if not named:
         fields.sort(key=lambda field: _ORDER[field.first.kind])
     return fields, [f"{key!r}: {reason}" for key, reason in left_out.items() if key not in merged]
@@ -86,7 +87,7 @@ _ORDER = {"image": 0, "array": 1, "value": 2}
 _ONLY_CAMERA = "the frames :"
 
 
-def _by_key(scan: FileScan, named: frozenset[str]) -> dict[str, FieldScan]:
+def by_key(scan: FileScan, named: frozenset[str]) -> dict[str, FieldScan]:
     """Return a file's fields by key; an only camera has a key of its own, so that it may lie elsewhere in each file."""
     images = [field for field in scan.fields if field.kind == "image"]
     alone = len(images) == 1 and scan.layout != "table" and not named

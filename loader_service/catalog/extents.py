@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog import heap
+from loader_service.catalog.attempts import pread_fully
 from loader_service.catalog.columns import Access, Int64s
 from loader_service.catalog.foreign_storage import lies_elsewhere
 from loader_service.catalog.jpeg import END_OF_IMAGE
@@ -80,7 +81,7 @@ class Source:
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Return bytes of the file."""
-        return os.pread(self.descriptor, length, offset)
+        return pread_fully(self.descriptor, length, offset)
 
 
 def locate(source: Source, video: FoundVideo) -> Located:
@@ -111,7 +112,7 @@ def read_frame(source: Source, video: FoundVideo, located: Located, frame: int) 
     """Return one frame's bytes by the way that `located` says."""
     offset, length = int(located.offsets[frame]), int(located.lengths[frame])
     if located.access is Access.RAW:
-        return os.pread(source.descriptor, length, offset)
+        return pread_fully(source.descriptor, length, offset)
     return source.plain.read(located.access, video.dataset_path, offset, length)
 
 
@@ -193,7 +194,7 @@ def _unpadded_bytes(descriptor: int, offset: int, width: int) -> int:
     window = _TAIL_BYTES
     while True:
         start = max(0, width - window)
-        length = _find_end(os.pread(descriptor, width - start, offset + start))
+        length = _find_end(pread_fully(descriptor, width - start, offset + start))
         if length or not start:
             return start + length
         window *= 4

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
 
+from loader_service.catalog.attempts import Attempts
 from loader_service.catalog.columns import FileStat
+from loader_service.catalog.content_sample import sample_of
 from loader_service.catalog.declared_videos import declares_label, find_declared
 from loader_service.catalog.episodes import Found, group_frames
 from loader_service.catalog.extents import Source
@@ -22,23 +25,41 @@ from loader_service.catalog.plain import HDF5_ERRORS
 from loader_service.catalog.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.tables import find_without_frames
 from loader_service.catalog.tree import Tree, read_tree
-from loader_service.errors import CatalogError
+from loader_service.errors import CatalogError, FileInUse
 
 if TYPE_CHECKING:
     from loader_service.catalog.label_values import Label
+
+#: How long a file is tried again when the disk or the network fails, in seconds.
+_PATIENCE_S = 20.0
 
 #: Why an external link that is allowed is no field.
 _LINK = "found an external link, which is not followed, in a group"
 
 
 def scan_file(path: str, options: ScanOptions) -> FileScan:
-    """Scan one file.
+    """Scan one file; begin anew, for a while, when the disk or the network fails meanwhile.
 
     Raises
     ------
     CatalogError
         When it cannot be read, is no HDF5 file, or does not hold what is expected; the message names it.
     """
+    attempts = Attempts(min(_PATIENCE_S, options.timeout_s / 2))
+    while True:
+        try:
+            return _scan_once(path, options)
+        except CatalogError as error:
+            cause = error.__cause__ or error
+            if not attempts.again(cause):
+                if attempts.count == 1:
+                    raise
+                raise CatalogError(
+                    f"{path!r} cannot be read: {attempts.describe(cause)}; check the disk, or the network"
+                ) from error
+
+
+def _scan_once(path: str, options: ScanOptions) -> FileScan:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -48,7 +69,7 @@ def scan_file(path: str, options: ScanOptions) -> FileScan:
         with _open_hdf5(path, status) as file:
             return _scan(Source.of(file, descriptor), status, options)
     except CatalogError as error:
-        raise CatalogError(f"{path!r}: {error}") from error
+        raise type(error)(f"{path!r}: {error}") from error.__cause__
     except HDF5_ERRORS as error:
         raise CatalogError(
             f"{path!r}: HDF5 cannot read it: {error}; check it with `h5dump -H`, or copy it anew"
@@ -63,7 +84,17 @@ def _open_hdf5(path: str, status: FileStat) -> h5py.File:
     try:
         return h5py.File(os.fsencode(path), "r")
     except OSError as error:
-        raise CatalogError(_explain(str(error))) from error
+        used = _explain_use(str(error))
+        raise FileInUse(used) if used else CatalogError(_explain(str(error))) from error
+
+
+def _explain_use(message: str) -> str:
+    """Return who has a file open for writing, and what to do, where that is why HDF5 does not open it; else nothing."""
+    if "unable to lock" in message or "lock file" in message:
+        return f"another program has it open for writing ({message}); wait until the writer has closed it"
+    if "consistency flag" in message or "already open for" in message:
+        return f"its writer has not closed it ({message}); wait for the writer, or, if it died, run `h5clear -s` on it"
+    return ""
 
 
 def _explain(message: str) -> str:
@@ -72,10 +103,6 @@ def _explain(message: str) -> str:
         return f"expected an HDF5 file, got something else ({message}); leave it out"
     if "truncated file" in message:
         return f"the file is truncated ({message}); its writer is not finished, or was killed: write it again"
-    if "unable to lock" in message or "lock file" in message:
-        return f"another program has it open for writing ({message}); wait until the writer has closed it"
-    if "consistency flag" in message or "already open for" in message:
-        return f"its writer has not closed it ({message}); wait for the writer, or, if it died, run `h5clear -s` on it"
     return f"HDF5 cannot open it: {message}; check it with `h5dump -H`, or copy it anew"
 
 
@@ -97,12 +124,13 @@ def _scan(source: Source, status: FileStat, options: ScanOptions) -> FileScan:
             f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "
             "out: a dataset 'label' or 'labels' with an entry for each row is a field of its own"
         )
+    counts = np.array([found.episodes[number].frame_count for number in filled], np.int64)
     return FileScan(
         status=status,
         names=[found.episodes[number].name for number in filled],
         labels=[labels[number] for number in filled],
-        frame_counts=np.array([found.episodes[number].frame_count for number in filled], np.int64),
-        fields=[field for field in fields if field is not declared],
+        frame_counts=counts,
+        fields=[replace(field, sample=sample_of(source, field, counts)) for field in fields if field is not declared],
         empty_videos=len(found.episodes) - len(filled),
         layout=found.layout,
         label_source="" if declared is None else declared.source,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import zipfile
+import struct
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,12 +22,15 @@ if TYPE_CHECKING:
     from loader_service.catalog.header import Storage
     from loader_service.catalog.label_values import Label
 
-_FIELD_FACTS = ("key", "source", "kind", "dtype", "shape", "paths")
+_FIELD_FACTS = ("key", "source", "kind", "dtype", "shape", "paths", "sample")
 _FILE_FACTS = ("names", "labels", "empty_videos", "layout", "label_source", "left_out")
 
 
 #: What `unpack` raises for bytes that are cut off or not `pack`'s.
-UNPACK_ERRORS = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
+UNPACK_ERRORS = (OSError, ValueError, KeyError, TypeError, struct.error)
+
+#: What a packed scan begins with: the length of its texts, which are JSON. The arrays follow, each at a multiple of 8.
+_TEXTS = struct.Struct("<Q")
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ class FieldScan:
     columns
         By the names that they have in the catalog: JPEGs ``heights``, ``widths``, ``accesses``, and, with an entry for
         each frame, ``extent_offsets`` and ``extent_lengths``; arrays ``addresses``; values ``values``.
+    sample
+        What stands for the bytes of a few frames, as from `content_sample.sample_of`; empty for values.
     """
 
     key: str
@@ -126,6 +130,7 @@ class FieldScan:
     shape: tuple[int, ...]
     paths: list[str]
     columns: dict[str, npt.NDArray[Any]]
+    sample: str = ""
 
     @property
     def storage(self) -> Storage:
@@ -174,27 +179,36 @@ class FileScan:
 
 def pack(scan: FileScan) -> bytes:
     """Return a scan as bytes: for the cache, and for the way from one process to another."""
-    arrays = {"frame_counts": scan.frame_counts}
+    arrays = [scan.frame_counts]
     fields = []
-    for number, each in enumerate(scan.fields):
-        arrays.update({f"{name}.{number}": column for name, column in each.columns.items()})
-        facts = {name: getattr(each, name) for name in _FIELD_FACTS}
-        fields.append({**facts, "columns": list(each.columns)})
+    for each in scan.fields:
+        arrays += each.columns.values()
+        fields.append({**{name: getattr(each, name) for name in _FIELD_FACTS}, "columns": list(each.columns)})
     texts = {name: getattr(scan, name) for name in _FILE_FACTS}
-    encoded = json.dumps({"status": asdict(scan.status), "fields": fields, **texts}).encode("ascii")
-    content = io.BytesIO()
-    np.savez(content, allow_pickle=False, texts=np.frombuffer(encoded, np.uint8), **arrays)
-    return content.getvalue()
+    forms = [(array.dtype.str, array.shape) for array in arrays]
+    encoded = json.dumps({"status": asdict(scan.status), "fields": fields, "arrays": forms, **texts}).encode("ascii")
+    pieces = [_TEXTS.pack(len(encoded)), encoded, *(np.ascontiguousarray(array).tobytes() for array in arrays)]
+    return b"".join(piece + bytes(-len(piece) % 8) for piece in pieces)
 
 
 def unpack(data: bytes) -> FileScan:
     """Return the scan that `pack` made bytes of; raises one of `UNPACK_ERRORS` for anything else."""
-    # From memory: np.load leaves a damaged archive's file open.
-    stored = np.load(io.BytesIO(data), allow_pickle=False)
-    texts = json.loads(stored["texts"].tobytes())
+    (size,) = _TEXTS.unpack_from(data)
+    place = _TEXTS.size + size
+    texts = json.loads(data[_TEXTS.size : place])
+    arrays = []
+    for form, shape in texts.pop("arrays"):
+        place += -place % 8
+        dtype, count = np.dtype(form), math.prod(shape)
+        arrays.append(np.frombuffer(data, dtype, count, place).reshape(shape))
+        place += count * dtype.itemsize
+    if place + -place % 8 != len(data):
+        raise ValueError(f"expected {place} bytes, got {len(data)}")
+    frame_counts, *rest = arrays
+    following = iter(rest)
     fields = []
-    for number, facts in enumerate(texts.pop("fields")):
-        columns = {name: stored[f"{name}.{number}"] for name in facts.pop("columns")}
+    for facts in texts.pop("fields"):
+        columns = {name: next(following) for name in facts.pop("columns")}
         fields.append(FieldScan(**{**facts, "shape": tuple(facts["shape"]), "columns": columns}))
     status = FileStat(**texts.pop("status"))
-    return FileScan(status=status, fields=fields, frame_counts=stored["frame_counts"], **texts)
+    return FileScan(status=status, fields=fields, frame_counts=frame_counts, **texts)

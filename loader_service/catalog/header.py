@@ -73,6 +73,8 @@ class FieldFacts:
         Where it was found, as patterns of a schema; there are several when the files are not alike.
     numbering
         Of classes: who has numbered them. The texts found in the files, all rows of a CSV file, or the user's list.
+    key
+        What `common_fields.by_key` calls it in the scan of a file; None for labels and what comes from no file.
     """
 
     field: CatalogField
@@ -80,6 +82,7 @@ class FieldFacts:
     path_rules: tuple[PathRule, ...] = ()
     sources: tuple[str, ...] = ()
     numbering: Literal["files", "csv", "list"] | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -127,4 +130,5 @@ def _read_field(facts: dict[str, Any]) -> FieldFacts:
         tuple(PathRule(**rule) for rule in facts["path_rules"]),
         tuple(facts["sources"]),
         facts["numbering"],
+        facts["key"],
     )

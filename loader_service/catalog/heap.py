@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from loader_service.catalog.attempts import pread_fully
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -96,7 +97,7 @@ def _read_collection(descriptor: int, address: int, file_bytes: int) -> dict[int
 
 
 def _read(descriptor: int, position: int) -> bytes:
-    window = os.pread(descriptor, _READ_BYTES, position)
+    window = pread_fully(descriptor, _READ_BYTES, position)
     if len(window) < max(_COLLECTION.size, _OBJECT.size):
         raise HeapError(f"the file ends at {position + len(window)}, in the middle of a heap")
     return window

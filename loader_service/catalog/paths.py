@@ -7,8 +7,10 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.attempts import stat_patiently
 from loader_service.catalog.natural import natural_key
 from loader_service.errors import ConfigError
+from loader_service.given_paths import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 def expand_patterns(patterns: Sequence[str]) -> list[str]:
     """Return the absolute paths of the files that patterns name, in natural order, each once.
 
-    A pattern that is the name of an existing file stands for it, even if it holds ``*`` or ``[``.
+    A pattern that is the name of an existing file stands for it, even if it holds ``*`` or ``[``. ``~`` and ``~user``
+    at its beginning are homes.
 
     Raises
     ------
@@ -28,13 +31,14 @@ def expand_patterns(patterns: Sequence[str]) -> list[str]:
         raise ConfigError("no files given; name them, or give a pattern such as 'data/*.h5'")
     paths: set[str] = set()
     for pattern in patterns:
-        paths.update(os.path.abspath(path) for path in _expand(pattern))
+        paths.update(os.path.abspath(path) for path in _expand(os.fspath(pattern)))
     return sorted(paths, key=natural_key)
 
 
 def _expand(pattern: str) -> list[str]:
     if "\0" in pattern:
         raise ConfigError(f"{pattern!r} cannot be a path: it holds a zero byte")
+    pattern = local_path(pattern)
     if os.path.lexists(pattern):
         if os.path.isdir(pattern):
             raise ConfigError(f"{pattern!r} is a directory; give {os.path.join(pattern, '*.h5')!r}")
@@ -50,7 +54,7 @@ def _expand(pattern: str) -> list[str]:
 
 def _check_file(path: str) -> str:
     try:
-        mode = os.stat(path).st_mode
+        mode = stat_patiently(path).st_mode
     except OSError as error:
         raise ConfigError(f"{path!r} cannot be reached: {error.strerror}") from error
     if not stat.S_ISREG(mode):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loader_service.catalog.assemble import Scanned, assemble
+from loader_service.catalog.attempts import stat_patiently
 from loader_service.catalog.cache import ScanCache, find_catalog, keep_catalog
 from loader_service.catalog.class_lists import read_class_lists
 from loader_service.catalog.column_files import FORMAT_VERSION
@@ -58,7 +58,8 @@ def scan(
         How many processes may scan at once; None: one for each core. They end with the calling thread. 0: none, this
         process scans, and a damaged file can crash it.
     progress
-        Called in this process with the number of files done and of all files, first with 0.
+        Called in this process with the number of files done and of all files: first with 0, then after each file and
+        about once a second.
 
     Raises
     ------
@@ -73,7 +74,7 @@ def scan(
     labelling = _labelling(options)
     if labelling.table is not None and not labelling.table.has_label:
         options = replace(options, labels_csv=None)  # those in the files count
-    known = find_catalog(cache_dir, _fingerprint([_Identity(path, _stat(path)) for path in paths], options, labelling))
+    known = find_catalog(cache_dir, _cache_key([_Identity(path, _stat(path)) for path in paths], options, labelling))
     if known is not None:
         report(len(paths), len(paths))
         return known
@@ -83,10 +84,9 @@ def scan(
     skipped = [(path, str(outcome)) for path, outcome in outcomes if isinstance(outcome, CatalogError)]
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
-    fingerprint = _fingerprint(identities, options, labelling)
     named = frozenset() if options.schema is None else options.schema.names
-    header, columns = assemble(files, fingerprint, skipped, labelling, named)
-    return keep_catalog(cache_dir, header, columns)
+    header, columns = assemble(files, skipped, labelling, named)
+    return keep_catalog(cache_dir, _cache_key(identities, options, labelling), header, columns)
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,19 @@ def _labelling(options: ScanOptions) -> Labelling:
     return Labelling(options.label, table, lists)
 
 
-def _fingerprint(files: Sequence[_Identity], options: ScanOptions, labelling: Labelling) -> str:
-    """Return what stands for a catalog: equal for equal files, options and labels, and for nothing else."""
+def _cache_key(files: Sequence[_Identity], options: ScanOptions, labelling: Labelling) -> str:
+    """Return what a catalog is kept under: equal for files of equal path, time and inode, options and labels only.
+
+    It says that nothing needs to be read again. Whether what is read then is the same, the catalog's own fingerprint
+    says, which does not depend on times and inodes.
+    """
     schema = None if options.schema is None else asdict(options.schema)
     told = [options.frames, options.label, options.allow_external, schema]
-    facts = [FORMAT_VERSION, [asdict(each) for each in files], *told]
+    each_file = [
+        (path, status and (status.size_bytes, status.mtime_ns, status.inode))
+        for path, status in ((each.path, each.status) for each in files)
+    ]
+    facts = [FORMAT_VERSION, each_file, *told]
     table = None if labelling.table is None else _contents(labelling.table)
     lists = {field: listed.names for field, listed in labelling.lists.items()}
     return hashlib.blake2b(json.dumps([facts, table, lists]).encode("ascii"), digest_size=16).hexdigest()
@@ -128,7 +136,7 @@ def _ignore_progress(done: int, total: int) -> None:
 
 def _stat(path: str) -> FileStat:
     try:
-        return FileStat.of(os.stat(path))
+        return FileStat.of(stat_patiently(path))
     except OSError as error:
         raise CatalogError(f"cannot reach {path!r}: {error.strerror}; it was there a moment ago") from error
 
@@ -148,7 +156,11 @@ def _scan_files(
             outcomes[path] = cached
     report(len(outcomes), len(paths))
     remaining = [path for path in paths if path not in outcomes]
-    for path, outcome in zip(remaining, _scan_in_order(remaining, options, processes), strict=True):
+
+    def tick() -> None:
+        report(len(outcomes), len(paths))
+
+    for path, outcome in zip(remaining, _scan_in_order(remaining, options, processes, tick), strict=True):
         if isinstance(outcome, FileScan):
             cache.store(path, outcome)
         elif options.on_bad_file == "raise":
@@ -160,12 +172,14 @@ def _scan_files(
     return [(path, outcomes[path]) for path in paths]
 
 
-def _scan_in_order(paths: Sequence[str], options: ScanOptions, processes: int | None) -> Iterator[Outcome]:
+def _scan_in_order(
+    paths: Sequence[str], options: ScanOptions, processes: int | None, tick: Callable[[], None]
+) -> Iterator[Outcome]:
     if processes == 0:
         yield from _scan_here(paths, options)
     elif paths:
         with ScanPool(options, processes or usable_cores()) as pool:
-            yield from pool.scan(paths)
+            yield from pool.scan(paths, tick)
 
 
 def _scan_here(paths: Sequence[str], options: ScanOptions) -> Iterator[Outcome]:

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections import deque
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, ScanOptions, unpack
 from loader_service.catalog.scan_process import HEADER, READY, SCAN
@@ -24,21 +24,30 @@ from loader_service.children import ONE_THREAD, command, environment, signal_nam
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 Outcome = FileScan | CatalogError
+_Answer = TypeVar("_Answer")
 
 #: How long one process scans alone before more are started, and how much work must be left for them, in seconds: one
 #: takes about 0.3 s to import h5py and NumPy, and a file of 40 videos 20 ms to scan.
 _ALONE_S = 0.5
 
+#: Files for which a process is worth its start, however small they are: 1 ms each at the least.
+_MANY = 500
+
 #: How long a process may take to start, in seconds.
 _START_S = 60.0
 
-#: Poll counts milliseconds in a C int, and a deadline may be weeks away.
-_LONGEST_WAIT_S = 3600.0
+#: How long nothing may happen without a look at the time, in seconds.
+_LONGEST_WAIT_S = 1.0
 
 _PIECE_BYTES = 2**20
+
+#: Files that a process is given ahead while each takes less than so long, in seconds: it need not wait for this process
+#: between two of them, which takes as long as a small file.
+_AHEAD, _QUICK_S = 4, 0.05
 
 
 class ScanPool:
@@ -57,7 +66,7 @@ class ScanPool:
     def __init__(self, options: ScanOptions, most: int) -> None:
         self._options = options
         self._most = most
-        self._processes: list[_Process] = []
+        self._processes: list[ScanProcess[Outcome]] = []
 
     def __enter__(self) -> ScanPool:
         return self
@@ -66,8 +75,15 @@ class ScanPool:
         for process in self._processes:
             process.end()
 
-    def scan(self, paths: Sequence[str]) -> Iterator[Outcome]:
+    def scan(self, paths: Sequence[str], tick: Callable[[], None] | None = None) -> Iterator[Outcome]:
         """Yield what each file holds, or why it cannot be used, in the order of the paths.
+
+        Parameters
+        ----------
+        paths
+            Each once.
+        tick
+            Called about once a second, however long a file takes.
 
         Raises
         ------
@@ -76,32 +92,40 @@ class ScanPool:
         """
         waiting = deque(paths)
         outcomes: dict[str, Outcome] = {}
-        self._processes.append(_Process(self._options))
+        first = min(self._most, len(paths) // _MANY) or 1
+        self._processes += [self._start() for _ in range(first)]
         for done, path in enumerate(paths):
             while path not in outcomes:
                 outcomes.update(self._turn(waiting))
+                if tick is not None:
+                    tick()
             spent_s = time.monotonic() - self._processes[0].ready_since
             if spent_s > _ALONE_S and spent_s / (done + 1) * len(waiting) > _ALONE_S:
                 more = min(self._most - len(self._processes), len(waiting))
-                self._processes += [_Process(self._options) for _ in range(more)]
+                self._processes += [self._start() for _ in range(more)]
             yield outcomes.pop(path)
+
+    def _start(self) -> ScanProcess[Outcome]:
+        return ScanProcess(self._options, _outcome)
 
     def _turn(self, waiting: deque[str]) -> dict[str, Outcome]:
         """Wait until something happens to a process; return the outcomes that this brought."""
         answering = self._await()
         outcomes: dict[str, Outcome] = {}
         for number, process in enumerate(self._processes):
-            path = process.path
             try:
-                outcome = process.attend(has_sent=process.answers in answering)
-            except _ProcessLost as lost:
-                outcome = _blame(path, lost)
+                outcomes.update(process.attend(has_sent=process.answers in answering))
+            except ProcessLost as lost:
+                outcomes.update(lost.answers)
+                if not process.asked:
+                    raise _not_at_a_file(lost) from lost
+                guilty, *innocent = process.asked
+                outcomes[guilty] = blame(guilty, lost)
+                waiting.extendleft(reversed(innocent))
                 process.end()
-                self._processes[number] = _Process(self._options)
-            if path is not None and outcome is not None:
-                outcomes[path] = outcome
+                self._processes[number] = self._start()
         for process in self._processes:
-            if process.idle and waiting:
+            while process.has_room and waiting:
                 process.ask(waiting.popleft())
         return outcomes
 
@@ -115,81 +139,124 @@ class ScanPool:
         return {descriptor for descriptor, _ in poller.poll(patience_ms)}
 
 
-def _blame(path: str | None, lost: _ProcessLost) -> CatalogError:
-    """Return what is wrong with the file that a process was lost at; raise it when the process was at none."""
-    if path is None:
-        raise CatalogError(f"a process that scans files {lost}; check the installation, and free memory") from lost
+def _not_at_a_file(lost: ProcessLost) -> CatalogError:
+    return CatalogError(f"a process that scans files {lost}; check the installation, and free memory")
+
+
+def blame(path: str, lost: ProcessLost) -> CatalogError:
+    """Return what is wrong with the file that a process was lost at."""
     return CatalogError(
         f"{path!r}: the process that scanned it {lost}; the file is damaged in a way that the HDF5 library does not "
         "survive: check it with `h5dump -H`, copy it anew, or leave it out"
     )
 
 
-class _ProcessLost(Exception):
-    """A process ended, or takes too long; says which, as the rest of a sentence."""
+class ProcessLost(Exception):
+    """A process ended, or takes too long; says which, as the rest of a sentence.
+
+    Attributes
+    ----------
+    answers
+        What it had answered before, in the same breath, by path.
+    """
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.answers: dict[str, Any] = {}
 
 
-class _Process:
-    """One process, and the file that it is at."""
+class ScanProcess(Generic[_Answer]):
+    """One process, and the files that it was asked for, the first of which it is at.
 
-    def __init__(self, options: ScanOptions) -> None:
+    Parameters
+    ----------
+    options
+        How files are scanned, and how long that may take.
+    parse
+        Makes an answer of its kind and its body; raises ProcessLost when it cannot.
+    catalog
+        Where the columns lie that files are compared with; None: what they hold is told.
+    """
+
+    def __init__(
+        self, options: ScanOptions, parse: Callable[[bytes, bytes], _Answer], catalog: Path | None = None
+    ) -> None:
         self._timeout_s = options.timeout_s
+        self._parse = parse
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
-        self._popen = _start(options, self._words.fileno())
+        self._popen = _start(options, self._words.fileno(), catalog)
         assert self._popen.stdin is not None  # noqa: S101 - both are pipes
         assert self._popen.stdout is not None  # noqa: S101
         self._requests = self._popen.stdin.fileno()
         self.answers = self._popen.stdout.fileno()
         self._received = bytearray()
         self._is_ready = False
-        self.ready_since = time.monotonic()  # or when it was started
-        self.path: str | None = None  # of the file that it is at
-        self.deadline = time.monotonic() + _START_S
+        self._is_quick = False
+        self._began = time.monotonic()  # with what it is at
+        self.ready_since = self._began  # or when it was started
+        self.asked: list[str] = []  # and not answered yet, in order
+        self.deadline = self._began + _START_S
 
     @property
-    def idle(self) -> bool:
+    def has_room(self) -> bool:
         """Whether it can be given a file."""
-        return self._is_ready and self.path is None
+        return self._is_ready and len(self.asked) < (_AHEAD if self._is_quick else 1)
 
     def ask(self, path: str) -> None:
-        """Give it a file; not before it is idle."""
-        self.path = path
-        self.deadline = time.monotonic() + self._timeout_s
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and `listen` will say so
+        """Give it a file; not before it has room."""
+        if not self.asked:
+            self._begin()
+        self.asked.append(path)
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and `attend` will say so
             os.write(self._requests, json.dumps(path).encode("ascii") + b"\n")
 
-    def attend(self, *, has_sent: bool) -> Outcome | None:
-        """Take in what it has sent; return its answer when that is complete.
+    def attend(self, *, has_sent: bool) -> dict[str, _Answer]:
+        """Take in what it has sent; return the answers that are complete, by path.
 
         Raises
         ------
-        _ProcessLost
+        ProcessLost
             When it has ended, or has had its time.
         """
         if has_sent:
             return self._listen()
         if time.monotonic() > self.deadline:
             limit_s = self._timeout_s if self._is_ready else _START_S
-            raise _ProcessLost(f"was not done within {limit_s:g} s, and was killed")
-        return None
+            raise ProcessLost(f"was not done within {limit_s:g} s, and was killed")
+        return {}
 
-    def _listen(self) -> Outcome | None:
+    def _begin(self) -> None:
+        self._began = time.monotonic()
+        self.deadline = self._began + self._timeout_s
+
+    def _listen(self) -> dict[str, _Answer]:
         piece = os.read(self.answers, _PIECE_BYTES)
         if not piece:
-            raise _ProcessLost(self._cause())
+            raise ProcessLost(self._cause())
         self._received += piece
-        if len(self._received) < HEADER.size:
-            return None
-        kind, length = HEADER.unpack_from(self._received)
-        if len(self._received) < HEADER.size + length:
-            return None
-        body = bytes(self._received[HEADER.size :])
-        self._received.clear()
-        self.path, self.deadline = None, math.inf
-        if kind != READY:
-            return _outcome(kind, body)
-        self._is_ready, self.ready_since = True, time.monotonic()
-        return None
+        answers: dict[str, _Answer] = {}
+        place = 0
+        while len(self._received) >= place + HEADER.size:
+            kind, length = HEADER.unpack_from(self._received, place)
+            end = place + HEADER.size + length
+            if len(self._received) < end:
+                break
+            body, place = bytes(self._received[place + HEADER.size : end]), end
+            if kind == READY:
+                self._is_ready, self.ready_since, self.deadline = True, time.monotonic(), math.inf
+            else:
+                try:
+                    answer = self._parse(kind, body)
+                except ProcessLost as lost:
+                    lost.answers.update(answers)
+                    raise
+                answers[self.asked.pop(0)] = answer
+                self._is_quick = time.monotonic() - self._began < _QUICK_S
+                self._begin()
+        if self._is_ready and not self.asked:
+            self.deadline = math.inf
+        del self._received[:place]
+        return answers
 
     def end(self) -> None:
         """Kill and reap it; harmless when it has ended."""
@@ -209,8 +276,10 @@ class _Process:
         return f"exited with code {code}" + (f": {lines[-1][:500]}" if lines else "")
 
 
-def _start(options: ScanOptions, words: int) -> subprocess.Popen[bytes]:
+def _start(options: ScanOptions, words: int, catalog: Path | None) -> subprocess.Popen[bytes]:
     arguments = ["--parent-pid", str(os.getpid()), "--options", json.dumps(asdict(options))]
+    if catalog is not None:
+        arguments += ["--catalog", str(catalog)]
     try:
         return subprocess.Popen(
             command("loader_service.catalog.scan_process", *arguments),
@@ -233,4 +302,4 @@ def _outcome(kind: bytes, body: bytes) -> Outcome:
     try:
         return unpack(body)
     except UNPACK_ERRORS as error:
-        raise _ProcessLost(f"gave an answer that cannot be read ({error})") from error
+        raise ProcessLost(f"gave an answer that cannot be read ({error})") from error

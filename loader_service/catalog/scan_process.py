@@ -4,8 +4,9 @@ A file is data from anywhere, and the HDF5 library can crash, hang or take all m
 nothing along but this process, and who started it knows at which file.
 
 Requests are lines: a path as JSON. Answers are frames: one letter, the length of the body (`HEADER`), the body. The
-first answer is `READY`; then there is one for each request: `SCAN` with what `findings.pack` makes, or `ERROR` with a
-message as JSON.
+first answer is `READY`; then there is one for each request: `SCAN` with what `findings.pack` makes, or a message as
+JSON: `IN_USE` when another program writes to the file, else `ERROR`. A process that was given a catalog compares each
+file with what that says of it, and answers `VERDICT` with what `recheck.Verdict` holds, as JSON.
 """
 
 from __future__ import annotations
@@ -16,30 +17,39 @@ import os
 import resource
 import struct
 import sys
+from dataclasses import asdict
 from typing import BinaryIO
 
+from loader_service.catalog.column_files import open_catalog
 from loader_service.catalog.findings import ScanOptions, pack
-from loader_service.errors import CatalogError
+from loader_service.catalog.recheck import Recheck
+from loader_service.errors import CatalogError, FileInUse
 from loader_service.lifeline import die_with_parent
 
 HEADER = struct.Struct("<cQ")
-READY, SCAN, ERROR = b"R", b"S", b"E"
+READY, SCAN, VERDICT, IN_USE, ERROR = b"R", b"S", b"V", b"U", b"E"
 
 #: Address space of this process. A million datasets in one file take 1.5 GiB; a damaged size can ask for any amount.
 _MEMORY_BYTES = 4 * 2**30
 
 
-def serve(requests: BinaryIO, answers: BinaryIO, options: ScanOptions) -> None:
+def serve(requests: BinaryIO, answers: BinaryIO, options: ScanOptions, catalog: str | None = None) -> None:
     """Answer requests until there are no more."""
     # Here, not above: who only wants to speak to this process needs no HDF5.
     from loader_service.catalog.file_scan import scan_file  # noqa: PLC0415
 
+    known = None if catalog is None else Recheck(open_catalog(catalog), options)
     _send(answers, READY, b"")
     for line in requests:
+        path = json.loads(line)
         try:
-            kind, body = SCAN, pack(scan_file(json.loads(line), options))
+            if known is None:
+                kind, body = SCAN, pack(scan_file(path, options))
+            else:
+                kind, body = VERDICT, json.dumps(asdict(known.judge(path))).encode("ascii")
         except CatalogError as error:
-            kind, body = ERROR, json.dumps(str(error)).encode("ascii")
+            kind = IN_USE if isinstance(error, FileInUse) else ERROR
+            body = json.dumps(str(error)).encode("ascii")
         _send(answers, kind, body)
 
 
@@ -53,6 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Started by the service; not for people.")
     parser.add_argument("--parent-pid", type=int, required=True)
     parser.add_argument("--options", required=True, help="JSON of the fields of ScanOptions")
+    parser.add_argument("--catalog", help="folder of the columns that files are compared with")
     arguments = parser.parse_args()
     die_with_parent(arguments.parent_pid)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -61,7 +72,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected here, and no reason to fill the disk
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
-    serve(sys.stdin.buffer, answers, ScanOptions(**json.loads(arguments.options)))
+    serve(sys.stdin.buffer, answers, ScanOptions(**json.loads(arguments.options)), arguments.catalog)
 
 
 if __name__ == "__main__":

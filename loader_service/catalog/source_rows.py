@@ -53,6 +53,7 @@ def catalog_of_source(
         "file_mtimes": np.zeros(1, np.int64),
         "file_inodes": np.zeros(1, np.uint64),
         "file_bytes": np.ones(1, np.int64),  # there is but this one to balance
+        "file_labels": np.zeros(1, "S32"),
     }
     header = Header(
         fingerprint=fingerprint,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from loader_service.catalog.attempts import pread_fully
 from loader_service.catalog.heap import REFERENCE
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def read_references(descriptor: int, dataset: Any) -> npt.NDArray[Any] | None:
     (count,) = dataset.shape
     address = dataset.get_offset()
     if address is not None:
-        data = os.pread(descriptor, count * REFERENCE.itemsize, address)
+        data = pread_fully(descriptor, count * REFERENCE.itemsize, address)
         return np.frombuffer(data, REFERENCE) if len(data) == count * REFERENCE.itemsize else None
     properties = dataset.get_create_plist()
     if properties.get_layout() != h5py.h5d.CHUNKED:

@@ -101,6 +101,13 @@ class RetireStream:
 
 
 @dataclass(frozen=True)
+class CheckFile:
+    """Find out whether a file still has its content, and report that as `FileChecked`; some of its rows wait for it."""
+
+    file: int
+
+
+@dataclass(frozen=True)
 class GiveUp:
     """No worker can be started: end the service with this reason."""
 
@@ -118,5 +125,6 @@ Action = (
     | Refuse
     | MakeSlot
     | RetireStream
+    | CheckFile
     | GiveUp
 )

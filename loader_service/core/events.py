@@ -158,6 +158,14 @@ class WorkersWanted:
 
 
 @dataclass(frozen=True)
+class FileChecked:
+    """A file whose rows were held was looked at: its content is the same, or a message says how it differs."""
+
+    file: int
+    message: str = ""
+
+
+@dataclass(frozen=True)
 class ClockTicked:
     """Time has passed; sent when `Scheduler.next_deadline` is due."""
 
@@ -175,5 +183,6 @@ Event = (
     | WorkerExited
     | WorkerOverweight
     | WorkersWanted
+    | FileChecked
     | ClockTicked
 )

@@ -118,6 +118,8 @@ class Scheduler:
                     self._ledger.counters.workers_recycled += 1
             case events.WorkersWanted(count):
                 self._staff.scale(count, now)
+            case events.FileChecked(file, message):
+                self._streams.checked(file, message)
             case events.ClockTicked():
                 self._staff.kill_late(now)
         self._staff.hire(now)
@@ -236,7 +238,7 @@ class Scheduler:
     @property
     def idle(self) -> bool:
         """Whether no task is waiting or with a worker."""
-        return not len(self._queues) and not any(worker.tasks for worker in self._staff)
+        return not len(self._queues) and not len(self._streams.held) and not any(worker.tasks for worker in self._staff)
 
     def worker_figures(self) -> list[WorkerFigures]:
         """Return the counts of each worker."""

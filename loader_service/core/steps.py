@@ -14,6 +14,7 @@ from loader_service.core.actions import SendReady, SendTask
 from loader_service.core.events import Lengths, Row, StepWanted, StreamOpened
 from loader_service.core.ledger import require
 from loader_service.core.tasks import PendingTask
+from loader_service.errors import CatalogChanged
 from loader_service.protocol.messages import BadRow
 
 
@@ -76,8 +77,10 @@ class Filling:
         """Note the error of a row that stays bad, and why nothing took its place; that of the lowest row counts."""
         if self.error is not None and self.error.row <= bad.row:
             return
-        others, most = self.failures[bad.row] - 1, self.opened.substitutes
-        if others < most:
+        others, most = self.failures.get(bad.row, 1) - 1, self.opened.substitutes
+        if bad.error == CatalogChanged.__name__:
+            pass  # nothing was tried in its place
+        elif others < most:
             bad = replace(bad, message=f"{bad.message}; there is no other sample that fits into its place")
         elif most:
             bad = replace(bad, message=f"{bad.message}; what was tried in its place, {others} times, was bad too")

@@ -15,14 +15,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from loader_service.core.actions import MakeSlot, NoteBadSample, RetireStream, SendFailed, SendTask
+from loader_service.core.actions import CheckFile, MakeSlot, NoteBadSample, RetireStream, SendFailed, SendTask
 from loader_service.core.events import SlotMade, StepWanted, StreamOpened
+from loader_service.core.held import HeldTasks
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
 from loader_service.core.slots import SlotTable
 from loader_service.core.steps import Filling, Step
 from loader_service.core.stream import Stream
 from loader_service.core.tasks import PendingTask, TaskQueues, cut
+from loader_service.errors import CatalogChanged, FileTouched
 from loader_service.protocol.messages import BadRow
 
 #: Slots that are filled for one want at a time: when the second one is late too, its deadline decides.
@@ -49,6 +51,7 @@ class Streams:
         self._ledger = ledger
         self._streams: dict[int, Stream] = {}
         self._of_client: defaultdict[str, set[int]] = defaultdict(set)
+        self.held = HeldTasks()
         self._slots_filling = 0
         self._last_task = 0
         self._last_lease = 0
@@ -161,10 +164,21 @@ class Streams:
             return
         filling.open_tasks.discard(task.task)
         if not filling.abandoned:
-            for row, error in {each.row: each for each in bad}.items():
-                if row in task.rows:
+            by_row = {each.row: each for each in bad if each.row in task.rows}
+            touched = [row for row, error in by_row.items() if error.error == FileTouched.__name__]
+            self._hold(filling, touched, task)
+            for row, error in by_row.items():
+                if row not in touched:
                     self._bad_row(filling, error, task.turn)
         self._conclude(stream, filling)
+
+    def checked(self, file: int, message: str) -> None:
+        """Queue the rows again that were held for a file, or fail them with what has become of it."""
+        for task in self.held.take(file):
+            if message:
+                self.ended(task, tuple(BadRow(row, CatalogChanged.__name__, message) for row in task.rows))
+            else:
+                self._queues.put(task)
 
     def orphaned(self, task: PendingTask, cause: str, *, guilty: bool) -> None:
         """Queue the task of a reaped worker again.
@@ -235,7 +249,9 @@ class Streams:
         self._of_client[client].discard(number)
         if not self._of_client[client]:
             del self._of_client[client]
-        self._queues.close(number, [task for each in stream.fillings.values() for task in each.open_tasks])
+        tasks = [task for each in stream.fillings.values() for task in each.open_tasks]
+        self._queues.close(number, tasks)
+        self.held.drop(tasks)
         self._ledger.add(RetireStream(number, stream.slots.numbers))
 
     def _ask_for_slot(self, stream: Stream, filling: Filling) -> None:
@@ -266,9 +282,22 @@ class Streams:
         return True
 
     def _queue(self, filling: Filling, rows: tuple[int, ...], strikes: int = 0, turn: int | None = None) -> None:
+        self._queues.put(self._make_task(filling, rows, strikes, turn))
+
+    def _hold(self, filling: Filling, rows: list[int], task: PendingTask) -> None:
+        """Hold rows until their files were looked at; ask for that where nobody has yet."""
+        by_file: dict[int, list[int]] = {}
+        for row in rows:
+            by_file.setdefault(filling.rows[row].file, []).append(row)
+        for these in by_file.values():
+            held = self._make_task(filling, tuple(these), task.strikes, task.turn)
+            if self.held.put(held):
+                self._ledger.add(CheckFile(held.file))
+
+    def _make_task(self, filling: Filling, rows: tuple[int, ...], strikes: int, turn: int | None) -> PendingTask:
         self._last_task += 1
         filling.open_tasks.add(self._last_task)
-        task = PendingTask(
+        return PendingTask(
             task=self._last_task,
             stream=filling.opened.stream,
             slot=filling.slot,
@@ -278,12 +307,12 @@ class Streams:
             strikes=strikes,
             turn=turn,
         )
-        self._queues.put(task)
 
     def _bad_row(self, filling: Filling, bad: BadRow, turn: int | None) -> None:
         self._ledger.counters.samples_bad += 1
         self._ledger.add(NoteBadSample(filling.opened.stream, f"{bad.error}: {bad.message}"))
-        if filling.substitute(bad.row):
+        # Another sample is no remedy for files that are not those of the plan.
+        if bad.error != CatalogChanged.__name__ and filling.substitute(bad.row):
             self._ledger.counters.samples_substituted += 1
             self._queue(filling, (bad.row,), turn=turn)
         else:
@@ -339,7 +368,8 @@ class Streams:
     def _abandon(self, stream: Stream, filling: Filling) -> None:
         """Drop what waits of a filling that nobody wants; its slot is free when no worker writes into it any more."""
         filling.abandoned = True
-        for task in self._queues.drop(list(filling.open_tasks)):
+        open_tasks = list(filling.open_tasks)
+        for task in (*self._queues.drop(open_tasks), *self.held.drop(open_tasks)):
             filling.open_tasks.discard(task.task)
         if not filling.open_tasks:
             self._free(stream, filling)
@@ -363,7 +393,7 @@ class Streams:
     def validate(self, given: list[PendingTask]) -> None:
         """Raise AssertionError where an invariant does not hold; `given` are the tasks with living workers."""
         tasks: dict[int, list[PendingTask]] = {}
-        for task in itertools.chain(given, self._queues):
+        for task in itertools.chain(given, self._queues, self.held):
             tasks.setdefault(task.slot, []).append(task)
         filling = sum(len(stream.fillings) for stream in self._streams.values())
         require(filling == self._slots_filling, f"{self._slots_filling} slots are said to be filled; {filling} are")

@@ -16,6 +16,7 @@ from loader_service.core.scheduler import Scheduler
 from loader_service.daemon.crew import Crew
 from loader_service.daemon.journal import Journal, Kind
 from loader_service.daemon.parts import Parts
+from loader_service.daemon.rechecks import Rechecks, adoption
 from loader_service.daemon.requests import Requests
 from loader_service.daemon.sockets import Received
 from loader_service.errors import LoaderError, ProtocolError, WorkerDied
@@ -57,6 +58,7 @@ class Daemon:
         self._journal = Journal()
         self._crew = Crew(parts.pool, parts.worker_socket, parts.config, self._journal)
         self._requests = Requests(parts, self._crew, self._journal, self)
+        self._rechecks = Rechecks(parts.watched, parts.catalog, parts.scan_options, self._journal.note)
         self.scheduler = Scheduler(parts.catalog.file_bytes.tolist(), Limits(task_timeout_s=parts.config.task_timeout))
         self.workers_wanted = parts.config.worker_count
         self._pending: deque[events.Event] = deque()  # the first one is being acted on
@@ -77,6 +79,16 @@ class Daemon:
         WorkerDied
             When no worker can be started.
         """
+        try:
+            self._serve()
+        finally:
+            self._rechecks.close()
+        self._journal.close()
+        if self._failure is not None:
+            raise self._failure
+        return self._again
+
+    def _serve(self) -> None:
         self.happens(events.WorkersWanted(self.workers_wanted))
         while not self._is_over():
             ready = dict(self._poller.poll(self._patience_ms()))
@@ -90,10 +102,6 @@ class Daemon:
                 self._look_after()
             self._tick()
             self._flush()
-        self._journal.close()
-        if self._failure is not None:
-            raise self._failure
-        return self._again
 
     # ---- time and the end
 
@@ -133,6 +141,7 @@ class Daemon:
             self.scheduler.next_deadline(),
             self._requests.next_deadline(),
             self._journal.next_deadline(),
+            self._rechecks.next_deadline(),
             self._drain_deadline,
         ]
         deadline = min(each for each in candidates if each is not None)
@@ -145,6 +154,9 @@ class Daemon:
             self.happens(events.ClockTicked())
         self._requests.tick(now)
         self._journal.tick(now)
+        recheck = self._rechecks.next_deadline()
+        if recheck is not None and recheck <= now:
+            self._recheck(set())
         if self._next_beat is not None and self._next_beat <= now:
             self._beat(now)
         if self._next_look <= now:
@@ -195,6 +207,19 @@ class Daemon:
             self._requests.worker_ended(worker, cause)
         self._requests.try_transforms()
         self._requests.lose_ended(ready)
+        self._recheck(ready)
+
+    def check(self, file: int) -> None:
+        """Have a file looked at whose time or inode has changed."""
+        self._rechecks.want(file, time.monotonic())
+
+    def _recheck(self, ready: set[int]) -> None:
+        """Tell the workers of files that have kept their content, and the scheduler what came of those that waited."""
+        for checked in self._rechecks.turn(ready, time.monotonic()):
+            if checked.status is not None:
+                self._crew.tell_all(adoption(checked.file, checked.status))
+            self._requests.checked(checked.file, checked.message)
+            self.happens(events.FileChecked(checked.file, checked.message))
 
     def _hear_worker(self, received: Received[m.FromWorker]) -> None:
         match received.message:
@@ -213,6 +238,8 @@ class Daemon:
 
     def _begin(self, worker: int) -> None:
         """Give a worker that is ready what it needs; say that the service is ready when all are."""
+        for file, status in self._rechecks.adopted.items():
+            self._crew.tell(worker, adoption(file, status))
         self._requests.prepare(worker)
         self.happens(events.WorkerStarted(worker))
         self._requests.try_transforms()
@@ -251,6 +278,8 @@ class Daemon:
                 self.happens(events.SlotMade(stream, self._requests.make_slot(stream)))
             case actions.RetireStream(stream, slots):
                 self._requests.retire(stream, slots)
+            case actions.CheckFile(file):
+                self.check(file)
             case actions.StartWorker(worker):
                 why_not = self._crew.start(worker)
                 if why_not is not None:

@@ -11,7 +11,7 @@ import resource
 
 from loader_service.errors import ConfigError
 
-#: What a daemon with ten clients needs for itself (50 were counted, and up to 6 a field for its columns), what it needs
+#: What a daemon with ten clients needs for itself (50 were counted, and up to 7 a field for its columns), what it needs
 #: for each worker, and how many are asked of the kernel at most.
 _OWN, _PER_WORKER, _MOST = 128, 5, 65_536
 

@@ -6,6 +6,7 @@ import select
 from dataclasses import dataclass
 
 from loader_service.catalog.columns import Catalog
+from loader_service.catalog.findings import ScanOptions
 from loader_service.config import ServiceConfig
 from loader_service.daemon.clients import Clients
 from loader_service.daemon.flood import FloodGuard
@@ -24,6 +25,7 @@ class Parts:
     endpoint: str
     config: ServiceConfig
     catalog: Catalog
+    scan_options: ScanOptions  # with which it was made
     watched: select.epoll
     clients: Clients
     pool: Pool

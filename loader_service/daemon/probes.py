@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from loader_service.errors import ConfigError, LoaderError, WorkerDied, from_name
+from loader_service.errors import CatalogChanged, ConfigError, LoaderError, WorkerDied, from_name
 from loader_service.protocol.fields import Field
 from loader_service.protocol.messages import OpenStream, Probed, ProbeStream
 
@@ -30,6 +30,7 @@ class _Probe:
     worker: int | None = None  # who has it; None while there is no worker to give it to
     is_wanted: bool = True  # whether somebody waits for the answer; a worker may be at it even when nobody does
     workers_lost: int = 0
+    waits_for: int = -1  # the file that must be looked at before it is tried again; -1: none
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Probes:
         if worker is None:
             return
         for probe in self._open.values():
-            if probe.worker is None:
+            if probe.worker is None and probe.waits_for < 0:
                 probe.worker = worker
                 self._send(worker, probe.message)
 
@@ -94,6 +95,22 @@ class Probes:
         for probe in self._open.values():
             if probe.worker == worker:
                 probe.busy_until = now
+
+    def postpone(self, message: Probed) -> bool:
+        """Keep a probe until a file was looked at again; return whether somebody waits for it."""
+        probe = self._open.get(message.probe)
+        if probe is None or probe.worker != message.worker or not probe.is_wanted:
+            return False
+        probe.worker, probe.waits_for = None, message.file
+        return True
+
+    def checked(self, file: int, message: str) -> Iterator[Answer]:
+        """Let the probes be tried again that waited for a file; yield them when its content has changed."""
+        for number, probe in list(self._open.items()):
+            if probe.waits_for == file:
+                probe.waits_for = -1
+                if message:
+                    yield self._end(number, (), CatalogChanged(message))
 
     def answered(self, message: Probed) -> Answer | None:
         """Return what came of a probe; None when it was given up meanwhile."""

@@ -65,6 +65,9 @@ class Loop(Protocol):
     def stop(self, reason: str, *, again: bool = False) -> None:
         """Begin to end, and to begin anew after that."""
 
+    def check(self, file: int) -> None:
+        """Have a file looked at whose time or inode has changed."""
+
 
 class Requests:
     """All that clients say and are told, and the streams that they have open.
@@ -198,10 +201,20 @@ class Requests:
 
     def tried(self, answer: m.Probed) -> None:
         """Act on what a worker says of a transform."""
+        if answer.file >= 0 and self._probes.postpone(answer):
+            self.worker_spoke(answer.worker)
+            self._loop.check(answer.file)
+            return
         concluded = self._probes.answered(answer)
         self.worker_spoke(answer.worker)
         if concluded is not None:
             self._conclude(concluded)
+
+    def checked(self, file: int, message: str) -> None:
+        """Try the transforms again that waited for a file; refuse their streams when its content has changed."""
+        for answer in self._probes.checked(file, message):
+            self._conclude(answer)
+        self.try_transforms()
 
     def worker_spoke(self, worker: int) -> None:
         """Take note that a worker has come to the end of something: it was not at a transform meanwhile."""

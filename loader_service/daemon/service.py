@@ -80,7 +80,8 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         segments = stack.enter_context(SegmentStore())
         check_transform(config)
         source = source_options(config)
-        made = scan_files(config, onlooker.scanned) if source is None else catalog_of(source, config)
+        options = scan_options(config)
+        made = scan_files(config, onlooker.scanned, options) if source is None else catalog_of(source, config)
         catalog = stack.enter_context(closing(made))
         _note_classes(catalog)
         signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
@@ -93,6 +94,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
             endpoint=str(endpoint),
             config=config,
             catalog=catalog,
+            scan_options=options,
             watched=watched,
             clients=stack.enter_context(Clients(watched, config.client_timeout)),
             pool=stack.enter_context(Pool(watched, _worker_arguments(endpoint, segments, catalog, config))),
@@ -125,6 +127,7 @@ def _worker_arguments(
 ) -> list[str]:
     """Return what workers are told: where the daemon listens, whose they are, where the columns and the users' code."""
     arguments = [f"--address={endpoint.workers}", f"--instance={segments.instance}", f"--catalog={catalog.directory}"]
+    arguments += [f"--task-timeout={config.task_timeout}"]
     source = source_options(config)
     if source is not None:
         arguments += [f"--source={source.reference}", f"--source-args={json.dumps(source.arguments)}"]
@@ -134,9 +137,16 @@ def _worker_arguments(
     return arguments
 
 
-def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> Catalog:
-    """Return the catalog of the files that a configuration names."""
-    options = ScanOptions(
+def scan_files(
+    config: ServiceConfig, progress: Callable[[int, int], None], options: ScanOptions | None = None
+) -> Catalog:
+    """Return the catalog of the files that a configuration names, scanned with these options or with its own."""
+    return scan(config.files, options or scan_options(config), cache_dir=config.cache_path, progress=progress)
+
+
+def scan_options(config: ServiceConfig) -> ScanOptions:
+    """Return how a configuration has files scanned."""
+    return ScanOptions(
         frames=config.frames,
         label=config.label,
         labels_csv=config.labels,
@@ -146,7 +156,6 @@ def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> C
         timeout_s=config.scan_timeout,
         schema=None if config.schema is None else read_schema(config.schema),
     )
-    return scan(config.files, options, cache_dir=config.cache_path, progress=progress)
 
 
 def _describe(parts: Parts) -> ServiceReady:

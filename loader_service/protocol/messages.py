@@ -357,6 +357,16 @@ class Task:
 
 
 @dataclass(frozen=True)
+class AdoptFile:
+    """A file has another size, time or inode than the catalog says, and the same content: it may be read."""
+
+    file: int
+    size_bytes: int
+    mtime_ns: int
+    inode: int  # modulo 2**64
+
+
+@dataclass(frozen=True)
 class Drain:
     """Finish what is queued, then exit."""
 
@@ -398,6 +408,7 @@ class Probed:
     fields: tuple[Field, ...]
     error: str
     message: str
+    file: int = -1  # that must be looked at before the transform can be tried; -1: none
 
 
 FromClient = (
@@ -429,5 +440,5 @@ ToClient = (
     | CatalogSummary
     | Heartbeat
 )
-ToWorker = PrepareStream | ProbeStream | DropStream | Task | Drain
+ToWorker = PrepareStream | ProbeStream | DropStream | Task | AdoptFile | Drain
 FromWorker = WorkerReady | Probed | TaskDone

@@ -27,7 +27,7 @@ _SLOT = re.compile(r"slot-[1-9][0-9]{0,18}\Z")
 def shared_memory() -> Path:
     """Return the tmpfs whose pages are the slots: ``$LOADER_SERVICE_SHM``, else the one that every Linux has."""
     given = os.environ.get(ENVIRONMENT_VARIABLE)
-    return Path(given) if given else DEFAULT_SHARED_MEMORY
+    return Path(given).expanduser() if given else DEFAULT_SHARED_MEMORY
 
 
 def user_directory() -> Path:

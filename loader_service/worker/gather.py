@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from loader_service.catalog.columns import Catalog
-from loader_service.errors import CatalogError
 from loader_service.worker.reader import Reader
 
 
@@ -41,7 +40,7 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
 
     Raises
     ------
-    CatalogChanged, CatalogError, DecodeError
+    FileTouched, CatalogError, DecodeError
         As `Reader.read_array` does, for any of them.
     IndexError
         When the video has no such frame.
@@ -61,8 +60,8 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
         out: Any = frames[begin : begin + length]  # mypy: NumPy's arrays are no buffers before Python 3.12
         try:
             done = os.preadv(descriptor, [out], address + start * row_bytes)
-        except OSError as error:
-            where = f"frame {start} of {catalog.describe(video)}"
-            raise CatalogError(f"reading {where}: {error.strerror}; check the disk") from error
-        if done != length * row_bytes:  # interrupted, or the end of a file that was cut off: the slow way says which
+        except OSError:
+            done = -1
+        if done != length * row_bytes:  # interrupted, cut off, or a fault: the slow way tries again, or says which
             reader.read_array(video, field, start, out)
+            descriptor = reader.descriptor(video)

@@ -19,13 +19,14 @@ import zmq
 
 from loader_service import failpoints
 from loader_service.catalog.column_files import open_catalog
-from loader_service.catalog.columns import Catalog
-from loader_service.errors import ConfigError, LoaderError
+from loader_service.catalog.columns import Catalog, FileStat
+from loader_service.errors import ConfigError, FileTouched, LoaderError
 from loader_service.lifeline import die_with_parent
 from loader_service.progress import Progress
 from loader_service.protocol import wire
 from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import (
+    AdoptFile,
     BadRow,
     Drain,
     DropStream,
@@ -39,6 +40,7 @@ from loader_service.protocol.messages import (
 )
 from loader_service.protocol.segments import map_segment
 from loader_service.worker.frame_fields import Origin
+from loader_service.worker.patience import Patience
 from loader_service.worker.reader import Reader
 from loader_service.worker.rows import RowWriter
 from loader_service.worker.transform_probe import probe_transform
@@ -69,6 +71,7 @@ class WorkerOptions:
     transform: str = ""  # the user's own: module:function
     seed: int = 0  # of a generator source
     progress: int | None = None  # descriptor of the memory that tells which sample is made
+    task_timeout: float = 60.0  # after which a worker that is at one task is killed
 
 
 class Worker:
@@ -89,7 +92,7 @@ class Worker:
 
     def __init__(self, options: WorkerOptions, catalog: Catalog) -> None:
         self._options = options
-        self._reader = Reader(catalog)
+        self._reader = Reader(catalog, patience=Patience(options.task_timeout))
         self._progress = Progress(options.progress, options.worker)
         self._origin = Origin(catalog, self._reader, _open_source(options), self._progress)
         self._transform = _load_transform(options)
@@ -110,10 +113,13 @@ class Worker:
     def probe(self, message: ProbeStream) -> Probed:
         """Try the transform on a stream that somebody wants to open."""
         worker, probe = self._options.worker, message.probe
+        self._reader.begin()
         try:
             if self._transform is None:
                 raise ConfigError("this service has no transform; start it with --transform MODULE:FUNCTION")
             fields = probe_transform(self._origin, message.spec, message.inputs, self._transform)
+        except FileTouched as error:
+            return Probed(worker, probe, (), type(error).__name__, str(error), self._reader.touched)
         except LoaderError as error:
             return Probed(worker, probe, (), type(error).__name__, str(error))
         return Probed(worker, probe, fields, "", "")
@@ -141,6 +147,7 @@ class Worker:
                     task.task,
                     tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows),
                 )
+        self._reader.begin()
         bad = writer.write(memory, task)
         failpoints.passing("worker.task_written")
         return TaskDone(self._options.worker, task.task, bad)
@@ -171,6 +178,8 @@ class Worker:
                     report(self.probe(message))
                 case DropStream():
                     self.drop(message)
+                case AdoptFile(file, size_bytes, mtime_ns, inode):
+                    self._reader.adopt(file, FileStat(size_bytes, mtime_ns, inode % 2**64))
                 case Drain():
                     break
         if done:
@@ -233,6 +242,7 @@ def main() -> int:
         parser.add_argument(f"--{option}", default=argparse.SUPPRESS)
     for option in ("seed", "progress"):
         parser.add_argument(f"--{option}", type=int, default=argparse.SUPPRESS)
+    parser.add_argument("--task-timeout", type=float, default=argparse.SUPPRESS)
     options = WorkerOptions(**vars(parser.parse_args()))
     die_with_parent(options.parent_pid)
     try:

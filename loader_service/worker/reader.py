@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from loader_service.catalog.columns import Access, Catalog, FileStat
-from loader_service.errors import CatalogChanged, CatalogError, ConfigError, DecodeError
+from loader_service.errors import ConfigError, DecodeError, FileTouched
+from loader_service.worker.open_file import HDF5Failure, OpenFile, stat_of
+from loader_service.worker.patience import Patience
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    import h5py
     from numpy.typing import NDArray
 
-    from loader_service.catalog.arrays import ArrayReader
-    from loader_service.catalog.plain import PlainReader
+_Result = TypeVar("_Result")
 
 
 class Reader:
@@ -33,6 +32,8 @@ class Reader:
         Stays the caller's, and open for as long as the reader is used.
     max_open_files
         How many files are kept open at most; the one used longest ago is closed first.
+    patience
+        How long a read that fails is tried again.
 
     Raises
     ------
@@ -40,12 +41,24 @@ class Reader:
         When `max_open_files` is less than 1.
     """
 
-    def __init__(self, catalog: Catalog, max_open_files: int = 64) -> None:
+    def __init__(self, catalog: Catalog, max_open_files: int = 64, patience: Patience | None = None) -> None:
         if max_open_files < 1:
             raise ConfigError(f"max_open_files={max_open_files!r} leaves no file to read from; give 1 or more")
         self._catalog = catalog
         self._max_open_files = max_open_files
-        self._open_files: OrderedDict[int, _OpenFile] = OrderedDict()
+        self._patience = patience or Patience()
+        self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
+        self._adopted: dict[int, FileStat] = {}
+        self.touched = -1  # the file that was last found to have another time or inode
+
+    def begin(self) -> None:
+        """Begin a task: what its reads may take together is counted from now."""
+        self._patience.begin()
+
+    def adopt(self, file: int, status: FileStat) -> None:
+        """Take a file with another size, time or inode for the one that was scanned: its content is the same."""
+        self._adopted[file] = status
+        self._close(file)
 
     def read(self, video: int, frames: Sequence[int], field: str = "frames") -> list[bytes]:
         """Return the encoded bytes of some frames of one video, in the order asked for.
@@ -61,31 +74,35 @@ class Reader:
 
         Raises
         ------
-        CatalogChanged
-            When the file is no longer the one that was scanned.
+        FileTouched
+            When the file's size, time or inode is not the one that is known.
         CatalogError
-            When it cannot be opened or read.
+            When it cannot be opened or read, for as long as it was tried.
         DecodeError
             When a frame is empty, or HDF5 cannot give its bytes.
         IndexError
             When the catalog has no such video or frame.
         """
-        file = self._open_file_of(video)
+        self._check_video(video)
         offsets, lengths = self._catalog.extents(video, field)
-        direct = self._catalog.access(video, field) is Access.RAW
         data: dict[int, bytes] = {}
         for frame in dict.fromkeys(frames):
             if not 0 <= frame < len(offsets):
                 raise IndexError(f"reading {self._describe(video, frame)}: the video has {len(offsets)} frames")
-            offset, length = int(offsets[frame]), int(lengths[frame])
-            if not length:
+            if not lengths[frame]:
                 raise DecodeError(
                     f"reading {self._describe(video, frame)}: expected a JPEG, got 0 bytes; write it again"
                 )
-            if direct:
-                data[frame] = self._read_direct(file, (video, frame), offset, length)
-            else:
-                data[frame] = self._read_through_hdf5(file, (video, frame, field), offset, length)
+        read = self._read_direct if self._catalog.access(video, field) is Access.RAW else self._read_through_hdf5
+        for frame in dict.fromkeys(frames):
+            extent = int(offsets[frame]), int(lengths[frame])
+            # One look at the file is for all frames that are asked for together.
+            try:
+                data[frame] = self._try((video, frame), read, (video, frame, field), extent, is_checked=bool(data))
+            except HDF5Failure as error:
+                raise DecodeError(
+                    f"reading {self._describe(video, frame)}: HDF5 cannot give its bytes: {error}"
+                ) from error
         return [data[frame] for frame in frames]
 
     def read_array(self, video: int, field: str, first: int, out: NDArray[Any], stride: int = 1) -> None:
@@ -105,16 +122,16 @@ class Reader:
 
         Raises
         ------
-        CatalogChanged
-            When the file is no longer the one that was scanned.
+        FileTouched
+            When the file's size, time or inode is not the one that is known.
         CatalogError
-            When it cannot be opened or read.
+            When it cannot be opened or read, for as long as it was tried.
         DecodeError
             When a frame was never written, or HDF5 cannot give it.
         IndexError
             When the catalog has no such video or frame.
         """
-        file = self._open_file_of(video)
+        self._check_video(video)
         count = int(self._catalog.frame_counts[video])
         last = first + (len(out) - 1) * stride
         if not len(out):
@@ -122,87 +139,121 @@ class Reader:
         if first < 0 or last >= count:
             raise IndexError(f"reading frames {first} to {last} of video {video}: the video has {count} frames")
         address = self._catalog.address(video, field)
+        row_bytes = out.nbytes // len(out)
         if address < 0:
-            self._read_rows(file, (video, first, field), out, stride)
+            self._read_rows((video, first, field), out, stride)
         elif stride == 1:
-            row_bytes = out.nbytes // len(out)
-            self._read_into(file, (video, first), address + first * row_bytes, out)
+            self._read_into((video, first), address + first * row_bytes, out)
         else:
-            row_bytes = out.nbytes // len(out)
             for place, frame in enumerate(range(first, last + 1, stride)):
-                self._read_into(file, (video, frame), address + frame * row_bytes, out[place : place + 1])
+                self._read_into((video, frame), address + frame * row_bytes, out[place : place + 1])
 
     def descriptor(self, video: int) -> int:
         """Return a descriptor of a video's file, which is still the one scanned; valid until the reader's next call.
 
         Raises
         ------
-        CatalogChanged, CatalogError, IndexError
+        FileTouched, CatalogError, IndexError
             As `read_array` does.
         """
-        return self._open_file_of(video).descriptor
+        self._check_video(video)
+        return self._try((video, 0), _descriptor_of)
 
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""
         while self._open_files:
             self._open_files.popitem()[1].close()
 
-    def _open_file_of(self, video: int) -> _OpenFile:
+    def _check_video(self, video: int) -> None:
         if not 0 <= video < self._catalog.video_count:
             raise IndexError(f"video {video!r}: the catalog has {self._catalog.video_count}")
-        return self._open(int(self._catalog.video_file[video]))
 
-    def _open(self, number: int) -> _OpenFile:
-        path, expected = self._catalog.file_path(number), self._catalog.file_stat(number)
+    def _try(
+        self,
+        place: tuple[int, int],
+        read: Callable[..., _Result],
+        *arguments: Any,
+        is_checked: bool = False,
+    ) -> _Result:
+        """Return what a read of a frame gives; try again, with the file opened anew, when the disk fails meanwhile.
+
+        Parameters
+        ----------
+        place
+            Video and frame.
+        read, arguments
+            Called with the open file and the arguments.
+        is_checked
+            Whether the file was found unchanged a moment ago, and stays open.
+        """
+        number = int(self._catalog.video_file[place[0]])
+        attempts = None
+        is_second = False
+        while True:
+            try:
+                file = self._open_files.get(number) if is_checked else None
+                return read(file or self._open(number, place), *arguments)
+            except HDF5Failure:
+                # What HDF5 keeps in memory may come from a read that was cut short; a second look is at the file.
+                self._close(number)
+                if is_second:
+                    raise
+                is_second = True
+            except OSError as error:
+                self._close(number)
+                attempts = attempts or self._patience.attempts()
+                if not attempts.again(error):
+                    raise self._patience.give_up(number, attempts, error, self._describe(*place)) from error
+            is_checked = False
+
+    def _close(self, number: int) -> None:
+        file = self._open_files.pop(number, None)
+        if file is not None:
+            file.close()
+
+    def _open(self, number: int, place: tuple[int, int]) -> OpenFile:
+        if self._patience.gave_up(number):
+            raise self._patience.gave_up_before(number, self._describe(*place))
+        path = self._catalog.file_path(number)
+        expected = self._adopted.get(number) or self._catalog.file_stat(number)
         # By path and at every read: besides a file that was cut off or written to under its readers, this also finds
         # one that another file has replaced, which a descriptor opened before would never show.
-        _check_unchanged(path, expected, _stat(path))
+        if stat_of(path) != expected:
+            self._touched(number, path)
         file = self._open_files.get(number)
         if file is None:
             while len(self._open_files) >= self._max_open_files:
                 self._open_files.popitem(last=False)[1].close()
-            file = self._open_files[number] = _OpenFile(path, expected)
+            file = OpenFile(path)
+            if file.status() != expected:
+                file.close()
+                self._touched(number, path)
+            self._open_files[number] = file
         self._open_files.move_to_end(number)
         return file
 
-    def _read_direct(self, file: _OpenFile, place: tuple[int, int], offset: int, length: int) -> bytes:
-        try:
-            data = os.pread(file.descriptor, length, offset)
-        except OSError as error:
-            raise CatalogError(f"reading {self._describe(*place)}: {error.strerror}; check the disk") from error
-        if len(data) != length:
-            raise CatalogError(
-                f"reading {self._describe(*place)}: expected {length} bytes at byte {offset}, got {len(data)}; "
-                "the file was cut off while it was read: restore it and start again"
-            )
-        return data
+    def _touched(self, number: int, path: str) -> None:
+        self.touched = number
+        raise FileTouched(f"{path!r} is not the file that was scanned: its size, time or inode is another")
 
-    def _read_into(self, file: _OpenFile, place: tuple[int, int], offset: int, out: NDArray[Any]) -> None:
+    def _read_direct(self, file: OpenFile, _place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
+        return file.read(*extent)
+
+    def _read_into(self, place: tuple[int, int], offset: int, out: NDArray[Any]) -> None:
         """Fill `out` from one place of the file, without a copy on the way."""
         memory: Any = out.reshape(-1).view(np.uint8)
-        done = 0
-        while done < len(memory):
-            try:
-                got = os.preadv(file.descriptor, [memory[done:]], offset + done)
-            except OSError as error:
-                raise CatalogError(f"reading {self._describe(*place)}: {error.strerror}; check the disk") from error
-            if not got:
-                raise CatalogError(
-                    f"reading {self._describe(*place)}: expected {len(memory)} bytes at byte {offset}, got {done}; "
-                    "the file was cut off while it was read: restore it and start again"
-                )
-            done += got
+        self._try(place, OpenFile.read_into, memory, offset)
 
-    def _read_rows(self, file: _OpenFile, place: tuple[int, int, str], out: NDArray[Any], stride: int) -> None:
+    def _read_rows(self, place: tuple[int, int, str], out: NDArray[Any], stride: int) -> None:
         video, first, field = place
         path, address = self._catalog.dataset_path(video, field), self._catalog.address(video, field)
         rows = range(first, first + len(out) * stride, stride)
         try:
-            unwritten = file.arrays().read(path, -2 - address, rows, out)
-        except Exception as error:  # h5py has many kinds for damaged data; all are this clip's
+            unwritten = self._try((video, first), _read_array, path, -2 - address, rows, out)
+        except HDF5Failure as error:
             if len(rows) > 1:  # one of them is the bad one: find its number
                 for number, frame in enumerate(rows):
-                    self._read_rows(file, (video, frame, field), out[number : number + 1], stride)
+                    self._read_rows((video, frame, field), out[number : number + 1], stride)
             raise DecodeError(
                 f"reading {field!r}, {self._describe(video, first)}: HDF5 cannot give its bytes: {error}"
             ) from error
@@ -212,17 +263,12 @@ class Reader:
                 "written; write it, or leave the video out"
             )
 
-    def _read_through_hdf5(self, file: _OpenFile, place: tuple[int, int, str], offset: int, length: int) -> bytes:
-        video, frame, field = place
-        plain = file.plain()
-        try:
-            data = plain.read(
-                self._catalog.access(video, field), self._catalog.dataset_path(video, field), offset, length
-            )
-        except Exception as error:  # h5py has many kinds for damaged data; all are this frame's
-            raise DecodeError(f"reading {self._describe(video, frame)}: HDF5 cannot give its bytes: {error}") from error
-        if len(data) != length:
-            raise DecodeError(f"reading {self._describe(video, frame)}: expected {length} bytes, got {len(data)}")
+    def _read_through_hdf5(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
+        video, _, field = place
+        access, path = self._catalog.access(video, field), self._catalog.dataset_path(video, field)
+        data = file.through_hdf5(lambda: file.plain().read(access, path, *extent))
+        if len(data) != extent[1]:
+            raise HDF5Failure(f"expected {extent[1]} bytes, got {len(data)}")
         return data
 
     def _describe(self, video: int, frame: int) -> str:
@@ -231,72 +277,9 @@ class Reader:
         return f"frame {frame} of video {name!r} in {path!r}"
 
 
-class _OpenFile:
-    """One file of the catalog, open as a descriptor and, once it was needed, through h5py."""
-
-    def __init__(self, path: str, expected: FileStat) -> None:
-        self._path = path
-        self._hdf5: h5py.File | None = None
-        self._plain: PlainReader | None = None
-        self._arrays: ArrayReader | None = None
-        try:
-            self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise CatalogError(
-                f"opening {path!r}: {error.strerror}; check its mode, and the limit of open files (`ulimit -n`)"
-            ) from error
-        try:
-            _check_unchanged(path, expected, FileStat.of(os.fstat(self.descriptor)))
-        except CatalogChanged:
-            self.close()
-            raise
-
-    def plain(self) -> PlainReader:
-        """Return what reads encoded frames through HDF5."""
-        if self._plain is None:
-            # Here, not above: most workers never need h5py, and it doubles their memory and start-up time.
-            from loader_service.catalog.plain import PlainReader  # noqa: PLC0415
-
-            self._plain = PlainReader(self._through_hdf5())
-        return self._plain
-
-    def arrays(self) -> ArrayReader:
-        """Return what reads arrays through HDF5."""
-        if self._arrays is None:
-            from loader_service.catalog.arrays import ArrayReader  # noqa: PLC0415
-
-            self._arrays = ArrayReader(self._through_hdf5())
-        return self._arrays
-
-    def _through_hdf5(self) -> h5py.File:
-        if self._hdf5 is None:
-            import h5py  # noqa: PLC0415
-
-            from loader_service.catalog.plain import CHUNK_CACHE_BYTES  # noqa: PLC0415
-
-            try:
-                self._hdf5 = h5py.File(os.fsencode(self._path), "r", rdcc_nbytes=CHUNK_CACHE_BYTES)
-            except OSError as error:
-                raise CatalogError(f"opening {self._path!r}: {error}") from error
-        return self._hdf5
-
-    def close(self) -> None:
-        os.close(self.descriptor)
-        if self._hdf5 is not None:
-            self._plain = self._arrays = None
-            self._hdf5.close()
+def _descriptor_of(file: OpenFile) -> int:
+    return file.descriptor
 
 
-def _stat(path: str) -> FileStat | None:
-    try:
-        return FileStat.of(os.stat(path))
-    except OSError:
-        return None  # reported as a change: it was there when the catalog was made
-
-
-def _check_unchanged(path: str, expected: FileStat, got: FileStat | None) -> None:
-    if got != expected:
-        raise CatalogChanged(
-            f"{path!r} is not the file that was scanned: expected {expected!r}, got {got or 'no file'!r}; "
-            "restore it, or stop the service and start it again to scan the new one"
-        )
+def _read_array(file: OpenFile, path: str, element: int, rows: range, out: NDArray[Any]) -> int | None:
+    return file.through_hdf5(lambda: file.arrays().read(path, element, rows, out))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_service import failpoints
-from loader_service.errors import LoaderError
+from loader_service.errors import FileTouched, LoaderError
 from loader_service.plan.samples import make_samples
 from loader_service.progress import Progress
 from loader_service.protocol.fields import SlotLayout
@@ -39,6 +39,7 @@ class RowWriter:
     def __init__(self, origin: Origin, spec: Spec, layout: SlotLayout) -> None:
         self.layout = layout
         self._spec = spec
+        self._origin = origin
         self._catalog = origin.catalog
         self._progress = origin.progress
         self._samples = make_samples(origin.catalog.frame_counts, spec.clip, spec.seed)
@@ -75,7 +76,18 @@ class RowWriter:
             self._spec, picks, self._parts, fields, draw(self._spec, task.epoch, picks.keys), self._progress
         )
         bad = filling.gather(self._arrays) if self._gathers else filling.fill_each(self._order(picks))
-        return tuple(sorted(bad, key=lambda each: each.row))
+        return tuple(sorted((self._blame(each, picks) for each in bad), key=lambda each: each.row))
+
+    def _blame(self, bad: BadRow, picks: Picks) -> BadRow:
+        """Return why a row is bad: when its file has changed while it was read, that is why, and not its bytes."""
+        if self._origin.source is None:
+            try:
+                self._origin.reader.descriptor(int(picks.videos[np.flatnonzero(picks.rows == bad.row)[0]]))
+            except FileTouched as touched:
+                return BadRow(bad.row, type(touched).__name__, str(touched))
+            except LoaderError:
+                return bad
+        return bad
 
     def _order(self, picks: Picks) -> Iterable[int]:
         """Return the entries of a task in the order in which they are filled: by their place in the files.

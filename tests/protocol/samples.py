@@ -79,6 +79,7 @@ MESSAGES: tuple[Any, ...] = (
     m.DropStream(3),
     m.Task(11, 3, 1, 2, (0, 1, 2), (5, 900, 70_000)),
     m.Task(12, 3, 1, 2, (0, 1), (5, 9), positions=(70, 3), offsets=(0, 40), lengths=(40, 17), room=40),
+    m.AdoptFile(4, 1_000, 1_700_000_000_000_000_000, -(2**63)),
     m.Drain(),
     m.WorkerReady(1),
     m.Probed(1, 1, VARYING, "", ""),

@@ -268,7 +268,7 @@ def test_rows_of_a_file_that_has_changed_are_bad_and_those_of_others_are_not(tab
     with open(copies[0], "ab") as stream:
         stream.write(b"more")
     got = filled(catalog, Spec(batch_size=4, clip=Frame(), fields=("features",)), [51, 3, 50, 0])
-    assert [(bad.row, bad.error) for bad in got.bad] == [(1, "CatalogChanged"), (3, "CatalogChanged")]
+    assert [(bad.row, bad.error) for bad in got.bad] == [(1, "FileTouched"), (3, "FileTouched")]
     assert all("part0.h5" in bad.message for bad in got.bad)
     np.testing.assert_array_equal(got["features"][[0, 2]], rows_of(table)["features"][[51, 50]])
 

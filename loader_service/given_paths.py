@@ -1,0 +1,51 @@
+"""Paths as users write them: `~` for a home, and URLs, which are no paths. Opens no file."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from loader_service.errors import ConfigError
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+#: How the files behind a URL become local ones.
+_REMEDIES = {
+    "s3": "mount the bucket (mount-s3, rclone mount), or copy it (aws s3 cp --recursive)",
+    "gs": "mount the bucket (gcsfuse, rclone mount), or copy it (gcloud storage cp --recursive)",
+    "hf": "download it (hf download)",
+    "http": "download it (curl -O, wget)",
+    "https": "download it (curl -O, wget)",
+}
+
+
+def local_path(text: str) -> str:
+    """Return a path with its home expanded; what exists as it is written is left alone.
+
+    Raises
+    ------
+    ConfigError
+        When it is a URL, or the home of a user that does not exist.
+    """
+    if os.path.lexists(text):
+        return text
+    scheme = _SCHEME.match(text)
+    if scheme is not None:
+        raise ConfigError(f"{text!r} is a URL, and only local files are read; {_remedy(scheme[1], text)}")
+    expanded = os.path.expanduser(text)
+    if text.startswith("~") and expanded == text:
+        raise ConfigError(f"{text!r}: no user {text.partition('/')[0][1:]!r} has a home here; write the path in full")
+    return expanded
+
+
+def is_remote(text: str) -> bool:
+    """Tell whether a text is a URL of files, and not an endpoint."""
+    scheme = _SCHEME.match(text)
+    return scheme is not None and scheme[1].lower() in {*_REMEDIES, "file", "ftp", "az", "abfs", "hdfs", "gcs"}
+
+
+def _remedy(scheme: str, text: str) -> str:
+    if scheme.lower() == "file":
+        return f"give the path alone: {text[len('file://') :]!r}"
+    how = _REMEDIES.get(scheme.lower(), "mount it, or copy it")
+    return f"{how}, and give the path there"

@@ -1,0 +1,149 @@
+"""One file of the catalog, open as a descriptor and, once needed, through h5py. Knows no video and no retry."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from loader_service.catalog.attempts import TRANSIENT, ShortRead, errno_of, pread_fully
+from loader_service.catalog.columns import FileStat
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import h5py
+
+    from loader_service.catalog.arrays import ArrayReader
+    from loader_service.catalog.plain import PlainReader
+
+_Result = TypeVar("_Result")
+
+
+class HDF5Failure(Exception):
+    """HDF5 could not give some bytes, and the disk is not known to be the cause."""
+
+
+class OpenFile:
+    """A file that is open for reading.
+
+    Parameters
+    ----------
+    path
+        Its path.
+
+    Raises
+    ------
+    OSError
+        When it cannot be opened now, and perhaps can in a moment.
+    CatalogError
+        When it cannot be opened.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._hdf5: h5py.File | None = None
+        self._plain: PlainReader | None = None
+        self._arrays: ArrayReader | None = None
+        try:
+            self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in TRANSIENT:
+                raise
+            raise CatalogError(
+                f"opening {path!r}: {error.strerror}; check its mode, and the limit of open files (`ulimit -n`)"
+            ) from error
+
+    def status(self) -> FileStat:
+        """Return what identifies the file that is open."""
+        return FileStat.of(os.fstat(self.descriptor))
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes of the file; raises OSError when they do not come."""
+        data = pread_fully(self.descriptor, length, offset)
+        if len(data) != length:
+            raise _short(offset, length, len(data))
+        return data
+
+    def read_into(self, memory: Any, offset: int) -> None:
+        """Fill memory, ``(bytes,) uint8``, from one place of the file; raises OSError when that does not work."""
+        done = 0
+        while done < len(memory):
+            got = os.preadv(self.descriptor, [memory[done:]], offset + done)
+            if not got:
+                raise _short(offset, len(memory), done)
+            done += got
+
+    def plain(self) -> PlainReader:
+        """Return what reads encoded frames through HDF5."""
+        if self._plain is None:
+            # Here, not above: most workers never need h5py, and it doubles their memory and start-up time.
+            from loader_service.catalog.plain import PlainReader  # noqa: PLC0415
+
+            self._plain = PlainReader(self._open_hdf5())
+        return self._plain
+
+    def arrays(self) -> ArrayReader:
+        """Return what reads arrays through HDF5."""
+        if self._arrays is None:
+            from loader_service.catalog.arrays import ArrayReader  # noqa: PLC0415
+
+            self._arrays = ArrayReader(self._open_hdf5())
+        return self._arrays
+
+    def through_hdf5(self, read: Callable[[], _Result]) -> _Result:
+        """Return what a read by h5py gives.
+
+        Raises
+        ------
+        OSError
+            When the disk or the network failed, which may pass.
+        HDF5Failure
+            Whatever else h5py raises; it has many kinds for damaged data.
+        """
+        try:
+            return read()
+        except Exception as error:
+            number = errno_of(error)
+            if number in TRANSIENT:
+                raise OSError(number, os.strerror(number), self._path) from error
+            raise HDF5Failure(str(error)) from error
+
+    def _open_hdf5(self) -> h5py.File:
+        if self._hdf5 is None:
+            import h5py  # noqa: PLC0415
+
+            from loader_service.catalog.plain import CHUNK_CACHE_BYTES  # noqa: PLC0415
+
+            # No lock: it would keep the user from opening the file in append mode while a training runs, and a change
+            # is noticed without it.
+            self._hdf5 = h5py.File(os.fsencode(self._path), "r", rdcc_nbytes=CHUNK_CACHE_BYTES, locking=False)
+        return self._hdf5
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self.descriptor)
+        if self._hdf5 is not None:
+            self._plain = self._arrays = None
+            self._hdf5.close()
+
+
+def stat_of(path: str) -> FileStat | None:
+    """Return what identifies the file that is at a path now; None when none can be reached.
+
+    Raises
+    ------
+    OSError
+        When the disk or the network failed, which may pass.
+    """
+    try:
+        return FileStat.of(os.stat(path))
+    except OSError as error:
+        if error.errno in TRANSIENT:
+            raise
+        return None
+
+
+def _short(offset: int, length: int, got: int) -> ShortRead:
+    return ShortRead(errno.EIO, f"expected {length} bytes at byte {offset}, got {got}")

@@ -1,0 +1,155 @@
+"""Reads that fail are tried again: a disk or a server that comes back ends no training, one that does not is named."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import loader_client
+from loader_client import CatalogError, Clip, Frame, Image, Spec
+from tests.faults.training import entry
+from tests.support.services import running_service, started_service
+from tests.support.videos import Storage, make_videos, write_videos
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+KINDS = ("EIO", "ESTALE", "SHORT", "NONE", "STAT")
+
+
+@pytest.fixture(scope="session")
+def failing_reads(tmp_path_factory):
+    """Return the library that makes reads of a process fail."""
+    library = tmp_path_factory.mktemp("reads") / "failing_reads.so"
+    source = Path(__file__).with_name("failing_reads.c")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+class Disk:
+    """A disk that fails when it is told to: its failures are a file that every process looks at."""
+
+    def __init__(self, library: Path, folder: Path) -> None:
+        self._tally = folder / "tally"
+        self._library = library
+
+    def environment(self, path: str, kind: str, count: int) -> dict[str, str]:
+        """Return the environment of processes whose reads fail so often after `fail`."""
+        self._tally.write_bytes(bytes(count))
+        return {
+            "LD_PRELOAD": str(self._library),
+            "FAILING_PATH": path,
+            "FAILING_READS": f"{kind}:{count}",
+            "FAILING_TALLY": str(self._tally),
+        }
+
+    def fail(self) -> None:
+        """Begin to fail."""
+        os.truncate(self._tally, 0)
+
+    @property
+    def failures(self) -> int:
+        """How often it has failed."""
+        return self._tally.stat().st_size
+
+
+@pytest.fixture
+def disk(failing_reads, tmp_path):
+    return Disk(failing_reads, tmp_path)
+
+
+def write_table(path: Path, **stored: object) -> None:
+    with h5py.File(path, "w") as file:
+        file.create_dataset("features", data=np.random.default_rng(0).normal(size=(96, 500)), dtype="f4", **stored)
+
+
+def write_jpegs(path: Path, **stored: object) -> None:
+    write_videos(path, "padded", make_videos([12, 9, 15, 10]), storage=Storage(**stored))
+
+
+_JPEGS = {"batch_size": 2, "clip": Clip(4), "image": Image(size=(32, 32))}
+_ROWS = {"batch_size": 12, "clip": Frame()}
+_WINDOWS = {"batch_size": 4, "clip": Clip(3, stride=2, sampling="every")}
+
+SCENES = {
+    "frames": (write_jpegs, {}, _JPEGS),
+    "compressed frames": (write_jpegs, {"chunks": 2, "compression": "gzip"}, _JPEGS),
+    "gathered rows": (write_table, {}, _ROWS),
+    "compressed rows": (write_table, {"chunks": (8, 500), "compression": "gzip"}, _ROWS),
+    "strided rows": (write_table, {}, _WINDOWS),
+}
+
+
+def train(endpoint, options):
+    with loader_client.connect(endpoint) as connection:
+        stream = connection.open(Spec(**options))
+        return [entry(0, step, stream.fetch(0, step)) for step in range(stream.steps_per_epoch)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scene", SCENES)
+def test_reads_that_fail_a_few_times_change_nothing(tmp_path, disk, scene, kind):
+    write, stored, options = SCENES[scene]
+    write(tmp_path / "a.h5", **stored)
+    with running_service(tmp_path / "a.h5") as service:
+        undisturbed = train(service.endpoint, options)
+    environment = disk.environment("a.h5", kind, 5)
+    with running_service(tmp_path / "a.h5", environment=environment, cache_dir=tmp_path / "cache") as service:
+        disk.fail()
+        assert train(service.endpoint, options) == undisturbed
+        assert disk.failures == 5
+        with loader_client.connect(service.endpoint) as connection:
+            assert {each.name: each.count for each in connection.status().counters}["samples_bad"] == 0
+
+
+@pytest.mark.parametrize("kind", ["EIO", "ESTALE", "NONE"])
+@pytest.mark.parametrize("scene", ["frames", "gathered rows", "compressed rows"])
+def test_reads_that_fail_for_good_are_named_within_the_time_of_a_task(tmp_path, disk, scene, kind):
+    write, stored, options = SCENES[scene]
+    if (scene, kind) == ("compressed rows", "NONE"):
+        pytest.skip("HDF5 takes a read of nothing for the end of the file: a bad chunk, which is a bad sample")
+    write(tmp_path / "a.h5", **stored)
+    environment = disk.environment("a.h5", kind, 100_000)
+    with (
+        running_service(tmp_path / "a.h5", environment=environment, task_timeout=6) as service,
+        loader_client.connect(service.endpoint) as connection,
+    ):
+        stream = connection.open(Spec(**options))
+        (pid,) = [each.pid for each in connection.status().workers]
+        disk.fail()
+        began = time.monotonic()
+        cause = rf"{kind} \([A-Z]" if kind != "NONE" else r"expected \d+ bytes at byte \d+, got 0"
+        words = rf"frame \d+ of video '.*' in '{re.escape(str(tmp_path))}/a\.h5': {cause}.*tried \d+ times in \d"
+        with pytest.raises(CatalogError, match=words):
+            stream.fetch(0, 0)
+        assert time.monotonic() - began < 6
+        assert [each.pid for each in connection.status().workers] == [pid]
+
+
+@pytest.mark.parametrize("kind", ["EIO", "ESTALE", "SHORT", "STAT"])
+def test_a_scan_is_begun_anew_when_the_disk_fails(tmp_path, disk, kind):
+    for number in range(3):
+        write_jpegs(tmp_path / f"{number}.h5")
+    environment = disk.environment("1.h5", kind, 4)
+    disk.fail()
+    with running_service(tmp_path / "?.h5", environment=environment, cache_dir=tmp_path / "cache") as service:
+        assert "3 files, 12 videos" in service.said
+        assert disk.failures == 4
+
+
+def test_a_scan_on_a_disk_that_stays_broken_ends_with_its_error(tmp_path, disk):
+    write_jpegs(tmp_path / "1.h5")
+    environment = disk.environment("1.h5", "EIO", 100_000)
+    disk.fail()
+    options = {"cache_dir": tmp_path / "cache", "scan_timeout": 4}
+    with started_service(tmp_path / "1.h5", environment=environment, **options) as service:
+        assert service.wait() == 1
+        last = service.log.splitlines()[-1]
+        assert re.search(r"1\.h5' cannot be read: EIO \(Input/output error\), tried \d+ times in \d", last)

@@ -1,0 +1,99 @@
+"""Paths as users write them: a home is found, a URL is named as one, and a long scan says how far it is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import loader_client
+from loader_client import Clip
+from loader_service import cli, endpoint
+from loader_service.catalog.paths import expand_patterns
+from loader_service.config import ServiceConfig
+from loader_service.errors import ConfigError
+from tests.support.services import command_line, running_service
+from tests.support.videos import make_videos, write_videos
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Return a home with a data set in it."""
+    (tmp_path / "data").mkdir()
+    for number in range(3):
+        write_videos(tmp_path / "data" / f"{number}.h5", "group_vlen", make_videos([2, 3], seed=number))
+    (tmp_path / "labels.csv").write_text("video,label\nvideo0,cat\nvideo1,dog\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_a_home_is_expanded_wherever_a_path_is_given(home):
+    config = ServiceConfig(("~/data/*.h5",), labels="~/labels.csv", cache_dir="~/cache", schema="~/s.toml")
+    assert (config.labels, config.cache_dir, config.schema) == tuple(
+        str(home / name) for name in ("labels.csv", "cache", "s.toml")
+    )
+    assert expand_patterns(["~/data/*.h5"]) == [str(home / "data" / f"{number}.h5") for number in range(3)]
+    assert endpoint.parse("ipc://~/x.sock").path == home / "x.sock"
+    root = os.path.expanduser("~root")
+    assert ServiceConfig(("a",), cache_dir="~root/cache").cache_path == Path(root) / "cache"
+
+
+def test_a_file_whose_name_begins_with_a_tilde_is_that_file(home, monkeypatch):
+    monkeypatch.chdir(home)
+    (home / "~data.h5").write_bytes(b"x")
+    assert expand_patterns(["~data.h5"]) == [str(home / "~data.h5")]
+
+
+def test_a_home_that_does_not_exist_is_named():
+    with pytest.raises(ConfigError, match="no user 'nobody-at-all' has a home here"):
+        expand_patterns(["~nobody-at-all/*.h5"])
+
+
+def test_quoted_patterns_in_a_home_are_served(home):
+    with running_service("~/data/*.h5", cache_dir="~/cache", endpoint="ipc://~/x.sock") as service:
+        assert (home / "cache").is_dir()
+        assert (home / "x.sock").is_socket()
+        assert "3 files, 6 videos" in service.said
+
+
+def test_a_private_service_finds_files_in_a_home(home):
+    with loader_client.connect("~/data/*.h5", workers=1, service={"cache_dir": "~/c"}) as connection:
+        assert len(list(connection.batches(2, clip=Clip(2)))) == 3
+    assert (home / "c").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("url", "remedy"),
+    [
+        ("s3://bucket/train/*.h5", "aws s3 cp"),
+        ("gs://bucket/a.h5", "gcsfuse"),
+        ("https://host/a.h5", "curl"),
+        ("hf://datasets/a/b.h5", "hf download"),
+        ("file:///data/a.h5", "give the path alone: '/data/a.h5'"),
+        ("abfs://x/a.h5", "mount it, or copy it"),
+    ],
+)
+def test_a_url_is_named_as_one_with_what_to_do(url, remedy):
+    told = subprocess.run(command_line("inspect", url), capture_output=True, text=True, check=False)
+    assert told.returncode == 2
+    assert re.search(rf"{re.escape(url)}' is a URL, and only local files are read; .*{re.escape(remedy)}", told.stderr)
+    for source in (url, [url]):
+        with pytest.raises(ConfigError, match="is a URL, and only local files are read"):
+            loader_client.connect(source)
+
+
+def test_a_url_of_labels_is_named_as_one():
+    with pytest.raises(ConfigError, match=r"'s3://bucket/labels\.csv' is a URL"):
+        ServiceConfig(("a.h5",), labels="s3://bucket/labels.csv")
+
+
+def test_a_scan_without_a_terminal_says_how_far_it_is(home, monkeypatch):
+    monkeypatch.setattr(cli, "_SAY_EVERY_S", 0.0)
+    said = CliRunner().invoke(cli.cli, ["inspect", str(home / "data" / "*.h5"), "--cache-dir", str(home / "cache")])
+    assert said.exit_code == 0, said.output
+    assert re.search(r"indexing: 1 of 3 files, \d+ s so far", said.stderr)
+    assert "indexing" not in said.stdout
