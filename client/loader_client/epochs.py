@@ -5,6 +5,10 @@ its epoch, an iterator's checkpoint says. Which epoch comes after that one, noth
 iterator of its input for each epoch, and a counter of ours is not saved. But one counter of tf.data is saved: how many
 iterators a random dataset that is drawn anew for each has had. What such an iterator draws first is the epoch's *mark*.
 All marks follow from a seed, so the number of an epoch is the place of its mark in their sequence.
+
+That counter is saved with iterators that have begun. One that was saved before, and restored in another process, has
+the mark of its place among all iterators that were *made*, of which a second dataset keeps count. Taken as the number
+of its epoch, that is right unless some of those before it were never used.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ class EpochNumbers:
         self._lock = threading.Lock()
         self._marks = marks
         self._numbers: dict[bytes, int] = {}
+        self._begun = 0  # epochs, in this process and, as far as is known, in those before it
 
     def number(self, mark: NDArray[Any]) -> int:
         """Return the number of an epoch, from 0.
@@ -48,14 +53,39 @@ class EpochNumbers:
         LoaderError
             When it is none of the first `MOST_EPOCHS`.
         """
-        key = mark.tobytes()
         with self._lock:
-            while key not in self._numbers:
-                if len(self._numbers) >= MOST_EPOCHS:
-                    raise LoaderError(
-                        f"the iterator was restored from a checkpoint of another kind of dataset: its mark {mark!r} "
-                        f"is that of none of {MOST_EPOCHS} epochs; begin anew, without the iterator's checkpoint"
-                    )
-                for each in next(self._marks):
-                    self._numbers[each.tobytes()] = len(self._numbers)
-            return self._numbers[key]
+            number = self._find(mark)
+            self._begun = max(self._begun, number + 1)
+            return number
+
+    def begin(self, made_as: NDArray[Any], *, is_restored: bool) -> int:
+        """Return how many epochs to leave out before the one that an iterator begins.
+
+        Parameters
+        ----------
+        made_as
+            Its mark among the iterators that were made.
+        is_restored
+            Whether that was in another process, or of another dataset.
+
+        Raises
+        ------
+        LoaderError
+            As `number`.
+        """
+        with self._lock:
+            left_out = max(0, self._find(made_as) - self._begun) if is_restored else 0
+            self._begun += left_out + 1
+            return left_out
+
+    def _find(self, mark: NDArray[Any]) -> int:
+        key = mark.tobytes()
+        while key not in self._numbers:
+            if len(self._numbers) >= MOST_EPOCHS:
+                raise LoaderError(
+                    f"the iterator was restored from a checkpoint of another kind of dataset: its mark {mark!r} "
+                    f"is that of none of {MOST_EPOCHS} epochs; begin anew, without the iterator's checkpoint"
+                )
+            for each in next(self._marks):
+                self._numbers[each.tobytes()] = len(self._numbers)
+        return self._numbers[key]
