@@ -185,6 +185,12 @@ class _Feed:
         self._finalizer = weakref.finalize(self, close)
         CALLS.close_at_end(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise LoaderError(
+            "a dataset cannot be pickled, since its connection is this process's own; "
+            "call `loader_client.dataset` in the process that uses it"
+        )
+
     def close(self) -> None:
         """Close the stream: every call ends with an error."""
         self._finalizer()
@@ -266,7 +272,12 @@ def _build(feed: _Feed, generated: tf.data.Dataset | None) -> tf.data.Dataset:
     if cardinality != tf.data.UNKNOWN_CARDINALITY:
         dataset = dataset.apply(tf.data.experimental.assert_cardinality(cardinality))
     dataset = tf.data.Dataset.with_options(dataset, _options())
-    dataset.loader_feed = feed  # whatever is made of the dataset refers to it, and so keeps the feed alive
+    attributes = vars(dataset)
+    others = dict(attributes)
+    attributes.clear()
+    # Whatever is made of the dataset refers to it, and so keeps the feed alive. It comes before what TensorFlow has
+    # put there, so that it is the first thing to be pickled, and says why that cannot be.
+    attributes.update(loader_feed=feed, **others)
     if not tf.executing_eagerly():
         _keep_in_graph(feed)
     return dataset

@@ -1,5 +1,7 @@
 """What users make of a dataset of numbers, three epochs of it; knows no service. For tests of checkpoints."""
 
+# ruff: noqa: ARG005 - all are called alike, with TensorFlow and the dataset
+
 from __future__ import annotations
 
 from collections.abc import Callable
