@@ -29,10 +29,11 @@ from loader_client.calls import CALLS
 from loader_client.epochs import EpochNumbers
 from loader_client.forms import Batch, Ragged
 from loader_client.index_generator import (
-    MARK_VALUES,
     NO_STEP,
     all_marks,
     announced_steps,
+    epoch_and_step,
+    epoch_begun,
     map_to_the_end,
     places,
 )
@@ -200,17 +201,17 @@ class _Feed:
         """Steps in an epoch of the stream, `ENDLESS` when they are announced."""
         return self._stream.steps_per_epoch
 
-    def begin(self, made_as: Any) -> NDArray[np.int64]:
-        """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""
+    def begin(self, made_by: Any, mark: Any, made_as: Any) -> list[NDArray[np.int64]]:
+        """Return which epoch begins, and how many were left out: two ``() int64``. See `index_generator.places`."""
         INTERRUPTS.forgive()  # it begins after whatever came before it
-        origin, *_ = values = made_as.numpy()
-        left_out = self._epochs.begin(values[1:], is_restored=int(origin) != self.origin)
-        # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
-        return np.asarray(left_out, np.int64)
+        is_own = int(made_by) == self.origin
+        begun = epoch_begun(self._epochs, mark.numpy(), None if is_own else made_as.numpy())
+        # No Python numbers: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
+        return [np.asarray(number, np.int64) for number in begun]
 
     def announce(self, place: Any, step: Any, first: Any, samples: Any) -> Any:
         """Have a step made that will be fetched soon; return its number."""
-        epoch, _ = self._position(place)
+        epoch, _ = epoch_and_step(int(place))
         if int(step) == NO_STEP:
             self._stream.announce_end(epoch)
         else:
@@ -222,19 +223,14 @@ class _Feed:
         self.announce(place, step, first, samples)  # again if it was restored, or announced too long ago
         if int(step) == NO_STEP:
             raise StopIteration
-        return self._tensors(self._stream.fetch(self._position(place)[0], int(step)))
+        return self._tensors(self._stream.fetch(epoch_and_step(int(place))[0], int(step)))
 
     def fetch(self, place: Any) -> list[Any]:
         """Return the tensors of the step at a place; after the last one of an epoch, end it."""
-        epoch, step = self._position(place)
+        epoch, step = epoch_and_step(int(place))
         if step >= self._stream.steps_per_epoch:
             raise StopIteration
         return self._tensors(self._stream.fetch(epoch, step))
-
-    def _position(self, place: Any) -> tuple[int, int]:
-        """Return epoch and step of a place."""
-        values = place.numpy()
-        return self._epochs.number(values[:MARK_VALUES]), int(values[MARK_VALUES])
 
     def _tensors(self, batch: Batch) -> list[Any]:
         """Return a tensor for each column; of ragged ones their values, and the row splits of all at the end."""
@@ -294,8 +290,8 @@ def _announcer(feed: _Feed) -> Callable[..., Any]:
     weak_announce = _weakly(feed.announce)
 
     @tf.autograph.experimental.do_not_convert
-    def announce(place: tf.Tensor, step: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> Any:
-        number, first, samples = step
+    def announce(counted: tuple[tf.Tensor, tf.Tensor], step: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> Any:
+        (place, _), (number, first, samples) = counted, step
         announced = tf.py_function(weak_announce, [place, number, first, samples], tf.int64)
         announced.set_shape(())
         return place, announced, first, samples
@@ -313,13 +309,13 @@ def _element_maker(feed: _Feed, fetch: Callable[..., Any], rows: int | None) -> 
     if feed.is_ragged:
         types.append(tf.int64)
         shapes.append((None if rows is None else rows + 1,))
-    weak_fetch = _weakly(fetch)
+    weak_fetch, is_announced = _weakly(fetch), fetch == feed.fetch_announced
     columns = feed.columns  # and not the feed itself, which the graph would keep alive with this function
     is_tuple = feed.request.spec.fields is not None
 
     @tf.autograph.experimental.do_not_convert
-    def to_element(*step: tf.Tensor) -> Any:
-        tensors = tf.py_function(weak_fetch, step, types)
+    def to_element(place: tf.Tensor, *step: tf.Tensor) -> Any:
+        tensors = tf.py_function(weak_fetch, [place, *(step if is_announced else ())], types)
         for tensor, shape in zip(tensors, shapes, strict=True):
             tensor.set_shape(shape)
         values = [

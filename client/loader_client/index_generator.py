@@ -4,11 +4,12 @@ What tf.data saves of an iterator is what its stages hold, and most stages drop 
 So nothing in here ends: the stage that fetches a step ends the epoch, by `StopIteration`, and keeps its input. A
 checkpoint that is saved when all steps were read, by the trainer or by a stage that runs ahead, is like any other.
 
-A place is ``(mark, step)``, four int64. The mark (see `loader_client.epochs`) is drawn when the first step is asked
-for, since an iterator that is made and not used, as Keras does, is no epoch. `scan` keeps it, so it is in the
-iterator's own state. The random dataset that it comes from counts the epochs that have begun, and tf.data saves that
-count with an iterator that has begun. For one that was saved before that, a second random dataset counts the iterators
-that were made: it is there from the beginning, and says how many epochs to leave out.
+A *place* is one number of both, epoch and step. An epoch begins when its first place is asked for, since an iterator
+that is made and not used, as Keras does, is no epoch. Its mark (see `loader_client.epochs`) is drawn then, and tells
+its number; from there on a range counts, whose state holds the epoch with the step. The random dataset that marks come
+from counts the epochs that have begun: a living iterator of it stands beside the range, so that this count is saved
+too. For an iterator that was saved before it had begun, a second random dataset counts those that were made. Nothing of
+this calls a function for each step.
 """
 
 from __future__ import annotations
@@ -20,14 +21,22 @@ from typing import Any
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from loader_client.epochs import MOST_MARKS, EpochNumbers
+
 #: Any number, but the same for ever: checkpoints of iterators depend on it.
 _MARKS_SEED = 20_240_229
 
 #: Values in a mark. Each has 32 bits: of two, a million epochs could have one in common.
-MARK_VALUES = 3
+_MARK_VALUES = 3
+
+#: Iterators of the random dataset that an epoch has: for its mark, for those that were left out, and beside the range.
+_DRAWS = 3
 
 #: Marks that are drawn at a time, in 40 ms the first time: more than most trainings have epochs.
 _MARKS_TOGETHER = 1024
+
+#: Places of one step: one for each epoch.
+_EPOCHS = MOST_MARKS
 
 #: Number of what comes after the last step of an index dataset.
 NO_STEP = -1
@@ -42,43 +51,69 @@ class AnnouncedSteps:
     rows: int | None  # of every step, where they are the same
 
 
+def epoch_and_step(place: int) -> tuple[int, int]:
+    """Return epoch and step of a place."""
+    step, epoch = divmod(place, _EPOCHS)
+    return epoch, step
+
+
 def all_marks() -> Iterator[NDArray[Any]]:
-    """Yield blocks of the marks of all epochs, in order: ``(epochs, values) int64``.
+    """Yield blocks of marks, in the order in which iterators draw: ``(marks, values) int64``.
 
     Nothing is made before the first is asked for: where a dataset is made, tf.data may have no eager mode; where its
     Python is called, it has.
     """
-    marks = _random().take(MARK_VALUES).batch(MARK_VALUES, drop_remainder=True)
+    marks = _random().take(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True)
     options = tf.data.Options()
     options.autotune.enabled = False  # it has a thread that holds up the end of every iterator
     yield from marks.repeat().batch(_MARKS_TOGETHER).with_options(options).as_numpy_iterator()
 
 
-def places(begin: Callable[[Any], Any], origin: int) -> tf.data.Dataset:
-    """Return the places of an epoch's steps, another epoch for each iterator, without an end.
+def epoch_begun(numbers: EpochNumbers, mark: NDArray[Any], made_as: NDArray[Any] | None) -> tuple[int, int]:
+    """Return which epoch begins, and how many were left out before it.
+
+    Parameters
+    ----------
+    numbers
+        Of `all_marks`.
+    mark
+        The epoch's.
+    made_as
+        Mark of its iterator among those that were made, if it was made of another dataset and restored.
+    """
+    epoch = numbers.number(mark) // _DRAWS
+    left_out = 0 if made_as is None else max(0, numbers.number(made_as) - epoch)
+    return epoch + left_out, left_out
+
+
+def places(begin: Callable[[Any, Any, Any], Any], origin: int) -> tf.data.Dataset:
+    """Return the places of an epoch's steps, another epoch for each iterator, without an end; each in a pair.
 
     Parameters
     ----------
     begin
         Called by `tf.py_function` when an iterator's first place is asked for, and when one that had begun is restored.
-        Gets ``(origin, mark)``, four int64: the origin of the dataset that the iterator was made of, be it in another
-        process, and the mark of its place among all that were made. Returns how many epochs are to be left out before
-        it, ``() int64``.
+        Gets the origin of the dataset that the iterator was made of, be it in another process, and the marks that
+        `epoch_begun` takes. Returns what that returns, as arrays.
     origin
         Number of this dataset, which no other has.
     """
-    begun, made = _random(), _random().batch(MARK_VALUES, drop_remainder=True)
-    made = made.scan(tf.constant([origin], tf.int64), lambda own, mark: (own, tf.concat([own, mark], axis=0)))
+    begun, made = _random(), _random().batch(_MARK_VALUES, drop_remainder=True)
+    origins = tf.data.Dataset.range(origin, tf.int64.max)  # whose first one is a restored iterator's own
 
     @tf.autograph.experimental.do_not_convert
-    def epoch_of(made_as: tf.Tensor) -> tf.data.Dataset:
-        left_out = tf.py_function(begin, [made_as], tf.int64)
+    def epoch_of(made_by: tf.Tensor, made_as: tf.Tensor) -> tf.data.Dataset:
+        mark = begun.take(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True).get_single_element()
+        epoch, left_out = tf.py_function(begin, [made_by, mark, made_as], [tf.int64, tf.int64])
+        epoch.set_shape(())
         left_out.set_shape(())
-        # Each iterator of `begun` counts as an epoch, also one that gives nothing.
-        skipped = tf.data.Dataset.range(left_out).flat_map(lambda _: begun.take(1)).skip(left_out)
-        return skipped.concatenate(begun).batch(MARK_VALUES, drop_remainder=True)
+        others = _DRAWS * left_out
+        drawn = begun.take(1).repeat(others + 1).skip(others).get_single_element()
+        with tf.control_dependencies([drawn]):
+            counted = tf.data.Dataset.range(tf.identity(epoch), tf.int64.max, _EPOCHS)
+        return tf.data.Dataset.zip(counted, begun)
 
-    return made.flat_map(epoch_of).scan(tf.zeros([MARK_VALUES + 1], tf.int64), _next_place)
+    return tf.data.Dataset.zip(origins, made).flat_map(epoch_of)
 
 
 def map_to_the_end(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:
@@ -155,11 +190,3 @@ def _random() -> tf.data.Dataset:
         output_shapes=[tf.TensorShape([])],
     )
     return tf.data.experimental.from_variant(variant, tf.TensorSpec([], tf.int64))
-
-
-@tf.autograph.experimental.do_not_convert
-def _next_place(following: tf.Tensor, drawn: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the state after this place, and this place; the state is the place that follows, or zeros."""
-    step = following[MARK_VALUES:]
-    mark = tf.where(tf.equal(step, 0), drawn, following[:MARK_VALUES])
-    return tf.concat([mark, step + 1], axis=0), tf.concat([mark, step], axis=0)
