@@ -118,6 +118,12 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     -----
     Errors while iterating reach TensorFlow's caller as `tf.errors.UnknownError`, since TensorFlow rebuilds every
     exception that crosses it; `error_of` gives the `LoaderError` back.
+
+    Where there is no eager mode, in a `tf.function`, in the function of an `interleave` or `flat_map`, in a graph of
+    TensorFlow 1, each call of that function, each element and each initialization makes the dataset anew, from its
+    first epoch; `repeat` it there. The options of a dataset made in the function of another are lost. To save an
+    iterator of the outer one, set its ``options.experimental_external_state_policy`` to `ExternalStatePolicy.IGNORE`:
+    what TensorFlow calls external state there is none.
     """
     generated = index if isinstance(index, tf.data.Dataset) else None
     if generated is not None:
@@ -211,7 +217,7 @@ class _Feed:
 
     def announce(self, place: Any, step: Any, first: Any, samples: Any) -> Any:
         """Have a step made that will be fetched soon; return its number."""
-        epoch, _ = epoch_and_step(int(place))
+        epoch, _ = self._position(place)
         if int(step) == NO_STEP:
             self._stream.announce_end(epoch)
         else:
@@ -223,14 +229,18 @@ class _Feed:
         self.announce(place, step, first, samples)  # again if it was restored, or announced too long ago
         if int(step) == NO_STEP:
             raise StopIteration
-        return self._tensors(self._stream.fetch(epoch_and_step(int(place))[0], int(step)))
+        return self._tensors(self._stream.fetch(self._position(place)[0], int(step)))
 
     def fetch(self, place: Any) -> list[Any]:
         """Return the tensors of the step at a place; after the last one of an epoch, end it."""
-        epoch, step = epoch_and_step(int(place))
+        epoch, step = self._position(place)
         if step >= self._stream.steps_per_epoch:
             raise StopIteration
         return self._tensors(self._stream.fetch(epoch, step))
+
+    def _position(self, place: Any) -> tuple[int, int]:
+        """Return epoch and step of a place."""
+        return epoch_and_step(int(place))
 
     def _tensors(self, batch: Batch) -> list[Any]:
         """Return a tensor for each column; of ragged ones their values, and the row splits of all at the end."""
