@@ -67,6 +67,8 @@ _SAY_AFTER_S = 1.0
 class Connection:
     """A connection to one service; a context manager. Any thread may use it, but not a forked child.
 
+    One that is pickled, for a spawned process, connects anew there.
+
     Parameters
     ----------
     endpoint
@@ -102,6 +104,8 @@ class Connection:
         self.endpoint = str(place)
         self._patience = patience or Patience()
         self._keeper = keeper
+        self._timeout_s = timeout_s
+        self._is_private = at_end is not None
         self._pid = os.getpid()
         self._changed = threading.Condition()
         self._welcome: Welcome | None = None
@@ -128,6 +132,14 @@ class Connection:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._is_private:
+            raise LoaderError(
+                f"a connection to the private service of process {self._pid} cannot be pickled, since the service ends "
+                "with that; run `loader-service start FILES…`, and give the other process its endpoint"
+            )
+        return _connect_anew, (self.endpoint, self._timeout_s, self._patience)
 
     # ---- what users ask
 
@@ -405,6 +417,11 @@ class Connection:
 
     def _why_unusable(self) -> LoaderError | None:
         return self._failure
+
+
+def _connect_anew(endpoint: str, timeout_s: float, patience: Patience) -> Connection:
+    """Return the connection of a process that a connection was pickled for."""
+    return Connection(endpoint, timeout_s=timeout_s, patience=patience)
 
 
 def _end(link: Link, at_end: Callable[[], object] | None) -> None:

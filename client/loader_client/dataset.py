@@ -1,18 +1,20 @@
-"""The face towards TensorFlow: index generator → `tf.py_function` → static shapes. Alone imports TensorFlow.
+"""The face towards TensorFlow: places of steps → `tf.py_function` → tensors with static shapes. Knows no checkpoint.
 
-The index generator is plain tf.data: each iterator gets the next epoch from `loader_client.epochs`, then a range gives
-its steps. So the iterator's whole state is in tf.data's own hands, `tf.train.Checkpoint` saves and restores it, and the
-cardinality is known. A step's number goes to the connection, the batch comes back in shared memory and enters
-TensorFlow by DLPack, without a copy.
+The index generator (`loader_client.index_generator`) is plain tf.data, so the iterator's whole state is in tf.data's
+own hands, and `tf.train.Checkpoint` saves and restores it. A step's place goes to the connection, the batch comes back
+in shared memory and enters TensorFlow by DLPack, without a copy. The place after an epoch's last step ends the epoch.
 
-With an index dataset of the user's own, its elements take the place of the range: one stage announces each to the
-connection, `prefetch` lets that stage run ahead, and the next one fetches. Each element carries all that a step holds,
-so one that comes out of a checkpoint, unannounced, is simply wanted then.
+With an index dataset of the user's own, its elements come with the places: one stage announces each to the connection,
+`prefetch` lets that stage run ahead, and the next one fetches. Each element carries all that a step holds, so one that
+comes out of a checkpoint, unannounced, is simply wanted then.
+
+A dataset may be made where a graph is being built. The graph keeps its stream open then.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -26,6 +28,15 @@ from numpy.typing import NDArray
 from loader_client.calls import CALLS
 from loader_client.epochs import EpochNumbers
 from loader_client.forms import Batch, Ragged
+from loader_client.index_generator import (
+    NO_STEP,
+    all_marks,
+    announced_steps,
+    epoch_and_step,
+    epoch_begun,
+    map_to_the_end,
+    places,
+)
 from loader_client.indexes import AnnouncedIndex
 from loader_client.interrupts import INTERRUPTS
 from loader_client.patience import Patience
@@ -35,18 +46,6 @@ from loader_client.stream import Stream
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
 from loader_service.protocol.fields import ALIGNMENT_BYTES, Field
 from loader_service.protocol.spec import Image
-
-#: Any number, but the same for ever: checkpoints of iterators depend on it.
-_MARKS_SEED = 20_240_229
-
-#: Values in a mark. Each has 32 bits: of two, a million epochs could have one in common.
-_MARK_VALUES = 3
-
-#: Marks that are drawn at a time, in 40 ms the first time: more than most trainings have epochs.
-_MARKS_TOGETHER = 1024
-
-#: Number of what comes after the last step of an index dataset.
-_NO_STEP = -1
 
 
 def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users know
@@ -119,6 +118,12 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     -----
     Errors while iterating reach TensorFlow's caller as `tf.errors.UnknownError`, since TensorFlow rebuilds every
     exception that crosses it; `error_of` gives the `LoaderError` back.
+
+    Where there is no eager mode, in a `tf.function`, in the function of an `interleave` or `flat_map`, in a graph of
+    TensorFlow 1, each call of that function, each element and each initialization makes the dataset anew, from its
+    first epoch; `repeat` it there. The options of a dataset made in the function of another are lost. To save an
+    iterator of the outer one, set its ``options.experimental_external_state_policy`` to `ExternalStatePolicy.IGNORE`:
+    what TensorFlow calls external state there is none.
     """
     generated = index if isinstance(index, tf.data.Dataset) else None
     if generated is not None:
@@ -133,9 +138,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         request = make_request(connection, batch_size, clip, image, index=index, **options)
         stream = connection.open(request)
         opened.callback(connection.drop, stream)
-        feed = _Feed(stream, request, opened.close)
-        steps = feed.steps() if generated is None else _announced(generated, request)
-        return _build(feed, steps)
+        return _build(_Feed(stream, request, opened.close), generated)
     except BaseException:
         opened.close()
         raise
@@ -175,67 +178,69 @@ class _Column:
         return (*batch, None, *self.field.shape) if self.field.varies else (*batch, *self.field.shape)
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """What an iterator goes through: elements that `fetch` takes, made of a dataset that holds the epoch's number."""
-
-    of_epoch: Callable[[tf.data.Dataset], tf.data.Dataset]
-    cardinality: int
-    rows: int | None  # of every step, where they are the same
-    announced: bool
-
-
 class _Feed:
-    """What the dataset's graph calls: the next epoch, and a step's tensors. Closes the stream with the graph."""
+    """What the dataset's graph calls: which epoch begins, and a step's tensors. Closes the stream with the graph."""
 
     def __init__(self, stream: Stream, request: Request, close: Callable[[], None]) -> None:
         self._stream = stream
         self.request = request
-        all_marks = _marks().repeat().batch(_MARKS_TOGETHER).with_options(_options())
-        self._epochs = EpochNumbers(all_marks.as_numpy_iterator())
+        self.origin = secrets.randbits(63)
+        self._epochs = EpochNumbers(all_marks())
         self.prefetch = stream.prefetch
         self.is_ragged = request.spec.batching == "ragged" and request.batched
         self.columns = [_Column(field, field.varies and self.is_ragged) for field in stream.fields]
         self._finalizer = weakref.finalize(self, close)
         CALLS.close_at_end(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise LoaderError(
+            "a dataset cannot be pickled, since its connection is this process's own; "
+            "call `loader_client.dataset` in the process that uses it"
+        )
+
     def close(self) -> None:
         """Close the stream: every call ends with an error."""
         self._finalizer()
 
-    def steps(self) -> _Steps:
-        """Return the steps of an epoch as the stream counts them, through all epochs."""
-        steps = self._stream.steps_per_epoch
-        spec = self.request.spec
-        return _Steps(
-            lambda epochs: epochs.flat_map(lambda each: tf.data.Dataset.range(each * steps, (each + 1) * steps)),
-            steps,
-            spec.batch_size if spec.drop_remainder else None,
-            announced=False,
-        )
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps in an epoch of the stream, `ENDLESS` when they are announced."""
+        return self._stream.steps_per_epoch
 
-    def epoch(self, mark: Any) -> NDArray[np.int64]:
-        """Return the number of the epoch that an iterator with this mark is: ``() int64``."""
+    def begin(self, made_by: Any, mark: Any, made_as: Any) -> list[NDArray[np.int64]]:
+        """Return which epoch begins, and how many were left out: two ``() int64``. See `index_generator.places`."""
         INTERRUPTS.forgive()  # it begins after whatever came before it
-        # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
-        return np.asarray(self._epochs.number(mark.numpy()), np.int64)
+        is_own = int(made_by) == self.origin
+        begun = epoch_begun(self._epochs, mark.numpy(), None if is_own else made_as.numpy())
+        # No Python numbers: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
+        return [np.asarray(number, np.int64) for number in begun]
 
-    def announce(self, epoch: Any, step: Any, first: Any, samples: Any) -> Any:
+    def announce(self, place: Any, step: Any, first: Any, samples: Any) -> Any:
         """Have a step made that will be fetched soon; return its number."""
-        if int(step) == _NO_STEP:
-            self._stream.announce_end(int(epoch))
+        epoch, _ = self._position(place)
+        if int(step) == NO_STEP:
+            self._stream.announce_end(epoch)
         else:
-            self._stream.announce(int(epoch), int(step), samples.numpy(), int(first))
+            self._stream.announce(epoch, int(step), samples.numpy(), int(first))
         return step
 
-    def fetch_announced(self, epoch: Any, step: Any, first: Any, samples: Any) -> list[Any]:
+    def fetch_announced(self, place: Any, step: Any, first: Any, samples: Any) -> list[Any]:
         """Return the tensors of a step that holds these samples."""
-        self.announce(epoch, step, first, samples)  # again if it was restored, or announced too long ago
-        return self._tensors(self._stream.fetch(int(epoch), int(step)))
+        self.announce(place, step, first, samples)  # again if it was restored, or announced too long ago
+        if int(step) == NO_STEP:
+            raise StopIteration
+        return self._tensors(self._stream.fetch(self._position(place)[0], int(step)))
 
-    def fetch(self, position: Any) -> list[Any]:
-        """Return the tensors of a step, counted through all epochs."""
-        return self._tensors(self._stream.fetch(*divmod(int(position), self._stream.steps_per_epoch)))
+    def fetch(self, place: Any) -> list[Any]:
+        """Return the tensors of the step at a place; after the last one of an epoch, end it."""
+        epoch, step = self._position(place)
+        if step >= self._stream.steps_per_epoch:
+            raise StopIteration
+        return self._tensors(self._stream.fetch(epoch, step))
+
+    def _position(self, place: Any) -> tuple[int, int]:
+        """Return epoch and step of a place."""
+        return epoch_and_step(int(place))
 
     def _tensors(self, batch: Batch) -> list[Any]:
         """Return a tensor for each column; of ragged ones their values, and the row splits of all at the end."""
@@ -259,50 +264,68 @@ def _tensor(array: Any, column: _Column) -> Any:
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 
-def _build(feed: _Feed, steps: _Steps) -> tf.data.Dataset:
-    weak_epoch, weak_announce = _weakly(feed.epoch), _weakly(feed.announce)
-    to_element = _element_maker(feed, steps)
-
-    @tf.autograph.experimental.do_not_convert
-    def epoch_of(mark: tf.Tensor) -> tf.Tensor:
-        epoch = tf.py_function(weak_epoch, [mark], tf.int64)
-        epoch.set_shape(())
-        return epoch
-
-    @tf.autograph.experimental.do_not_convert
-    def announce(epoch: tf.Tensor, step: tf.Tensor, first: tf.Tensor, samples: tf.Tensor) -> Any:
-        announced = tf.py_function(weak_announce, [epoch, step, first, samples], tf.int64)
-        announced.set_shape(())
-        return epoch, announced, first, samples
-
-    marks = _marks()
-    # An iterator draws when its first element is asked for: one that is made and not used, as Keras does, is no epoch.
-    counted = steps.of_epoch(tf.data.Dataset.range(1).flat_map(lambda _: marks).map(epoch_of))
-    if steps.announced:
-        counted = counted.map(announce).prefetch(feed.prefetch).take_while(lambda _epoch, step, *_: step != _NO_STEP)
-    if steps.cardinality != tf.data.UNKNOWN_CARDINALITY:
-        counted = counted.apply(tf.data.experimental.assert_cardinality(steps.cardinality))
-    dataset = counted.map(to_element).with_options(_options())
-    dataset.loader_feed = feed  # whatever is made of the dataset refers to it, and so keeps the feed alive
+def _build(feed: _Feed, generated: tf.data.Dataset | None) -> tf.data.Dataset:
+    spec = feed.request.spec
+    counted = places(_weakly(feed.begin), feed.origin)
+    if generated is None:
+        cardinality, rows = feed.steps_per_epoch, spec.batch_size if spec.drop_remainder else None
+        dataset = map_to_the_end(counted, _element_maker(feed, feed.fetch, rows))
+    else:
+        announced = announced_steps(generated, spec.batch_size, drop_remainder=spec.drop_remainder)
+        cardinality, rows = announced.cardinality, announced.rows
+        counted = tf.data.Dataset.zip(counted, announced.steps).map(_announcer(feed)).prefetch(feed.prefetch)
+        dataset = map_to_the_end(counted, _element_maker(feed, feed.fetch_announced, rows))
+    if cardinality != tf.data.UNKNOWN_CARDINALITY:
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(cardinality))
+    dataset = tf.data.Dataset.with_options(dataset, _options())
+    attributes = vars(dataset)
+    others = dict(attributes)
+    attributes.clear()
+    # Whatever is made of the dataset refers to it, and so keeps the feed alive. It comes before what TensorFlow has
+    # put there, so that it is the first thing to be pickled, and says why that cannot be.
+    attributes.update(loader_feed=feed, **others)
+    if not tf.executing_eagerly():
+        _keep_in_graph(feed)
     return dataset
 
 
-def _element_maker(feed: _Feed, steps: _Steps) -> Callable[..., Any]:
-    """Return the function of the graph that makes an element of what an iterator goes through."""
-    batch = (steps.rows,) if feed.request.batched else ()
+def _keep_in_graph(feed: _Feed) -> None:
+    """Keep a feed alive for as long as the graph that is being built, whose datasets nothing in Python refers to."""
+    graph = tf.compat.v1.get_default_graph()
+    graph.loader_feeds = [*getattr(graph, "loader_feeds", ()), feed]
+
+
+def _announcer(feed: _Feed) -> Callable[..., Any]:
+    """Return the function of the graph that announces a step, and gives on what its fetch needs."""
+    weak_announce = _weakly(feed.announce)
+
+    @tf.autograph.experimental.do_not_convert
+    def announce(counted: tuple[tf.Tensor, tf.Tensor], step: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> Any:
+        (place, _), (number, first, samples) = counted, step
+        announced = tf.py_function(weak_announce, [place, number, first, samples], tf.int64)
+        announced.set_shape(())
+        return place, announced, first, samples
+
+    made: Callable[..., Any] = announce
+    return made
+
+
+def _element_maker(feed: _Feed, fetch: Callable[..., Any], rows: int | None) -> Callable[..., Any]:
+    """Return the function of the graph that makes an element of a place; ``rows`` is that of every step, if alike."""
+    batch = (rows,) if feed.request.batched else ()
     names = [column.field.name for column in feed.columns]
     types = [column.tf_type for column in feed.columns]
     shapes = [column.shape(batch) for column in feed.columns]
     if feed.is_ragged:
         types.append(tf.int64)
-        shapes.append((None if steps.rows is None else steps.rows + 1,))
-    weak_fetch = _weakly(feed.fetch_announced if steps.announced else feed.fetch)
+        shapes.append((None if rows is None else rows + 1,))
+    weak_fetch, is_announced = _weakly(fetch), fetch == feed.fetch_announced
     columns = feed.columns  # and not the feed itself, which the graph would keep alive with this function
     is_tuple = feed.request.spec.fields is not None
 
     @tf.autograph.experimental.do_not_convert
-    def to_element(*step: tf.Tensor) -> Any:
-        tensors = tf.py_function(weak_fetch, step, types)
+    def to_element(place: tf.Tensor, *step: tf.Tensor) -> Any:
+        tensors = tf.py_function(weak_fetch, [place, *(step if is_announced else ())], types)
         for tensor, shape in zip(tensors, shapes, strict=True):
             tensor.set_shape(shape)
         values = [
@@ -327,53 +350,6 @@ def _check_generated(generated: tf.data.Dataset, shard: Any) -> None:
         )
 
 
-def _announced(generated: tf.data.Dataset, request: Request) -> _Steps:
-    """Return the steps that an index dataset gives: ``(epoch, step, position of the first, samples)``."""
-    spec = request.spec
-    entries = generated.map(lambda element: tf.cast(element, tf.int64))
-    if entries.element_spec.shape.rank == 0:
-        entries = entries.batch(spec.batch_size, drop_remainder=spec.drop_remainder)
-
-    def number(state: Any, samples: tf.Tensor) -> Any:
-        step, first = state
-        return (step + 1, first + tf.size(samples, out_type=tf.int64)), (step, first, samples)
-
-    numbered = entries.scan((tf.constant(0, tf.int64), tf.constant(0, tf.int64)), number)
-
-    rows = entries.element_spec.shape[0]
-    endless_steps = _without_end(numbered, rows)
-
-    def of_epoch(epochs: tf.data.Dataset) -> tf.data.Dataset:
-        endless = epochs.flat_map(lambda epoch: tf.data.Dataset.from_tensors(epoch).repeat())
-        return tf.data.Dataset.zip(endless, endless_steps).map(lambda epoch, step: (epoch, *step))
-
-    return _Steps(of_epoch, int(numbered.cardinality()), rows, announced=True)
-
-
-def _without_end(numbered: tf.data.Dataset, rows: int | None) -> tf.data.Dataset:
-    """Return the steps of an index dataset, and step -1 for ever after them.
-
-    A dataset that has come to its end drops what it was made of, and with that the state which a `shuffle` in it needs
-    for its next epoch: a checkpoint would lack it. The stage that runs ahead comes there long before the trainer does,
-    so it must not see the end. Where the number of steps is known, that many are taken, and the end is never asked for.
-    """
-    steps = int(numbered.cardinality())
-    if steps == tf.data.INFINITE_CARDINALITY:
-        return numbered
-    number = tf.constant(_NO_STEP, tf.int64)
-    padding = tf.data.Dataset.from_tensors((number, number, tf.zeros((rows or 0,), tf.int64))).repeat()
-    if steps == tf.data.UNKNOWN_CARDINALITY:
-        return numbered.concatenate(padding)
-    which = tf.data.Dataset.range(tf.int64.max).map(lambda step: tf.cast(step >= steps, tf.int64))
-    return tf.data.Dataset.choose_from_datasets([numbered, padding], which)
-
-
-def _marks() -> tf.data.Dataset:
-    """Return a dataset of one element ``(values,) int64``, another one for each iterator: the mark of its epoch."""
-    values = tf.data.Dataset.random(seed=_MARKS_SEED, rerandomize_each_iteration=True)
-    return values.take(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True)
-
-
 def _weakly(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that calls a method for as long as its object lives.
 
@@ -396,7 +372,7 @@ def _options() -> tf.data.Options:
     options = tf.data.Options()
     # The plan shards: TensorFlow must not skip elements of it.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-    # The state is in the two numbers of the index generator; what `py_function` calls has none that matters.
+    # The state is the index generator's; what `py_function` calls has none that matters.
     options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
     options.deterministic = True
     # The model-based tuner has nothing to tune here, and its thread holds up the end of every iterator: destroying one

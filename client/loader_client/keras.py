@@ -15,7 +15,7 @@ from loader_client.patience import Patience
 from loader_client.reach import Source, reach
 from loader_client.request import ClipChoice, check_options, make_request
 from loader_client.stream import MAX_EPOCH, Stream
-from loader_service.errors import ConfigError, ServiceUnavailable
+from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
 from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.spec import Image
 
@@ -106,6 +106,12 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
             raise ServiceUnavailable("the sequence was closed")
         batch = stream.fetch(*self._place(index))
         return tuple(batch[name] for name in self._fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise LoaderError(
+            "a LoaderSequence cannot be pickled, since its connection is this process's own; make it in the process "
+            "that uses it, or give Keras threads (`threads=…`) instead of processes"
+        )
 
     def on_epoch_end(self) -> None:
         """Go on to the next epoch, if all of this one was asked for; called by Keras.

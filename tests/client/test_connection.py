@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -14,7 +15,16 @@ import numpy as np
 import pytest
 
 import loader_client
-from loader_client import CatalogChanged, Clip, ConfigError, Connection, Patience, ServiceUnavailable, Spec
+from loader_client import (
+    CatalogChanged,
+    Clip,
+    ConfigError,
+    Connection,
+    LoaderError,
+    Patience,
+    ServiceUnavailable,
+    Spec,
+)
 from tests.support.services import Service, new_endpoint, running_service, started_service
 from tests.support.videos import make_videos, write_videos
 from tests.support.waiting import eventually
@@ -216,3 +226,67 @@ def test_a_forked_child_is_told_to_connect_again_and_its_parent_goes_on(service:
         [sys.executable, "-c", _FORKING, service.endpoint], capture_output=True, text=True, check=False, timeout=30
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---- other processes
+
+_SPAWNED = """
+import multiprocessing
+import sys
+
+import loader_client
+
+
+def read(connection):
+    return [batch["index"].tolist() for batch in connection.batches(12, fields=("index",))]
+
+
+def count(connection, answers):
+    with connection:
+        answers.put((connection.catalog.videos, read(connection)))
+
+
+if __name__ == "__main__":
+    spawn = multiprocessing.get_context("spawn")
+    answers = spawn.SimpleQueue()
+    with loader_client.connect(sys.argv[1]) as connection:
+        process = spawn.Process(target=count, args=(connection, answers))
+        process.start()
+        videos, batches = answers.get()
+        process.join()
+        assert videos == connection.catalog.videos == 12
+        assert batches == read(connection)
+        assert process.exitcode == 0
+"""
+
+
+def test_a_connection_that_a_spawned_process_gets_connects_anew(service: Service, tmp_path: Path) -> None:
+    program = tmp_path / "spawning.py"
+    program.write_text(_SPAWNED)
+    done = subprocess.run(
+        [sys.executable, str(program), service.endpoint], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_pickled_connection_keeps_its_endpoint_and_patience(service: Service) -> None:
+    patience = Patience(step_timeout_s=5.0)
+    with (
+        loader_client.connect(service.endpoint, patience=patience) as connection,
+        pickle.loads(pickle.dumps(connection)) as other,
+    ):
+        assert other is not connection
+        assert (other.endpoint, other._patience) == (service.endpoint, patience)
+        assert other.catalog == connection.catalog
+    with pytest.raises(ServiceUnavailable, match="no service answers"):
+        Connection.__reduce__(connection)[0](new_endpoint(), 0.2, patience)
+
+
+def test_a_connection_to_a_private_service_is_not_pickled_and_says_what_to_do(small_videos: Path) -> None:
+    with (
+        loader_client.connect(small_videos / "*.h5", workers=1) as connection,
+        pytest.raises(
+            LoaderError, match=r"private service of process .* cannot be pickled.*`loader-service start FILES"
+        ),
+    ):
+        pickle.dumps(connection)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import loader_client
-from loader_client import Clip, ConfigError, Image, ServiceUnavailable
+from loader_client import Clip, ConfigError, Image, LoaderError, ServiceUnavailable
 from tests.client.reference import Reference
 from tests.support.services import Service
 
@@ -177,3 +178,8 @@ def test_a_connection_may_be_shared_by_sequences_and_datasets(tf: Any, service: 
 def test_ragged_batches_are_refused(make: Any) -> None:
     with pytest.raises(ConfigError, match="give 'pad' or 'bucket'"):
         make(clip=None, batching="ragged")
+
+
+def test_a_sequence_is_not_pickled_and_says_what_to_do(make: Any) -> None:
+    with pytest.raises(LoaderError, match=r"a LoaderSequence cannot be pickled.*make it in the process that uses it"):
+        pickle.dumps(make())
