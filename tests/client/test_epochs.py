@@ -31,8 +31,8 @@ def test_marks_are_numbered_in_the_order_in_which_they_are_drawn() -> None:
 
 
 def test_a_mark_of_no_epoch_is_an_error_and_not_an_endless_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epochs, "MOST_MARKS", 10)
-    with pytest.raises(LoaderError, match=r"mark array\(\[-1, *0\]\).* is none of the first 10; begin anew"):
+    monkeypatch.setattr(epochs, "MOST_EPOCHS", 10)
+    with pytest.raises(LoaderError, match=r"mark array\(\[-1, *0\]\).* is that of none of 10 epochs; begin anew"):
         EpochNumbers(_blocks()).number(np.array([-1, 0]))
 
 
