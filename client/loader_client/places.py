@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from loader_client.indexes import AnnouncedIndex
 from loader_client.starts import Starts
 from loader_service.errors import ConfigError
 
@@ -137,6 +138,11 @@ def _starts_in(dataset: Any) -> list[Starts]:
         each = left.pop()
         feed = getattr(each, "loader_feed", None)
         if feed is not None:
+            if isinstance(feed.request.index, AnnouncedIndex):
+                raise ConfigError(
+                    "index= is a tf.data.Dataset, whose order is its own and begins anew in a new process; give index= "
+                    "as an array, or keep the iterator in a tf.train.Checkpoint"
+                )
             found.append(feed.starts)
         elif hasattr(each, "_inputs"):
             left.extend(each._inputs())  # noqa: SLF001 - as above

@@ -69,6 +69,14 @@ def test_data_of_others_is_refused(tf: Any) -> None:
         Resume(tf.data.Dataset.range(3))
 
 
+def test_an_index_dataset_is_refused_whose_order_begins_anew(tf: Any, service: Service) -> None:
+    from loader_client.keras import Resume  # noqa: PLC0415 - as above
+
+    dataset = loader_client.dataset(service.endpoint, batch_size=2, index=tf.data.Dataset.range(8).shuffle(8))
+    with pytest.raises(ConfigError, match="give index= as an array"):
+        Resume(dataset.map(lambda batch: batch["frames"]))
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
