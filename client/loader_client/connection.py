@@ -20,12 +20,12 @@ from loader_client.line import Line, anew
 from loader_client.link import Link
 from loader_client.patience import Keeper, Patience
 from loader_client.request import ClipChoice, Request, make_request
+from loader_client.starts import FROM_THE_BEGINNING, check_start, start_within
 from loader_client.stream import MAX_EPOCH, Stream
 from loader_client.whereabouts import check_reachable, no_answer, seen_at
 from loader_service import endpoint as endpoints
 from loader_service.errors import (
     CatalogChanged,
-    ConfigError,
     LoaderError,
     ProtocolError,
     ServiceUnavailable,
@@ -211,7 +211,7 @@ class Connection:
         clip: ClipChoice = "auto",
         image: Image | None = None,
         epochs: int | None = 1,
-        start: tuple[int, int] = (0, 0),
+        start: tuple[int, int] = FROM_THE_BEGINNING,
         **options: Any,
     ) -> Iterator[Batch]:
         """Yield batches as dicts of arrays, for training loops without tf.data.
@@ -231,9 +231,9 @@ class Connection:
             More fields of `Spec`: fields, batching, shuffle, order, seed, shard, drop_remainder, prefetch, on_error,
             max_bad_samples; and, as in `loader_client.dataset`, index, index_keys, key_field.
 
-        Yields
-        ------
-        dict of str to numpy.ndarray
+        Returns
+        -------
+        iterator of dict of str to numpy.ndarray
             ``(batch, …)`` by field; with ``batching="ragged"``, whole videos as `Ragged`. Large arrays lie in shared
             memory for as long as they or views of them live, and are to be read only.
 
@@ -255,10 +255,15 @@ class Connection:
         >>> for batch in connection.batches(16, fields=("frames", "label")):  # doctest: +SKIP
         ...     session.run(train, {frames: batch["frames"], labels: batch["label"]})
         """
-        stream = self.open(make_request(self, batch_size, clip, image, **options))
+        check_start(start)  # at once, and not when the first batch is asked for
+        count = MAX_EPOCH if epochs is None else whole_number("epochs", epochs, 0, MAX_EPOCH)
+        return self._batches(lambda: make_request(self, batch_size, clip, image, **options), count, start)
+
+    def _batches(self, make: Callable[[], Request], epochs: int, start: tuple[int, int]) -> Iterator[Batch]:
+        stream = self.open(make())
         try:
-            first_epoch, first_step = _checked_start(start, stream.steps_per_epoch)
-            last = MAX_EPOCH if epochs is None else first_epoch + whole_number("epochs", epochs, 0, MAX_EPOCH)
+            first_epoch, first_step = start_within(start, stream.steps_per_epoch)
+            last = min(MAX_EPOCH, first_epoch + epochs)
             for epoch in range(first_epoch, last):
                 for step in range(first_step, stream.steps_per_epoch):
                     yield stream.fetch(epoch, step)
@@ -431,13 +436,6 @@ def _end(link: Link, at_end: Callable[[], object] | None) -> None:
     finally:
         if at_end is not None:
             at_end()
-
-
-def _checked_start(start: tuple[int, int], steps_per_epoch: int) -> tuple[int, int]:
-    if not isinstance(start, (tuple, list)) or len(start) != 2:
-        raise ConfigError(f"start={start!r} is not a pair; give (epoch, step)")
-    epoch, step = start
-    return whole_number("start epoch", epoch, 0, MAX_EPOCH), whole_number("start step", step, 0, steps_per_epoch)
 
 
 def _own_name() -> str:

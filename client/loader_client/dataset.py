@@ -25,6 +25,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from loader_client import cluster
 from loader_client.calls import CALLS
 from loader_client.epochs import EpochNumbers
 from loader_client.forms import Batch, Ragged
@@ -41,6 +42,7 @@ from loader_client.interrupts import INTERRUPTS
 from loader_client.patience import Patience
 from loader_client.reach import Source, reach
 from loader_client.request import ClipChoice, Request, check_options, make_request
+from loader_client.starts import FROM_THE_BEGINNING, Starts, check_start, start_within
 from loader_client.stream import Stream
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
 from loader_service.protocol.fields import ALIGNMENT_BYTES, Field
@@ -55,6 +57,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     image: Image | None = None,
     fields: Sequence[str] | None = None,
     index: Any = None,
+    start: tuple[int, int] = FROM_THE_BEGINNING,
     workers: int | None = None,
     service: Mapping[str, Any] | None = None,
     patience: Patience | None = None,
@@ -86,6 +89,10 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         `tf.data.Dataset` of numbers, or of vectors of up to `batch_size` numbers, each of which is a batch: its order
         is kept, an iterator of it is an epoch, and `shuffle` and `shard` are its own affair. The field ``position``
         says which entry a row comes from, so what belongs to it can be gathered in the graph.
+    start
+        Epoch and step of the first iterator's first element: where a training goes on that was not restored from an
+        iterator's checkpoint. The step after an epoch's last one is the next epoch's first. With a step other than 0
+        the first iterator is shorter than the others, so `cardinality` is unknown.
     workers
         Worker processes of a private service; by default one per core.
     service
@@ -94,8 +101,11 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         How long to wait for the service.
     **options
         ``index_keys``: strings instead of an index, which are looked up in the field ``key_field``; by default in
-        ``key``, in the only field of strings, or among the names of the videos. And more fields of `Spec`: batching,
-        shuffle, order, cycle_length, block_length, seed, shard, drop_remainder, prefetch, on_error, max_bad_samples.
+        ``key``, in the only field of strings, or among the names of the videos. ``shard``: None, all samples, of which
+        a `tf.distribute` strategy gives each worker its part of each batch; (rank, world), a share of each epoch;
+        ``"auto"``, the share of this worker in the cluster of `TF_CONFIG` or of the strategy. And more fields of
+        `Spec`: batching, shuffle, order, cycle_length, block_length, seed, drop_remainder, prefetch, on_error,
+        max_bad_samples.
 
     Returns
     -------
@@ -124,9 +134,13 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     iterator of the outer one, set its ``options.experimental_external_state_policy`` to `ExternalStatePolicy.IGNORE`:
     what TensorFlow calls external state there is none.
     """
+    start = check_start(start)
+    options["shard"] = shard = cluster.own_share(options.get("shard"), tf.distribute.get_strategy().cluster_resolver)
     generated = index if isinstance(index, tf.data.Dataset) else None
     if generated is not None:
-        _check_generated(generated, options.get("shard", (0, 1)))
+        if start != FROM_THE_BEGINNING:
+            raise ConfigError(f"start={start!r} with an index dataset, whose order is its own; skip there instead")
+        _check_generated(generated, shard or (0, 1))
         index = AnnouncedIndex(batch_size or 1)
     options["fields"] = None if fields is None else tuple(fields)
     check_options(batch_size, clip, image, index=index, **options)  # before a private service scans its files
@@ -137,7 +151,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         request = make_request(connection, batch_size, clip, image, index=index, **options)
         stream = connection.open(request)
         opened.callback(connection.drop, stream)
-        return _build(_Feed(stream, request, opened.close), generated)
+        return _build(_Feed(stream, request, opened.close, start), generated, is_shared=shard is not None)
     except BaseException:
         opened.close()
         raise
@@ -180,7 +194,11 @@ class _Column:
 class _Feed:
     """What the dataset's graph calls: which epoch begins, and a step's tensors. Closes the stream with the graph."""
 
-    def __init__(self, stream: Stream, request: Request, close: Callable[[], None]) -> None:
+    def __init__(self, stream: Stream, request: Request, close: Callable[[], None], start: tuple[int, int]) -> None:
+        start = start_within(start, stream.steps_per_epoch)
+        is_whole = start[1] in (0, stream.steps_per_epoch)  # the first epoch is
+        self.cardinality = stream.steps_per_epoch if is_whole else int(tf.data.UNKNOWN_CARDINALITY)
+        self.starts = Starts(stream.steps_per_epoch, start)
         self._stream = stream
         self.request = request
         self.origin = secrets.randbits(63)
@@ -200,11 +218,6 @@ class _Feed:
     def close(self) -> None:
         """Close the stream: every call ends with an error."""
         self._finalizer()
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Steps in an epoch of the stream, `ENDLESS` when they are announced."""
-        return self._stream.steps_per_epoch
 
     def begin(self, made_by: Any, made_as: Any) -> NDArray[np.int64]:
         """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""
@@ -235,13 +248,14 @@ class _Feed:
 
     def fetch(self, place: Any) -> list[Any]:
         """Return the tensors of the step at a place; after the last one of an epoch, end it."""
-        epoch, step = self._position(place)
-        if step >= self._stream.steps_per_epoch:
+        iterator, step = self._position(place)
+        first, end = self.starts.steps_of(iterator)
+        if first + step >= end:
             raise StopIteration
-        return self._tensors(self._stream.fetch(epoch, step))
+        return self._tensors(self._stream.fetch(*divmod(first + step, self._stream.steps_per_epoch)))
 
     def _position(self, place: Any) -> tuple[int, int]:
-        """Return epoch and step of a place."""
+        """Return which iterator a place is of, among all that drew, and how many steps it has had."""
         return epoch_and_step(int(place))
 
     def _tensors(self, batch: Batch) -> list[Any]:
@@ -266,11 +280,11 @@ def _tensor(array: Any, column: _Column) -> Any:
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 
-def _build(feed: _Feed, generated: tf.data.Dataset | None) -> tf.data.Dataset:
+def _build(feed: _Feed, generated: tf.data.Dataset | None, *, is_shared: bool) -> tf.data.Dataset:
     spec = feed.request.spec
     counted = places(_weakly(feed.begin), _weakly(feed.epoch_of), feed.origin)
     if generated is None:
-        cardinality, rows = feed.steps_per_epoch, spec.batch_size if spec.drop_remainder else None
+        cardinality, rows = feed.cardinality, spec.batch_size if spec.drop_remainder else None
         dataset = map_to_the_end(counted, _element_maker(feed, feed.fetch, rows))
     else:
         announced = announced_steps(generated, spec.batch_size, drop_remainder=spec.drop_remainder)
@@ -279,7 +293,7 @@ def _build(feed: _Feed, generated: tf.data.Dataset | None) -> tf.data.Dataset:
         dataset = map_to_the_end(counted, _element_maker(feed, feed.fetch_announced, rows))
     if cardinality != tf.data.UNKNOWN_CARDINALITY:
         dataset = dataset.apply(tf.data.experimental.assert_cardinality(cardinality))
-    dataset = tf.data.Dataset.with_options(dataset, _options())
+    dataset = tf.data.Dataset.with_options(dataset, _options(is_shared=is_shared))
     attributes = vars(dataset)
     others = dict(attributes)
     attributes.clear()
@@ -370,10 +384,12 @@ def _weakly(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _options() -> tf.data.Options:
+def _options(*, is_shared: bool) -> tf.data.Options:
     options = tf.data.Options()
-    # The plan shards: TensorFlow must not skip elements of it.
-    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    policies = tf.data.experimental.AutoShardPolicy
+    # A share is one worker's already, and TensorFlow must not take a part of it. What is none is divided by
+    # TensorFlow when a strategy distributes it: each worker keeps its rows of each batch.
+    options.experimental_distribute.auto_shard_policy = policies.OFF if is_shared else policies.DATA
     # The state is the index generator's; what `py_function` calls has none that matters.
     options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
     options.deterministic = True

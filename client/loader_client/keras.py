@@ -14,10 +14,14 @@ from loader_client.forks import FORKS
 from loader_client.patience import Patience
 from loader_client.reach import Source, reach
 from loader_client.request import ClipChoice, check_options, make_request
+from loader_client.resume import Resume
+from loader_client.starts import FROM_THE_BEGINNING, check_start, start_within
 from loader_client.stream import MAX_EPOCH, Stream
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
 from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.spec import Image
+
+__all__ = ["LoaderSequence", "Resume"]
 
 
 class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has no types
@@ -37,8 +41,11 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         As in `loader_client.dataset`.
     fields
         Names of the fields of an item, in order.
+    start
+        Epoch and step of the first batch, for a training that goes on there: ``(initial_epoch, 0)``. An epoch that
+        begins in its middle has fewer batches, and those that it lacks raise `IndexError`.
     first_epoch
-        Number of the first epoch: that of `fit(initial_epoch=…)` when a training is resumed.
+        The same, for a training that goes on at the beginning of an epoch.
     threads
         That Keras asks with.
     **options
@@ -68,6 +75,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         workers: int | None = None,
         service: Mapping[str, Any] | None = None,
         patience: Patience | None = None,
+        start: tuple[int, int] = FROM_THE_BEGINNING,
         first_epoch: int = 0,
         threads: int = 1,
         **options: Any,
@@ -77,7 +85,10 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
             raise ConfigError("batching='ragged' makes no arrays that Keras takes; give 'pad' or 'bucket'")
         options["fields"] = tuple(fields)
         check_options(batch_size, clip, image, **options)
-        self.epoch = whole_number("first_epoch", first_epoch, 0, MAX_EPOCH)
+        start = check_start(start)
+        if first_epoch and start != FROM_THE_BEGINNING:
+            raise ConfigError(f"start={start!r} and first_epoch={first_epoch!r} both say where to begin; leave one out")
+        first_epoch = whole_number("first_epoch", first_epoch, 0, MAX_EPOCH)
         self._fields = tuple(fields)
         self._lock = threading.RLock()
         FORKS.watch(self._lock)
@@ -87,20 +98,25 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
             connection = reach(opened, source, workers, service, patience)
             stream = connection.open(make_request(connection, batch_size, clip, image, **options))
             opened.callback(connection.drop, stream)
+            start = (first_epoch, 0) if first_epoch else start_within(start, stream.steps_per_epoch)
         except BaseException:
             opened.close()
             raise
         self._stream: Stream | None = stream
         self._shuffle = stream.spec.shuffle
-        self._batches = stream.steps_per_epoch
+        self.steps_per_epoch = stream.steps_per_epoch
         self._finalizer = weakref.finalize(self, opened.close)
+        self.begin_at(*start)
+        self._is_running = False
 
     def __len__(self) -> int:
-        return self._batches
+        # Keras asks before an epoch for how many batches all epochs have, and in an epoch for how many it has.
+        return self.steps_per_epoch - (self._first_step if self._is_running else 0)
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
-        if not 0 <= index < len(self):
-            raise IndexError(f"batch {index!r} of {len(self)}")
+        batches = self.steps_per_epoch - self._first_step
+        if not 0 <= index < batches:
+            raise IndexError(f"batch {index!r} of {batches}")
         stream = self._stream
         if stream is None:
             raise ServiceUnavailable("the sequence was closed")
@@ -113,6 +129,18 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
             "that uses it, or give Keras threads (`threads=…`) instead of processes"
         )
 
+    def begin_at(self, epoch: int, step: int) -> None:
+        """Go on at a step; the one after an epoch's last is the next epoch's first."""
+        with self._lock:
+            further, self._first_step = divmod(step, self.steps_per_epoch)
+            self.epoch = epoch + further
+            self._steps.clear()
+            self._is_running = True
+
+    def on_epoch_begin(self) -> None:
+        """Tell from now on how many batches this epoch has; called by Keras."""
+        self._is_running = True
+
     def on_epoch_end(self) -> None:
         """Go on to the next epoch, if all of this one was asked for; called by Keras.
 
@@ -120,8 +148,10 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         middle of an epoch.
         """
         with self._lock:
-            if len(self._steps) == len(self):
+            self._is_running = False
+            if len(self._steps) == self.steps_per_epoch - self._first_step:
                 self.epoch += 1
+                self._first_step = 0
                 self._steps.clear()
 
     def close(self) -> None:
@@ -135,4 +165,4 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
     def _place(self, index: int) -> tuple[int, int]:
         with self._lock:
             step = len(self._steps) if self._shuffle else index
-            return self.epoch, self._steps.setdefault(index, step)
+            return self.epoch, self._steps.setdefault(index, self._first_step + step)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from loader_client import cluster
 from loader_client.indexes import AnnouncedIndex, Index, RowIndex, rows_of_keys
 from loader_service.errors import ConfigError
 from loader_service.protocol.messages import CatalogSummary
@@ -104,6 +105,10 @@ def check_options(
         raise ConfigError("index and index_keys both say what an epoch holds; leave one out")
     if key_field is not None and index_keys is None:
         raise ConfigError(f"key_field={key_field!r} says where index_keys are looked up, and there are none")
+    if options.get("shard", ()) is None:
+        del options["shard"]
+    elif isinstance(options.get("shard"), str):
+        options["shard"] = cluster.share(options["shard"], cluster.from_environment())
     if "indexed" in options:
         raise ConfigError("indexed= is set by an index; give index= or index_keys=")
     for name in options:

@@ -248,3 +248,44 @@ def test_frames_are_the_same_as_those_of_the_numpy_client(make: Make, service: S
         expected = [batch["frames"] for batch in connection.batches(4, clip=_CLIP, image=image, epochs=2)]
         seen = [batch["frames"] for batch in make(image=image).repeat(2).as_numpy_iterator()]
         np.testing.assert_array_equal(seen, expected)
+
+
+# ---- a start
+
+
+def _samples(dataset: Any) -> list[list[int]]:
+    return [batch["index"].numpy().tolist() for batch in dataset]
+
+
+def test_a_start_begins_the_first_iterator_there_and_those_after_it_follow(tf: Any, service: Service) -> None:
+    options: Any = {"batch_size": 4, "clip": Clip(frames=4)}
+    whole = loader_client.dataset(service.endpoint, **options)
+    epochs = [_samples(whole) for _ in range(4)]
+    for start, cardinality in (((2, 0), 3), ((1, 3), 3), ((2, 1), -2)):
+        dataset = loader_client.dataset(service.endpoint, start=start, **options)
+        assert int(dataset.cardinality()) == cardinality
+        assert _samples(dataset) == (epochs[2][1:] if start == (2, 1) else epochs[2])
+        assert _samples(dataset) == epochs[3]
+    gone_on = loader_client.dataset(service.endpoint, start=(1, 2), **options).repeat().take(4)
+    assert _samples(gone_on) == [*epochs[1][2:], *epochs[2]]
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        ((0, 4), "start step=4 is out of range; give 0 to 3"),
+        ((0, -1), "start step=-1 is out of range"),
+        ((-1, 0), "start epoch=-1 is out of range"),
+        ((1.0, 0), r"start epoch=1\.0 is not a whole number"),
+        (2, r"start=2 is not a pair; give \(epoch, step\)"),
+    ],
+)
+def test_a_start_that_is_no_step_is_refused_at_once(tf: Any, service: Service, start: Any, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        loader_client.dataset(service.endpoint, batch_size=4, clip=Clip(frames=4), start=start)
+
+
+def test_an_index_dataset_has_no_start_of_ours(tf: Any, service: Service) -> None:
+    index = tf.data.Dataset.range(8)
+    with pytest.raises(ConfigError, match="whose order is its own"):
+        loader_client.dataset(service.endpoint, batch_size=4, index=index, start=(0, 1))

@@ -183,3 +183,28 @@ def test_ragged_batches_are_refused(make: Any) -> None:
 def test_a_sequence_is_not_pickled_and_says_what_to_do(make: Any) -> None:
     with pytest.raises(LoaderError, match=r"a LoaderSequence cannot be pickled.*make it in the process that uses it"):
         pickle.dumps(make())
+
+
+def test_a_sequence_begins_at_its_start_and_goes_on_with_whole_epochs(make: Any, epochs: Any) -> None:
+    sequence = make(fields=("index",), start=(1, 4))
+    assert len(sequence) == 6  # what Keras takes for the length of all epochs
+    sequence.on_epoch_begin()
+    assert len(sequence) == 2
+    assert [sequence[number][0].tolist() for number in range(2)] == epochs[1][4:]
+    with pytest.raises(IndexError, match="batch 2 of 2"):
+        sequence[2]
+    sequence.on_epoch_end()
+    assert [sequence[number][0].tolist() for number in range(6)] == epochs[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"start": (0, 7)}, "start step=7 is out of range; give 0 to 6"),
+        ({"start": (0.5, 0)}, "is not a whole number"),
+        ({"start": (1, 0), "first_epoch": 2}, "both say where to begin"),
+    ],
+)
+def test_a_start_of_a_sequence_that_is_none_is_refused(make: Any, options: Any, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        make(**options)

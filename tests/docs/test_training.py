@@ -1,0 +1,40 @@
+"""Every snippet of docs/training.md runs as it stands, in the folder that the page describes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.videos import make_videos, write_videos
+
+_PAGE = Path(__file__).parent.parent.parent / "docs" / "training.md"
+_SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.tensorflow
+def test_every_snippet_runs(tmp_path: Path) -> None:
+    (tmp_path / "data" / "train").mkdir(parents=True)
+    for number in range(2):
+        videos = make_videos([12, 9, 15, 10], seed=number, prefix=f"video{number}")
+        write_videos(
+            tmp_path / "data" / "train" / f"part{number}.h5", "group_vlen", videos, dict.fromkeys(videos, number)
+        )
+    snippets = _SNIPPET.findall(_PAGE.read_text())
+    assert len(snippets) == 4
+    program = "\n".join(f"exec({snippet!r}, {{'__name__': 'snippet'}})" for snippet in snippets)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-4000:]}"
+    assert not (tmp_path / "backup").exists()
