@@ -45,6 +45,7 @@ format: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
 
 soak: $(INSTALLED)
 	$(BIN)/python -m pytest -m soak --timeout 0
