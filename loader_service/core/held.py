@@ -20,10 +20,10 @@ class HeldTasks:
         return (task for tasks in self._by_file.values() for task in tasks)
 
     def put(self, task: PendingTask) -> bool:
-        """Hold a task; return whether it is the first that waits for its file."""
-        tasks = self._by_file.setdefault(task.file, [])
-        tasks.append(task)
-        return len(tasks) == 1
+        """Hold a task; return whether nobody has been asked to look at its file."""
+        is_news = task.file not in self._by_file
+        self._by_file.setdefault(task.file, []).append(task)
+        return is_news
 
     def take(self, file: int) -> list[PendingTask]:
         """Let the tasks go that wait for a file."""

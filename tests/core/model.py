@@ -44,6 +44,8 @@ class Made:
     attempts: dict[int, int] = field(default_factory=dict)  # failures of a row
     strikes: dict[int, int] = field(default_factory=dict)  # deaths at a row since it was last replaced
     beyond_help: set[int] = field(default_factory=set)  # rows that may not be replaced once more
+    held: dict[int, int] = field(default_factory=dict)  # file of each row that waits until it was looked at again
+    changed: set[int] = field(default_factory=set)  # rows whose file is not what it was
 
 
 @dataclass

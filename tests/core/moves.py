@@ -123,7 +123,8 @@ def end_task(world: World, pick: Pick) -> None:
         place = pick(len(process.tasks)) if pick(8) == 0 else 0
         rows = process.tasks[place].rows
         bad = [rows[pick(len(rows))]] if pick(6) == 0 else []
-        world.end(process, place, [*bad, *bad, 63] if bad and pick(4) == 0 else bad)  # 63: no row of any task
+        touched = [row for row in rows if row not in bad][: pick(3)] if pick(12) == 0 else []
+        world.end(process, place, [*bad, *bad, 63] if bad and pick(4) == 0 else bad, touched)  # 63: no row of any task
 
 
 def _dies_at_its_task(process: Process) -> bool:
@@ -184,6 +185,12 @@ def make_slot(world: World, pick: Pick) -> None:
         world.make_slot(fits=pick(4) > 0)
 
 
+def check_file(world: World, pick: Pick) -> None:
+    """A file that was touched is looked at again."""
+    if world.files_to_check:
+        world.check_file(same=pick(5) > 0)
+
+
 def wait(world: World, pick: Pick) -> None:
     """Time passes: mostly little, sometimes more than any deadline."""
     world.tick((0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 70.0)[pick(10)])
@@ -203,6 +210,8 @@ def settle(world: World) -> None:
                 world.end(process, 0, ())
         while world.slots_to_make:
             make_slot(world, lambda _: 0)
+        while world.files_to_check:
+            world.check_file(same=True)
         while any(each.ready for channel in world.channels.values() for each in channel.promises.values()):
             release(world, lambda _: 0)
         if world.gave_up:

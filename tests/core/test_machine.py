@@ -37,6 +37,7 @@ _WEIGHTS = {
     moves.reap: 6,
     moves.scale: 1,
     moves.make_slot: 6,
+    moves.check_file: 6,
     moves.wait: 8,
 }
 _SEEDS = range(8)

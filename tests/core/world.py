@@ -23,6 +23,8 @@ from tests.core.sources import SpreadSource, is_irreplaceable, meaning, sample_o
 
 STEPS_PER_EPOCH = 1000
 
+_CHANGED = "file 'x.h5' has other frames"
+
 
 class World:
     """The scheduler, and all that it talks to.
@@ -48,6 +50,7 @@ class World:
         self.processes: dict[int, Process] = {}
         self.channels: dict[int, Channel] = {}
         self.slots_to_make: list[int] = []  # streams
+        self.files_to_check: list[int] = []
         self.passing = Passing(self.scheduler)
         self._last_stream = self._last_slot = self._last_epoch = 0
         self._seen: set[tuple[str, int]] = set()  # numbers that must not come twice
@@ -163,21 +166,38 @@ class World:
         self._relieve()
         self.happen(e.WorkerStarted(process.number))
 
-    def end(self, process: Process, place: int, bad_rows: Sequence[int]) -> None:
-        """Let a worker report one of its tasks."""
+    def end(self, process: Process, place: int, bad_rows: Sequence[int], touched: Sequence[int] = ()) -> None:
+        """Let a worker report one of its tasks; it did not read the touched rows, whose files have another time."""
         task = process.tasks.pop(place)
         process.reported.append(task.task)
         process.owed_since = self.now if process.tasks else None
         bad = tuple(BadRow(row, "DecodeError", f"row {row}") for row in bad_rows)
+        bad += tuple(BadRow(row, "FileTouched", "touched") for row in touched)
         channel, promise = self._promise_of(task)
         if channel and promise:
             made = promise.made[task.slot]
-            for row in set(task.rows) - set(bad_rows):
+            for row in set(task.rows) - set(bad_rows) - set(touched):
                 made.done[row] = made.done.get(row, 0) + 1
+            if not promise.ready and not promise.forgotten:
+                made.held.update((row, self._file_of(channel, promise, made, row)) for row in touched)
             for row in set(bad_rows) & set(task.rows):
                 self._fail_row(channel, promise, made, row)
             self._let_go_if_over(channel, promise)
         self.happen(e.TaskEnded(process.number, task.task, bad))
+
+    def check_file(self, *, same: bool) -> None:
+        """Look at a file again that was touched."""
+        file = self.files_to_check.pop(0)
+        for channel in self.channels.values():
+            for promise in channel.promises.values():
+                for made in promise.made.values():
+                    rows = [row for row, waits_for in made.held.items() if waits_for == file]
+                    for row in rows:
+                        del made.held[row]
+                    if not same:
+                        made.changed.update(rows)
+                        made.beyond_help.update(rows)
+        self.happen(e.FileChecked(file, "" if same else _CHANGED))
 
     def repeat(self, process: Process, task: int) -> None:
         """Let a worker report a task that is not its own any more, or never was."""
@@ -285,6 +305,9 @@ class World:
                 self._send_failed(action)
             case a.MakeSlot(stream):
                 self.slots_to_make.append(stream)
+            case a.CheckFile(file):
+                assert file not in self.files_to_check, "asked for twice"
+                self.files_to_check.append(file)
             case a.GiveUp():
                 assert not self.gave_up, "said twice"
                 assert self.failed_starts >= self.limits.failed_starts
@@ -318,6 +341,7 @@ class World:
             assert (told.step, told.row, told.attempt) == (promise.step, row, made.attempts.get(row, 0))
             assert not made.done.get(row), f"row {row} of {promise} is done already"
             assert row not in made.beyond_help
+            assert row not in made.held, f"nobody has looked at the file of row {row} again"
         for other in self._writing_to(task.slot):
             assert not set(other.rows) & set(task.rows), f"two living processes write the same row: {task}, {other}"
         self.passing.note(task)
@@ -350,6 +374,8 @@ class World:
     def _is_error_of(self, promise: Promise, made: Made, failed: a.SendFailed, channel: Channel) -> bool:
         """Return whether an error is what became of a slot's lowest bad row."""
         row = min(made.beyond_help)
+        if row in made.changed:
+            return (failed.error, failed.message) == ("CatalogChanged", _CHANGED)
         if failed.error == "WorkerDied":
             sample = promise.rows[row].sample + made.attempts[row] - 1
             fits = failed.message.startswith(f"sample {sample}: {self.limits.strikes} workers died")
@@ -418,6 +444,11 @@ class World:
         """Return whether a worker has been at a task for so long that it may be done again elsewhere."""
         since = [each.owed_since for each in self.processes.values() if each.tasks and each.owed_since is not None]
         return any(each + LATE_S <= self.now for each in since)
+
+    def _file_of(self, channel: Channel, promise: Promise, made: Made, row: int) -> int:
+        """Return the file of what is in a row by now."""
+        sample = promise.rows[row].sample + made.attempts.get(row, 0)
+        return channel.opened.source.rows_of((sample,), (0,))[0].file
 
     def _strike(self, channel: Channel, promise: Promise, made: Made, row: int) -> None:
         made.strikes[row] = made.strikes.get(row, 0) + 1
