@@ -33,7 +33,6 @@ from loader_client.index_generator import (
     all_marks,
     announced_steps,
     epoch_and_step,
-    epoch_begun,
     map_to_the_end,
     places,
 )
@@ -207,13 +206,16 @@ class _Feed:
         """Steps in an epoch of the stream, `ENDLESS` when they are announced."""
         return self._stream.steps_per_epoch
 
-    def begin(self, made_by: Any, mark: Any, made_as: Any) -> list[NDArray[np.int64]]:
-        """Return which epoch begins, and how many were left out: two ``() int64``. See `index_generator.places`."""
+    def begin(self, made_by: Any, made_as: Any) -> NDArray[np.int64]:
+        """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""
         INTERRUPTS.forgive()  # it begins after whatever came before it
-        is_own = int(made_by) == self.origin
-        begun = epoch_begun(self._epochs, mark.numpy(), None if is_own else made_as.numpy())
-        # No Python numbers: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
-        return [np.asarray(number, np.int64) for number in begun]
+        left_out = self._epochs.begin(None if int(made_by) == self.origin else made_as.numpy())
+        # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
+        return np.asarray(left_out, np.int64)
+
+    def epoch_of(self, mark: Any) -> NDArray[np.int64]:
+        """Return the number of the epoch of a mark: ``() int64``."""
+        return np.asarray(self._epochs.number(mark.numpy()), np.int64)
 
     def announce(self, place: Any, step: Any, first: Any, samples: Any) -> Any:
         """Have a step made that will be fetched soon; return its number."""
@@ -225,7 +227,7 @@ class _Feed:
         return step
 
     def fetch_announced(self, place: Any, step: Any, first: Any, samples: Any) -> list[Any]:
-        """Return the tensors of a step that holds these samples."""
+        """Return the tensors of a step that holds these samples; after the last one of an epoch, end it."""
         self.announce(place, step, first, samples)  # again if it was restored, or announced too long ago
         if int(step) == NO_STEP:
             raise StopIteration
@@ -266,7 +268,7 @@ def _tensor(array: Any, column: _Column) -> Any:
 
 def _build(feed: _Feed, generated: tf.data.Dataset | None) -> tf.data.Dataset:
     spec = feed.request.spec
-    counted = places(_weakly(feed.begin), feed.origin)
+    counted = places(_weakly(feed.begin), _weakly(feed.epoch_of), feed.origin)
     if generated is None:
         cardinality, rows = feed.steps_per_epoch, spec.batch_size if spec.drop_remainder else None
         dataset = map_to_the_end(counted, _element_maker(feed, feed.fetch, rows))
@@ -300,8 +302,8 @@ def _announcer(feed: _Feed) -> Callable[..., Any]:
     weak_announce = _weakly(feed.announce)
 
     @tf.autograph.experimental.do_not_convert
-    def announce(counted: tuple[tf.Tensor, tf.Tensor], step: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> Any:
-        (place, _), (number, first, samples) = counted, step
+    def announce(place: tf.Tensor, step: tuple[tf.Tensor, tf.Tensor, tf.Tensor]) -> Any:
+        number, first, samples = step
         announced = tf.py_function(weak_announce, [place, number, first, samples], tf.int64)
         announced.set_shape(())
         return place, announced, first, samples
@@ -319,13 +321,13 @@ def _element_maker(feed: _Feed, fetch: Callable[..., Any], rows: int | None) -> 
     if feed.is_ragged:
         types.append(tf.int64)
         shapes.append((None if rows is None else rows + 1,))
-    weak_fetch, is_announced = _weakly(fetch), fetch == feed.fetch_announced
+    weak_fetch = _weakly(fetch)
     columns = feed.columns  # and not the feed itself, which the graph would keep alive with this function
     is_tuple = feed.request.spec.fields is not None
 
     @tf.autograph.experimental.do_not_convert
-    def to_element(place: tf.Tensor, *step: tf.Tensor) -> Any:
-        tensors = tf.py_function(weak_fetch, [place, *(step if is_announced else ())], types)
+    def to_element(*place: tf.Tensor) -> Any:
+        tensors = tf.py_function(weak_fetch, place, types)
         for tensor, shape in zip(tensors, shapes, strict=True):
             tensor.set_shape(shape)
         values = [

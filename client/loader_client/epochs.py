@@ -1,10 +1,10 @@
-"""Numbers the marks that iterators draw, and so their epochs; knows no TensorFlow, and nothing of batches.
+"""Tells which epoch an iterator is from the mark that it drew; knows no TensorFlow, and nothing of batches.
 
 Each iterator of a dataset is to be the next epoch, also when a training was restored in a new process. How far it is in
 its epoch, an iterator's checkpoint says. Which epoch comes after that one, nothing of it says: `repeat` makes a new
 iterator of its input for each epoch, and a counter of ours is not saved. But one counter of tf.data is saved: how many
-iterators a random dataset that is drawn anew for each has had. What such an iterator draws first is its *mark*. All
-marks follow from a seed, so their number is their place in the sequence, and an epoch's number follows from its mark's.
+iterators a random dataset that is drawn anew for each has had. What such an iterator draws first is the epoch's *mark*.
+All marks follow from a seed, so the number of an epoch is the place of its mark in their sequence.
 
 That counter is saved with iterators that have begun. One that was saved before, and restored in another process, has
 the mark of its place among all iterators that were *made*, of which a second dataset keeps count. Taken as the number
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from loader_service.errors import LoaderError
 
-#: Marks after which one counts as unknown; to look through all takes some ten seconds.
-MOST_MARKS = 2**20
+#: Epochs after which a mark counts as unknown; to look through all takes some ten seconds.
+MOST_EPOCHS = 2**20
 
 
 class EpochNumbers:
@@ -31,16 +31,17 @@ class EpochNumbers:
     Parameters
     ----------
     marks
-        Blocks of ``(marks, values) int64``, in the order in which they are drawn.
+        Blocks of ``(epochs, values) int64``: the marks of all epochs, in order.
     """
 
     def __init__(self, marks: Iterator[NDArray[Any]]) -> None:
         self._lock = threading.Lock()
         self._marks = marks
         self._numbers: dict[bytes, int] = {}
+        self._begun = 0  # epochs, in this process and, as far as is known, in those before it
 
     def number(self, mark: NDArray[Any]) -> int:
-        """Return the number of a mark, from 0.
+        """Return the number of an epoch, from 0.
 
         Parameters
         ----------
@@ -50,16 +51,39 @@ class EpochNumbers:
         Raises
         ------
         LoaderError
-            When it is none of the first `MOST_MARKS`.
+            When it is none of the first `MOST_EPOCHS`.
         """
-        key = mark.tobytes()
         with self._lock:
-            while key not in self._numbers:
-                if len(self._numbers) >= MOST_MARKS:
-                    raise LoaderError(
-                        f"the iterator was restored from a checkpoint of another kind of dataset: its mark {mark!r} "
-                        f"is none of the first {MOST_MARKS}; begin anew, without the iterator's checkpoint"
-                    )
-                for each in next(self._marks):
-                    self._numbers[each.tobytes()] = len(self._numbers)
-            return self._numbers[key]
+            number = self._find(mark)
+            self._begun = max(self._begun, number + 1)
+            return number
+
+    def begin(self, made_as: NDArray[Any] | None) -> int:
+        """Return how many epochs to leave out before the one that an iterator begins.
+
+        Parameters
+        ----------
+        made_as
+            Its mark among the iterators that were made, if that was in another process, or of another dataset.
+
+        Raises
+        ------
+        LoaderError
+            As `number`.
+        """
+        with self._lock:
+            left_out = 0 if made_as is None else max(0, self._find(made_as) - self._begun)
+            self._begun += left_out + 1
+            return left_out
+
+    def _find(self, mark: NDArray[Any]) -> int:
+        key = mark.tobytes()
+        while key not in self._numbers:
+            if len(self._numbers) >= MOST_EPOCHS:
+                raise LoaderError(
+                    f"the iterator was restored from a checkpoint of another kind of dataset: its mark {mark!r} "
+                    f"is that of none of {MOST_EPOCHS} epochs; begin anew, without the iterator's checkpoint"
+                )
+            for each in next(self._marks):
+                self._numbers[each.tobytes()] = len(self._numbers)
+        return self._numbers[key]

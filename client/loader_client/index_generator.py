@@ -5,11 +5,10 @@ So nothing in here ends: the stage that fetches a step ends the epoch, by `StopI
 checkpoint that is saved when all steps were read, by the trainer or by a stage that runs ahead, is like any other.
 
 A *place* is one number of both, epoch and step. An epoch begins when its first place is asked for, since an iterator
-that is made and not used, as Keras does, is no epoch. Its mark (see `loader_client.epochs`) is drawn then, and tells
-its number; from there on a range counts, whose state holds the epoch with the step. The random dataset that marks come
-from counts the epochs that have begun: a living iterator of it stands beside the range, so that this count is saved
-too. For an iterator that was saved before it had begun, a second random dataset counts those that were made. Nothing of
-this calls a function for each step.
+that is made and not used, as Keras does, is no epoch. Its mark (see `loader_client.epochs`) is drawn then, and a range
+counts on from there, without a call of a function for each step. The random dataset that marks come from counts the
+epochs that have begun, and tf.data saves that count with an iterator that has begun. For one that was saved before, a
+second random dataset counts the iterators that were made, from the beginning, and says how many epochs to leave out.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from loader_client.epochs import MOST_MARKS, EpochNumbers
+from loader_client.epochs import MOST_EPOCHS
 
 #: Any number, but the same for ever: checkpoints of iterators depend on it.
 _MARKS_SEED = 20_240_229
@@ -29,14 +28,11 @@ _MARKS_SEED = 20_240_229
 #: Values in a mark. Each has 32 bits: of two, a million epochs could have one in common.
 _MARK_VALUES = 3
 
-#: Iterators of the random dataset that an epoch has: for its mark, for those that were left out, and beside the range.
-_DRAWS = 3
-
 #: Marks that are drawn at a time, in 40 ms the first time: more than most trainings have epochs.
 _MARKS_TOGETHER = 1024
 
-#: Places of one step: one for each epoch.
-_EPOCHS = MOST_MARKS
+#: Step of the range: places of one step, one for each epoch.
+_EPOCHS = MOST_EPOCHS
 
 #: Number of what comes after the last step of an index dataset.
 NO_STEP = -1
@@ -58,62 +54,53 @@ def epoch_and_step(place: int) -> tuple[int, int]:
 
 
 def all_marks() -> Iterator[NDArray[Any]]:
-    """Yield blocks of marks, in the order in which iterators draw: ``(marks, values) int64``.
+    """Yield blocks of the marks of all epochs, in order: ``(epochs, values) int64``.
 
     Nothing is made before the first is asked for: where a dataset is made, tf.data may have no eager mode; where its
     Python is called, it has.
     """
-    marks = _random().take(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True)
+    marks = _random().skip(_MARK_VALUES).take(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True)
     options = tf.data.Options()
     options.autotune.enabled = False  # it has a thread that holds up the end of every iterator
     yield from marks.repeat().batch(_MARKS_TOGETHER).with_options(options).as_numpy_iterator()
 
 
-def epoch_begun(numbers: EpochNumbers, mark: NDArray[Any], made_as: NDArray[Any] | None) -> tuple[int, int]:
-    """Return which epoch begins, and how many were left out before it.
+def places(begin: Callable[[Any, Any], Any], epoch_of: Callable[[Any], Any], origin: int) -> tf.data.Dataset:
+    """Return the places of an epoch's steps, another epoch for each iterator, without an end.
 
-    Parameters
-    ----------
-    numbers
-        Of `all_marks`.
-    mark
-        The epoch's.
-    made_as
-        Mark of its iterator among those that were made, if it was made of another dataset and restored.
-    """
-    epoch = numbers.number(mark) // _DRAWS
-    left_out = 0 if made_as is None else max(0, numbers.number(made_as) - epoch)
-    return epoch + left_out, left_out
-
-
-def places(begin: Callable[[Any, Any, Any], Any], origin: int) -> tf.data.Dataset:
-    """Return the places of an epoch's steps, another epoch for each iterator, without an end; each in a pair.
+    The two functions are called by `tf.py_function`, when an iterator's first place is asked for, and when one that had
+    begun is restored.
 
     Parameters
     ----------
     begin
-        Called by `tf.py_function` when an iterator's first place is asked for, and when one that had begun is restored.
-        Gets the origin of the dataset that the iterator was made of, be it in another process, and the marks that
-        `epoch_begun` takes. Returns what that returns, as arrays.
+        Gets the origin of the dataset that the iterator was made of, be it in another process, and the mark of its
+        place among all that were made. Returns how many epochs are to be left out before it, ``() int64``.
+    epoch_of
+        Gets an epoch's mark, and returns its number, ``() int64``.
     origin
         Number of this dataset, which no other has.
     """
-    begun, made = _random(), _random().batch(_MARK_VALUES, drop_remainder=True)
+    begun, made = _random(), _random().skip(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True)
     origins = tf.data.Dataset.range(origin, tf.int64.max)  # whose first one is a restored iterator's own
 
     @tf.autograph.experimental.do_not_convert
-    def epoch_of(made_by: tf.Tensor, made_as: tf.Tensor) -> tf.data.Dataset:
-        mark = begun.take(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True).get_single_element()
-        epoch, left_out = tf.py_function(begin, [made_by, mark, made_as], [tf.int64, tf.int64])
-        epoch.set_shape(())
-        left_out.set_shape(())
-        others = _DRAWS * left_out
-        drawn = begun.take(1).repeat(others + 1).skip(others).get_single_element()
-        with tf.control_dependencies([drawn]):
-            counted = tf.data.Dataset.range(tf.identity(epoch), tf.int64.max, _EPOCHS)
-        return tf.data.Dataset.zip(counted, begun)
+    def after_those_left_out(made_by: tf.Tensor, made_as: tf.Tensor) -> tf.data.Dataset:
+        left_out = _called(begin, made_by, made_as)
+        # Each iterator of `begun` counts as an epoch, also one that gives nothing.
+        skipped = begun.take(1).repeat().take(left_out).skip(left_out)
+        drawn = skipped.concatenate(begun).batch(_MARK_VALUES, drop_remainder=True)
+        return drawn.enumerate().flat_map(counted)
 
-    return tf.data.Dataset.zip(origins, made).flat_map(epoch_of)
+    @tf.autograph.experimental.do_not_convert
+    def counted(number: tf.Tensor, drawn: tf.Tensor) -> tf.data.Dataset:
+        # A symbolic checkpoint has the state that `drawn` was in before the element that is being gone through. So the
+        # first one, before which there is none, has no places, and the second one is the mark.
+        nothing = tf.constant(tf.int64.max, tf.int64)
+        first = tf.cond(tf.equal(number, 0), lambda: nothing, lambda: _called(epoch_of, drawn))
+        return tf.data.Dataset.range(first, tf.int64.max, _EPOCHS)
+
+    return tf.data.Dataset.zip(origins, made).flat_map(after_those_left_out)
 
 
 def map_to_the_end(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:
@@ -121,7 +108,15 @@ def map_to_the_end(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf
 
     `Dataset.map` takes that for an error, since it promises as many elements as its input has. Its older form does not.
     """
-    return tf.compat.v1.data.Dataset.map(dataset, function)
+
+    @tf.autograph.experimental.do_not_convert
+    def until_the_end(*element: Any) -> Any:
+        try:
+            return function(*element)
+        except tf.errors.OutOfRangeError:  # what a `py_function` makes of it in tf.data's debug mode, which is eager
+            raise StopIteration from None
+
+    return tf.compat.v1.data.Dataset.map(dataset, until_the_end)
 
 
 def announced_steps(generated: tf.data.Dataset, batch_size: int, *, drop_remainder: bool) -> AnnouncedSteps:
@@ -177,6 +172,13 @@ def _followed_by(elements: tf.data.Dataset, length: int, filling: Any) -> tf.dat
 def _cardinality(dataset: tf.data.Dataset) -> int:
     """Return the number of a dataset's elements, or that it is unknown: a graph cannot be asked."""
     return int(dataset.cardinality()) if tf.executing_eagerly() else int(tf.data.UNKNOWN_CARDINALITY)
+
+
+def _called(function: Callable[..., Any], *arguments: tf.Tensor) -> tf.Tensor:
+    """Return the number that a function of Python's returns: ``() int64``."""
+    number = tf.py_function(function, arguments, tf.int64)
+    number.set_shape(())
+    return number
 
 
 def _random() -> tf.data.Dataset:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 import loader_client
 from loader_client import Clip, ConfigError, DecodeError, Image, LoaderError
 from tests.client.reference import Reference
+from tests.client.trainers import result_of, trainer
 from tests.support.services import Service, running_service
 from tests.support.videos import make_videos, write_videos
 from tests.support.waiting import eventually
@@ -140,6 +144,21 @@ def test_a_dataset_zipped_with_itself_gives_two_epochs_side_by_side(
     assert sorted(sides) == sorted(epochs[:2])
 
 
+def test_iterators_that_begin_at_the_same_time_are_different_epochs(
+    tf: Any, make: Make, epochs: list[list[int]]
+) -> None:
+    dataset = make()
+    barrier = threading.Barrier(4)
+
+    def read(_: int) -> list[int]:
+        iterator = iter(dataset)
+        barrier.wait()
+        return order(iterator)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sorted(threads.map(read, range(4))) == sorted(epochs[:4])
+
+
 def test_batches_may_be_cut_and_joined_again(make: Make, epochs: list[list[int]], reference: Reference) -> None:
     dataset = make().unbatch().batch(6)
     for batch in dataset.as_numpy_iterator():
@@ -183,6 +202,20 @@ def test_a_dataset_that_is_gone_closes_its_stream(make: Make, service: Service) 
         assert len(onlooker.status().streams) == 1
         del dataset
         eventually(lambda: gc.collect() is not None and not onlooker.status().streams, "the stream is closed")
+
+
+def test_it_can_be_iterated_in_the_debug_mode_of_tf_data(tf: Any, service: Service, epochs: list[list[int]]) -> None:
+    program = """
+import sys
+import tensorflow as tf
+import loader_client
+
+tf.data.experimental.enable_debug_mode()
+dataset = loader_client.dataset(sys.argv[1], batch_size=4, clip=loader_client.Clip(frames=4, stride=2))
+print([int(index) for batch in dataset.repeat(2) for index in batch["index"]])
+"""
+    with trainer(program, service.endpoint) as process:
+        assert json.loads(result_of(process)) == epochs[0] + epochs[1]
 
 
 # ---- errors

@@ -31,8 +31,8 @@ def test_marks_are_numbered_in_the_order_in_which_they_are_drawn() -> None:
 
 
 def test_a_mark_of_no_epoch_is_an_error_and_not_an_endless_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epochs, "MOST_MARKS", 10)
-    with pytest.raises(LoaderError, match=r"mark array\(\[-1, *0\]\).* is none of the first 10; begin anew"):
+    monkeypatch.setattr(epochs, "MOST_EPOCHS", 10)
+    with pytest.raises(LoaderError, match=r"mark array\(\[-1, *0\]\).* is that of none of 10 epochs; begin anew"):
         EpochNumbers(_blocks()).number(np.array([-1, 0]))
 
 
@@ -40,3 +40,13 @@ def test_many_threads_may_ask_at_once() -> None:
     numbers = EpochNumbers(_blocks())
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(lambda epoch: numbers.number(_mark(epoch)), range(200))) == list(range(200))
+
+
+def test_an_iterator_that_was_restored_before_it_began_leaves_out_those_made_before_it() -> None:
+    numbers = EpochNumbers(_blocks())
+    assert [numbers.begin(None), numbers.begin(None)] == [0, 0]
+    assert numbers.begin(_mark(5)) == 3  # two have begun here
+    assert numbers.begin(_mark(6)) == 0
+    assert numbers.number(_mark(9)) == 9  # of one that was restored after it had begun
+    assert numbers.begin(_mark(12)) == 2
+    assert numbers.begin(_mark(1)) == 0
