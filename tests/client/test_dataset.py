@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +142,21 @@ def test_a_dataset_zipped_with_itself_gives_two_epochs_side_by_side(
     ]
     sides = [list(itertools.chain.from_iterable(side)) for side in zip(*pairs, strict=True)]
     assert sorted(sides) == sorted(epochs[:2])
+
+
+def test_iterators_that_begin_at_the_same_time_are_different_epochs(
+    tf: Any, make: Make, epochs: list[list[int]]
+) -> None:
+    dataset = make()
+    barrier = threading.Barrier(4)
+
+    def read(_: int) -> list[int]:
+        iterator = iter(dataset)
+        barrier.wait()
+        return order(iterator)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sorted(threads.map(read, range(4))) == sorted(epochs[:4])
 
 
 def test_batches_may_be_cut_and_joined_again(make: Make, epochs: list[list[int]], reference: Reference) -> None:

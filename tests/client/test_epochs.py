@@ -40,3 +40,13 @@ def test_many_threads_may_ask_at_once() -> None:
     numbers = EpochNumbers(_blocks())
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(lambda epoch: numbers.number(_mark(epoch)), range(200))) == list(range(200))
+
+
+def test_an_iterator_that_was_restored_before_it_began_leaves_out_those_made_before_it() -> None:
+    numbers = EpochNumbers(_blocks())
+    assert [numbers.begin(None), numbers.begin(None)] == [0, 0]
+    assert numbers.begin(_mark(5)) == 3  # two have begun here
+    assert numbers.begin(_mark(6)) == 0
+    assert numbers.number(_mark(9)) == 9  # of one that was restored after it had begun
+    assert numbers.begin(_mark(12)) == 2
+    assert numbers.begin(_mark(1)) == 0
