@@ -98,7 +98,37 @@ def _unlike(tf: Any, make: Callable[[], Any], folder: Path) -> list[int]:
 # ---- every step of every pipeline
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+#: What people write most; `make soak` goes through all of `PIPELINES`.
+_USUAL = (
+    *(
+        "repeat",
+        "repeat for ever",
+        "prefetch(2).repeat",
+        "prefetch(AUTOTUNE).repeat",
+        "repeat.prefetch(2)",
+        "map.repeat",
+    ),
+    *(
+        "parallel map.repeat",
+        "parallel map(AUTOTUNE).repeat",
+        "repeat.parallel map.batch.prefetch",
+        "batch.unbatch.repeat",
+    ),
+    *("batch with a remainder.repeat", "batch.rebatch with a remainder.repeat", "batch.rebatch.repeat", "zip.repeat"),
+    *("group_by_window.repeat", "concatenate.repeat", "take.repeat", "shuffle.repeat", "interleave.repeat"),
+    *("map.batch.prefetch.repeat", "cache.repeat", "prefetch", "parallel map", "nothing"),
+)
+
+
+def _all_but_the_usual_in_the_soak() -> list[Any]:
+    return [pytest.param(name, marks=() if name in _USUAL else pytest.mark.soak) for name in PIPELINES]
+
+
+def test_the_usual_pipelines_are_pipelines() -> None:
+    assert set(_USUAL) < set(PIPELINES)
+
+
+@pytest.mark.parametrize("name", _all_but_the_usual_in_the_soak())
 def test_each_step_of_three_epochs_is_restored(tf: Any, ours: Make, tmp_path: Path, name: str) -> None:
     assert _unlike(tf, lambda: PIPELINES[name](tf, ours()), tmp_path / "ours") == []
 

@@ -111,10 +111,11 @@ def test_a_backup_of_its_own_with_a_kill_in_each_epoch_and_at_the_end_of_one(ser
     _check_equal(service, tmp_path, [(0, 3), (1, -1), (2, 0), (3, 5)], callback="epoch")
 
 
-@pytest.mark.parametrize("options", [{}, {"sequence": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, pytest.param({"sequence": True}, marks=pytest.mark.soak)], ids=str)
 def test_the_middle_of_an_epoch_with_a_kill_in_each(service: Service, tmp_path: Path, options: Any) -> None:
     _check_equal(service, tmp_path, [(0, 4), (1, 2), (1, 1), (3, 5)], callback=2, **options)
 
 
+@pytest.mark.soak
 def test_epochs_that_are_parts_of_an_endless_dataset(service: Service, tmp_path: Path) -> None:
     _check_equal(service, tmp_path, [(0, 3), (2, 2), (3, 0)], callback=2, repeat=True, steps_per_epoch=4)

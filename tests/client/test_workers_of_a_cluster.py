@@ -91,7 +91,7 @@ def _epochs(service: Service, mode: str, **options: Any) -> list[Any]:
         return [json.loads(result_of(worker)) for worker in workers]
 
 
-@pytest.mark.parametrize("mode", ["distribute", "fit", "function"])
+@pytest.mark.parametrize("mode", ["distribute", "fit", pytest.param("function", marks=pytest.mark.soak)])
 def test_each_row_comes_to_one_worker_once_an_epoch(service: Service, mode: str) -> None:
     both = _epochs(service, mode, batch=4)
     orders = set()
@@ -103,6 +103,7 @@ def test_each_row_comes_to_one_worker_once_an_epoch(service: Service, mode: str)
     assert len(both[0]) == len(orders) == 3
 
 
+@pytest.mark.soak
 def test_a_shorter_last_batch_is_divided_too(service: Service) -> None:
     both = _epochs(service, "distribute", batch=5, drop=False)
     for first, second in zip(*both, strict=True):
