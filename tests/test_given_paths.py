@@ -82,8 +82,9 @@ def test_a_url_is_named_as_one_with_what_to_do(url, remedy):
     assert told.returncode == 2
     assert re.search(rf"{re.escape(url)}' is a URL, and only local files are read; .*{re.escape(remedy)}", told.stderr)
     for source in (url, [url]):
-        with pytest.raises(ConfigError, match="is a URL, and only local files are read"):
-            loader_client.connect(source)
+        for options in ({}, {"workers": 1}, {"service": {"label": "@class"}}):
+            with pytest.raises(ConfigError, match="is a URL, and only local files are read"):
+                loader_client.connect(source, **options)
 
 
 def test_a_url_of_labels_is_named_as_one():
