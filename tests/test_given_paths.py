@@ -92,6 +92,27 @@ def test_a_url_of_labels_is_named_as_one():
         ServiceConfig(("a.h5",), labels="s3://bucket/labels.csv")
 
 
+def test_classes_are_written_into_a_home_and_to_no_url(home):
+    arguments = [
+        "inspect",
+        str(home / "data/*.h5"),
+        "--labels",
+        str(home / "labels.csv"),
+        "--cache-dir",
+        str(home / "c"),
+    ]
+    (home / "labels.csv").write_text(
+        "video,label\n" + "".join(f"{n}/video{v},cat\n" for n in range(3) for v in range(2))
+    )
+    for option, name in (("~/classes.txt", "classes.txt"), ("label=~/other.txt", "other.txt")):
+        said = CliRunner().invoke(cli.cli, [*arguments, "--classes", option])
+        assert said.exit_code == 0, said.output
+        assert (home / name).read_text() == "cat\n"
+    said = CliRunner().invoke(cli.cli, [*arguments, "--classes", "s3://bucket/classes.txt"])
+    assert said.exit_code
+    assert "is a URL, and only local files are read" in str(said.exception) + said.output
+
+
 def test_a_scan_without_a_terminal_says_how_far_it_is(home, monkeypatch):
     monkeypatch.setattr(cli, "_SAY_EVERY_S", 0.0)
     said = CliRunner().invoke(cli.cli, ["inspect", str(home / "data" / "*.h5"), "--cache-dir", str(home / "cache")])
