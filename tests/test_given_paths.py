@@ -82,13 +82,35 @@ def test_a_url_is_named_as_one_with_what_to_do(url, remedy):
     assert told.returncode == 2
     assert re.search(rf"{re.escape(url)}' is a URL, and only local files are read; .*{re.escape(remedy)}", told.stderr)
     for source in (url, [url]):
-        with pytest.raises(ConfigError, match="is a URL, and only local files are read"):
-            loader_client.connect(source)
+        for options in ({}, {"workers": 1}, {"service": {"label": "@class"}}):
+            with pytest.raises(ConfigError, match="is a URL, and only local files are read"):
+                loader_client.connect(source, **options)
 
 
 def test_a_url_of_labels_is_named_as_one():
     with pytest.raises(ConfigError, match=r"'s3://bucket/labels\.csv' is a URL"):
         ServiceConfig(("a.h5",), labels="s3://bucket/labels.csv")
+
+
+def test_classes_are_written_into_a_home_and_to_no_url(home):
+    arguments = [
+        "inspect",
+        str(home / "data/*.h5"),
+        "--labels",
+        str(home / "labels.csv"),
+        "--cache-dir",
+        str(home / "c"),
+    ]
+    (home / "labels.csv").write_text(
+        "video,label\n" + "".join(f"{n}/video{v},cat\n" for n in range(3) for v in range(2))
+    )
+    for option, name in (("~/classes.txt", "classes.txt"), ("label=~/other.txt", "other.txt")):
+        said = CliRunner().invoke(cli.cli, [*arguments, "--classes", option])
+        assert said.exit_code == 0, said.output
+        assert (home / name).read_text() == "cat\n"
+    said = CliRunner().invoke(cli.cli, [*arguments, "--classes", "s3://bucket/classes.txt"])
+    assert said.exit_code
+    assert "is a URL, and only local files are read" in str(said.exception) + said.output
 
 
 def test_a_scan_without_a_terminal_says_how_far_it_is(home, monkeypatch):

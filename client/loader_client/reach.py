@@ -12,6 +12,7 @@ from loader_client.connection import Connection
 from loader_client.patience import Patience
 from loader_service.daemon.launcher import PrivateService
 from loader_service.errors import ConfigError, LoaderError
+from loader_service.given_paths import is_remote, local_path
 
 #: An endpoint, None for the default one, or files.
 EndpointOrFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
@@ -67,6 +68,8 @@ def connect(
     """
     if source is None and service is not None and "source" in service:
         source = ()
+    if isinstance(source, str) and is_remote(source):
+        local_path(source)  # says how its files become local ones
     if source is None or (isinstance(source, str) and _SCHEME in source):
         _check_nothing_private(workers, service)
         return Connection(source, timeout_s=timeout_s, patience=patience)

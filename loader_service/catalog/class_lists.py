@@ -84,7 +84,7 @@ def write_class_lists(options: Sequence[str], classes: dict[str, tuple[str, ...]
     Raises
     ------
     ConfigError
-        When a field has no classes, a name is no line, or the file holds something else already.
+        When a field has no classes, a name is no line, the file holds something else already, or it is a URL.
     """
     said = []
     for option in options:
@@ -97,6 +97,7 @@ def write_class_lists(options: Sequence[str], classes: dict[str, tuple[str, ...]
                 f"--classes {option!r}: the field {field!r} has no classes to write: {others}; "
                 + ("write FIELD=FILE" if classes else "leave --classes out")
             )
+        path = local_path(path)
         _write(path, classes[field])
         said.append(f"wrote {len(classes[field])} classes of {field!r} to {path!r}")
     return said

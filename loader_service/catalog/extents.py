@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import h5py
 import numpy as np
 
 from loader_service.catalog import heap
@@ -26,8 +27,6 @@ from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import h5py
 
     from loader_service.catalog.layouts import FoundVideo
     from loader_service.catalog.tree import DatasetInfo
@@ -154,7 +153,7 @@ def _equals_plain(source: Source, video: FoundVideo, located: Located, frame: in
 
 
 def _vlen_direct(source: Source, video: FoundVideo) -> tuple[Int64s, Int64s] | None:
-    references = read_references(source.descriptor, source.file[to_bytes(video.dataset_path)].id)
+    references = read_references(source.descriptor, h5py.h5d.open(source.file.id, to_bytes(video.dataset_path)))
     if references is None:
         return None
     offsets = heap.locate(source.descriptor, references, source.size_bytes)

@@ -60,6 +60,16 @@ class NamedVideo(NamedTuple):
             return list(dict.fromkeys([*places, *(_stem(place) for place in places)]))
         return [*(f"{place}/{name}" for place in places for name in inside), *inside]
 
+    def is_called_in_full(self, key: str, root: str) -> bool:
+        """Tell whether a row names it by all of its file's path below `root`, with or without an ending."""
+        relative = "/".join(_parts(os.path.relpath(self.path, root)))
+        folder, _, name = relative.rpartition("/")
+        places = (relative, f"{folder}/{_stem(name)}" if folder else _stem(name))
+        full = {f"{place}/{name}" for place in places for name in self.inner}
+        if self.whole_file:
+            full.update(places)
+        return not full.isdisjoint(_called(key))
+
     def names(self, depths: Collection[int]) -> Iterator[str]:
         """Yield its names of so many parts: all of its path inside of the file, behind some of the file's or none."""
         files = _ends(self.path)
@@ -90,8 +100,7 @@ class RowIndex:
             parts = _parts(key)
             if not parts:
                 continue
-            called = "/".join(parts)
-            for name in {called, _ENDINGS.sub("", called)}:
+            for name in _called(key):
                 self._rows.setdefault(name, []).append(row)
             self._depths.add(len(parts))
 
@@ -126,6 +135,12 @@ def _ends(path: str) -> tuple[list[str], list[str]]:
 
 def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in {"", "."}]
+
+
+def _called(key: str) -> set[str]:
+    """Return what a row calls its video: with its ending, and without that of a film or picture."""
+    called = "/".join(_parts(key))
+    return {called, _ENDINGS.sub("", called)}
 
 
 def _stem(name: str) -> str:

@@ -12,7 +12,7 @@ from loader_service.catalog.label_values import MIXTURE_REMEDY, Origin, class_by
 from loader_service.errors import CatalogError, ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from loader_service.catalog.label_csv import CsvColumn, LabelTable
     from loader_service.catalog.label_rows import NamedVideo
@@ -141,10 +141,17 @@ class TableColumns:
         index = RowIndex(self._table.keys)
         matched = [index.rows_of(video) for video in videos]
         owners: dict[int, int] = {}
+        contested: dict[int, list[int]] = {}
         for number, rows in enumerate(matched):
             for row in rows:
                 if owners.setdefault(row, number) != number:
-                    raise self._ambiguous(row, videos[number], videos[owners[row]], videos)
+                    contested.setdefault(row, [owners[row]]).append(number)
+        root = common_root([video.path for video in videos]) if contested else ""
+        for row, numbers in contested.items():
+            owners[row] = self._settle(row, numbers, videos, root)
+            for number in numbers:
+                if number != owners[row]:
+                    matched[number] = [each for each in matched[number] if each != row]
         if not self._table.headed:
             self._suspect_header(owners)
         missing = [video for video, rows in zip(videos, matched, strict=True) if not rows]
@@ -152,13 +159,16 @@ class TableColumns:
             raise self._missing(missing, videos, index.nearest(missing[0], owners))
         return matched
 
-    def _ambiguous(self, row: int, one: NamedVideo, other: NamedVideo, videos: Iterable[NamedVideo]) -> ConfigError:
-        root = common_root([video.path for video in videos])
-        ours, theirs = one.keys(root), other.keys(root)
-        better = [next(key for key in keys if key not in both) for keys, both in ((ours, theirs), (theirs, ours))]
-        return ConfigError(
-            f"{self._table.where(row)}: {self._table.keys[row]!r} names several videos; tell them apart by file, as "
-            f"{better[0]!r} and {better[1]!r}"
+    def _settle(self, row: int, numbers: Sequence[int], videos: Sequence[NamedVideo], root: str) -> int:
+        """Return which of several videos a row means: the one that it names by its whole path below the root."""
+        key = self._table.keys[row]
+        meant = [number for number in numbers if videos[number].is_called_in_full(key, root)]
+        if len(meant) == 1:
+            return meant[0]
+        first, second = (videos[number].keys(root)[0] for number in (meant or numbers)[:2])
+        raise ConfigError(
+            f"{self._table.where(row)}: {key!r} names several videos; tell them apart by file, as {second!r} and "
+            f"{first!r}"
         )
 
     def _missing(

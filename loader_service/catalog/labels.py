@@ -89,9 +89,10 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
     if any(label is not None for label in own):
         return own
     labels: list[Label | None] = [None] * len(videos)
-    containers = Counter(parent_of(video.name) for video in videos)
-    for container in containers:
-        inside = [number for number, video in enumerate(videos) if parent_of(video.name) == container]
+    containers: dict[str, list[int]] = {}
+    for number, video in enumerate(videos):
+        containers.setdefault(parent_of(video.name), []).append(number)
+    for container, inside in containers.items():
         info = _named_in(tree, container)
         if info is not None and not _is_per_frame(info, videos):
             for number, label in zip(inside, _read_all(file, info, len(inside)), strict=True):

@@ -292,6 +292,34 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
         catalog_of(tmp_path, tmp_path / "*/*.h5", labels_csv=str(path))
 
 
+@pytest.mark.parametrize(
+    "rows",
+    ["a.h5,1\nb/a.h5,2\nb/b/a.h5,3\n", "a,1\nb/a,2\nb/b/a,3\n", "b/b/a.h5,3\n./a.h5,1\nb/a.mp4,2\n"],
+)
+def test_a_row_that_is_a_whole_path_below_the_root_names_that_file_alone(tmp_path, rows):
+    (tmp_path / "b/b").mkdir(parents=True)
+    paths = [tmp_path / name for name in ("a.h5", "b/a.h5", "b/b/a.h5")]
+    for path in paths:
+        write_videos(path, "file", make_videos([2]))
+    catalog = catalog_of(tmp_path, *paths, labels_csv=str(write_csv(tmp_path, f"video,label\n{rows}")))
+    found = {catalog.file_path(number): label for number, label in enumerate(values(catalog))}
+    assert [found[str(path)] for path in paths] == [1, 2, 3]
+
+
+def test_keys_that_an_error_suggests_match(tmp_path):
+    (tmp_path / "b").mkdir()
+    paths = [tmp_path / name for name in ("a.h5", "a.hdf5", "b/a.h5")]
+    for path in paths:
+        write_videos(path, "vlen", make_videos([1, 1]))
+    with pytest.raises(ConfigError, match=r"'video0' names several videos; .*'a\.hdf5/video0' and 'a\.h5/video0'"):
+        catalog_of(tmp_path, *paths, labels_csv=str(write_csv(tmp_path, "video,label\nvideo0,1\nvideo1,2\n")))
+    with pytest.raises(ConfigError, match=r"'a/video0' names several videos; .*'a\.hdf5/video0' and 'a\.h5/video0'"):
+        catalog_of(tmp_path, *paths, labels_csv=str(write_csv(tmp_path, "video,label\na/video0,1\na/video1,2\n")))
+    keys = [f"{name}/video{number}" for name in ("a.h5", "a.hdf5", "b/a.h5") for number in range(2)]
+    rows = "video,label\n" + "".join(f"{key},{number}\n" for number, key in enumerate(keys))
+    assert sorted(values(catalog_of(tmp_path, *paths, labels_csv=str(write_csv(tmp_path, rows))))) == [*range(6)]
+
+
 def test_a_row_of_another_folder_names_no_video_here(tmp_path):
     (tmp_path / "cats").mkdir()
     write_videos(tmp_path / "cats/001.h5", "file", make_videos([2]))
