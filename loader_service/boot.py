@@ -16,10 +16,26 @@ def add_package_folder() -> None:
         sys.path.append(folder)
 
 
+def forget_empty_entries() -> None:
+    """Forget the current folder where only an empty entry of PYTHONPATH names it, as ``PYTHONPATH=$OTHER:/mine`` does.
+
+    Too late for what runs at each start of Python, such as a ``sitecustomize.py``.
+    """
+    named = os.environ.get("PYTHONPATH", "")
+    entries = named.split(os.pathsep)
+    try:
+        here = os.getcwd()
+    except OSError:  # it was removed, and nothing can be imported from it
+        return
+    if named and "" in entries and here not in {os.path.abspath(entry) for entry in entries if entry}:
+        sys.path[:] = [entry for entry in sys.path if entry not in {"", here}]
+
+
 def forget_first_folder() -> None:
     """Forget what Python put first: the folder of the script, or the current one; with -P it put none."""
     if not getattr(sys.flags, "safe_path", False) and not sys.flags.isolated:
         del sys.path[0]
+    forget_empty_entries()
     add_package_folder()
 
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from loader_service import boot
+
+if __name__ != "__main__":  # else `boot` has run this file, and has done so
+    boot.forget_empty_entries()  # before anything else is imported
+    boot.add_package_folder()
+
 import dataclasses
 import json
 import logging

@@ -122,7 +122,9 @@ def _below_tmp() -> Path:
 
 
 def _is_own(directory: str) -> bool:
-    """Return whether a folder is this user's; after ``sudo`` the variable may name another one's."""
+    """Return whether this is a folder of this user's; after ``sudo`` the variable may name another one's."""
+    if not os.path.isabs(directory) or not os.path.isdir(directory):
+        return False
     try:
         return os.stat(directory).st_uid == os.geteuid() and os.access(directory, os.W_OK)
     except OSError:

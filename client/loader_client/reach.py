@@ -9,8 +9,10 @@ from contextlib import ExitStack
 from typing import Any
 
 from loader_client.connection import Connection
+from loader_client.forks import FORKS
 from loader_client.patience import Patience
 from loader_service.daemon.launcher import PrivateService
+from loader_service.daemon.service_process import STARTING
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.given_paths import is_remote, local_path
 
@@ -22,6 +24,8 @@ Source = EndpointOrFiles | Connection
 
 #: What tells an endpoint from the name of a file.
 _SCHEME = "://"
+
+FORKS.watch(STARTING)
 
 
 def connect(

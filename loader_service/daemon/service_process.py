@@ -7,6 +7,7 @@ import functools
 import os
 import select
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 
@@ -25,6 +26,13 @@ _TAIL_BYTES, _TOLD = 8_192, 500
 
 _STANDARD_ERROR = 2
 
+#: How often who waits for a service to be ready looks whether it is a forked child by now, in seconds.
+_LOOK_EVERY_S = 0.5
+
+#: Held while a process is started, which takes milliseconds. `Popen` waits until nobody has a pipe of its own open any
+#: more: a child that is forked meanwhile would have it until it ends. So forks are to wait for this lock.
+STARTING = threading.RLock()
+
 
 class EndedBeforeReady(Exception):
     """The process was killed, or ended without a word, before it was ready; the message says how."""
@@ -37,7 +45,8 @@ class Interrupted(Exception):
 class ServiceProcess:
     """A process that serves its owner. Used by one thread at a time.
 
-    What it writes to its standard error is passed on to that of this process, and the end of it kept.
+    What it writes to its standard error is passed on to that of this process, and the end of it kept. A forked child
+    shares the pipes, so it leaves them alone: what it took out, its parent would wait for.
 
     Parameters
     ----------
@@ -47,14 +56,16 @@ class ServiceProcess:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._oom = OomWatch()
-        self._popen = subprocess.Popen(
-            list(command),
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C at the terminal is the trainer's, which then ends the service
-        )
+        self._owner_pid = os.getpid()
+        with STARTING:
+            self._popen = subprocess.Popen(
+                list(command),
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C at the terminal is the trainer's, which then ends the service
+            )
         assert self._popen.stdout is not None  # noqa: S101 - both are pipes
         assert self._popen.stderr is not None  # noqa: S101
         self._out, self._errors = self._popen.stdout.fileno(), self._popen.stderr.fileno()
@@ -104,7 +115,7 @@ class ServiceProcess:
         Raises
         ------
         LoaderError
-            What it said was wrong, under the class it had there.
+            What it said was wrong, under the class it had there; or when this is a forked child.
         ServiceUnavailable
             When it was not ready in time.
         EndedBeforeReady, Interrupted
@@ -118,7 +129,8 @@ class ServiceProcess:
                     f"the private service was not ready within {timeout_s:g} s; raise start_timeout_s, "
                     "or run `loader-service inspect` on the files once, which fills the cache"
                 )
-            self._listen(wake, left_s)
+            self._listen(wake, min(left_s, _LOOK_EVERY_S))
+        self._check_process()
         if self._said.startswith(READY.encode()):
             return
         failed = self._failed_line()
@@ -144,7 +156,7 @@ class ServiceProcess:
         """End it, reap it, and close the pipes to it; harmless when it has ended."""
         if self._popen.poll() is None:
             self._popen.terminate()
-        deadline = time.monotonic() + _STOP_S
+        deadline = time.monotonic() + (_STOP_S if os.getpid() == self._owner_pid else 0.0)
         while not self._has_ended() and (left_s := deadline - time.monotonic()) > 0:
             self._listen(None, left_s)  # a service whose words nobody reads could not come to its end
         if self._popen.poll() is None:
@@ -160,7 +172,7 @@ class ServiceProcess:
     def _has_ended(self) -> bool:
         if self._popen.poll() is None:
             return False
-        if self._pidfd >= 0:
+        if self._pidfd >= 0 and os.getpid() == self._owner_pid:
             self._read()  # what it said last
         return True
 
@@ -173,9 +185,18 @@ class ServiceProcess:
         finally:
             if wake is not None:
                 self._poll.unregister(wake)
+        self._check_process()
         if wake in ready:
             raise Interrupted
         self._read()
+
+    def _check_process(self) -> None:
+        """Raise LoaderError in a child that a signal handler has forked in the middle of a wait."""
+        if os.getpid() != self._owner_pid:
+            raise LoaderError(
+                f"this private service belongs to process {self._owner_pid}, and this is its forked child "
+                f"{os.getpid()}; connect again in the child"
+            )
 
     def _read(self) -> None:
         self._said = (self._said + self._drain(self._out))[:_TAIL_BYTES]

@@ -257,3 +257,86 @@ def test_connections_that_are_gone_are_watched_no_more(service: Service) -> None
     del connection
     gc.collect()
     assert len(FORKS._watched) == before
+
+
+# ---- private services
+
+
+_DURING_A_START = """
+import os, signal, sys, threading, time, warnings
+import loader_client
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks in processes with threads
+starts, forked, children, pipe = threading.Event(), threading.Event(), [], os.pipe
+
+def slow_pipe():
+    made = pipe()
+    if threading.current_thread() is threading.main_thread() and not children:
+        starts.set()
+        forked.wait(0.3)
+    return made
+
+def fork():
+    starts.wait()
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(300)
+        os._exit(0)
+    children.append(pid)
+    forked.set()
+
+os.pipe = slow_pipe
+thread = threading.Thread(target=fork)
+thread.start()
+signal.signal(signal.SIGALRM, lambda *_: os.kill(children[0], signal.SIGKILL))
+signal.alarm(60)  # else the start would go on for as long as the child
+begun = time.monotonic()
+with loader_client.connect(sys.argv[1], workers=1) as connection:
+    next(connection.batches(4, clip=loader_client.Clip(frames=4)))
+    took_s = time.monotonic() - begun
+thread.join()
+os.kill(children[0], signal.SIGKILL)
+os.waitpid(children[0], 0)
+print("at once" if took_s < 50 else took_s)
+"""
+
+
+def test_a_private_service_starts_while_a_child_is_forked_that_lives_on(small_videos: Path) -> None:
+    assert _result("-c", _DURING_A_START, small_videos / "*.h5") == "at once\n"
+
+
+_IN_A_HANDLER = """
+import os, signal, sys, warnings
+import loader_client
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks in processes with threads
+children = []
+
+def handler(*_):
+    pid = os.fork()
+    if pid:
+        children.append(pid)
+    else:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)
+
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv[2]))
+parent = os.getpid()
+try:
+    with loader_client.connect(sys.argv[1], workers=1) as connection:
+        next(connection.batches(4, clip=loader_client.Clip(frames=4)))
+        while not children and os.getpid() == parent:
+            pass
+        print("has its batch", flush=True)
+except loader_client.LoaderError as error:
+    os._exit(0 if os.getpid() != parent and f"its forked child {os.getpid()}" in str(error) else 1)
+if os.getpid() != parent:
+    os._exit(2)
+assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+"""
+
+
+@pytest.mark.parametrize("delay_s", [0.05, 0.3])
+def test_a_child_that_a_signal_handler_forks_while_a_private_service_starts_takes_nothing_from_it(
+    small_videos: Path, delay_s: float
+) -> None:
+    assert _result("-c", _IN_A_HANDLER, small_videos / "*.h5", delay_s) == "has its batch\n"

@@ -113,6 +113,21 @@ def test_the_installed_command_runs_nothing_that_lies_there(clean: Path, small_v
     assert "3 files" in done.stdout
 
 
+@pytest.mark.parametrize("path", [":/nowhere", "/nowhere:", ":"])
+def test_the_installed_command_does_not_take_an_empty_entry_for_that_folder(
+    clean: Path, small_videos: Path, path: str
+) -> None:
+    done = run(
+        installed("loader-service"), "inspect", f"--cache-dir={clean}/cache", small_videos / "*.h5", PYTHONPATH=path
+    )
+    assert "3 files" in done.stdout
+
+
+def test_python_m_does_not_take_an_empty_entry_for_that_folder(clean: Path, small_videos: Path) -> None:
+    command = command_line("inspect", f"--cache-dir={clean}/cache", small_videos / "*.h5")
+    run(*command, PYTHONPATH=f":{os.environ.get('PYTHONPATH', '')}")
+
+
 def test_python_m_runs_nothing_that_lies_there(clean: Path, small_videos: Path) -> None:
     run(*command_line("inspect", f"--cache-dir={clean}/cache", small_videos / "*.h5"))
 
