@@ -184,6 +184,17 @@ class Staff:
         worker.straggles = True
         self.vacancies.update(worker)
 
+    def hasten(self, worker: Worker) -> None:
+        """Have a worker that is late, and that nobody can help, killed before its deadline.
+
+        A row that a worker has died of already has its full time, so a slow one is never given up for want of memory.
+        """
+        given_up_at = worker.pace.given_up_at(worker.tasks[0].size_bytes)
+        if given_up_at is None or worker.deadline is None or worker.tasks[0].strikes:
+            return
+        if given_up_at < worker.deadline:
+            self._owe(worker, given_up_at)
+
     def rest(self, worker: Worker, now: float) -> None:
         """Send a draining worker home once it owes nothing."""
         if worker.state is WorkerState.DRAINING and not worker.tasks:
@@ -254,7 +265,7 @@ class Staff:
 
     def _kill(self, worker: Worker, now: float) -> None:
         if worker.tasks:
-            reason = f"did not finish task {worker.tasks[0].task} within {self._limits.task_timeout_s:g} s"
+            reason = f"did not finish task {worker.tasks[0].task} within {worker.given_s:g} s"
         else:
             reason = f"was {worker.state.value} for more than {self._limits.start_timeout_s:g} s"
         self._leave(worker, reason, now)
