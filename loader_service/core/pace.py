@@ -76,9 +76,9 @@ class Pace:
         return self.begun_at + max(LATE_S, _LATE * max(self._task_s, self._mean * size_bytes))
 
     def given_up_at(self, size_bytes: int) -> float | None:
-        """Return until when a late task is waited for where nobody else can do it; None when it is at none."""
+        """Return until when a late task is waited for where nobody else can do it; None where that is not known."""
         late_at = self.late_at(size_bytes)
-        if self.begun_at is None or late_at is None:
+        if self.begun_at is None or late_at is None or self._task_s is None:
             return None
         return self.begun_at + _GIVEN_UP * (late_at - self.begun_at)
 

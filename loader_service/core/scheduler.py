@@ -162,17 +162,16 @@ class Scheduler:
         A straggler with nothing to do will serve too, since those that are late stand still. None of these gets rows
         of what is done again.
         """
-        vacancies = self._staff.vacancies
+        overdue, vacancies = self._staff.overdue(now), self._staff.vacancies
         if vacancies.idle.first() is None and vacancies.idle_stragglers.first() is None:
             return
-        overdue = self._staff.overdue(now)
         if any([self._streams.redo(task) for worker in overdue for task in worker.tasks]):
             for worker in overdue:
                 self._staff.distrust(worker)
             self._dispatch(now)
         for worker in overdue:
             if any([self._streams.is_stuck(task) for task in worker.tasks]):
-                self._staff.hasten(worker)
+                self._staff.hasten(worker, now)
 
     def _give_own(self, now: float) -> None:
         """Give tasks of their own files to workers with room."""

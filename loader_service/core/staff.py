@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from loader_service.core.actions import GiveUp, KillWorker, StartWorker, StopWorker
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
-from loader_service.core.pace import Paces
+from loader_service.core.pace import LATE_S, Paces
 from loader_service.core.ranking import Ranking
 from loader_service.core.tasks import PendingTask
 from loader_service.core.vacancies import Vacancies
@@ -184,7 +184,7 @@ class Staff:
         worker.straggles = True
         self.vacancies.update(worker)
 
-    def hasten(self, worker: Worker) -> None:
+    def hasten(self, worker: Worker, now: float) -> None:
         """Have a worker that is late, and that nobody can help, killed before its deadline.
 
         A row that a worker has died of already has its full time, so a slow one is never given up for want of memory.
@@ -192,8 +192,9 @@ class Staff:
         given_up_at = worker.pace.given_up_at(worker.tasks[0].size_bytes)
         if given_up_at is None or worker.deadline is None or worker.tasks[0].strikes:
             return
-        if given_up_at < worker.deadline:
-            self._owe(worker, given_up_at)
+        soon = max(given_up_at, now + LATE_S)
+        if soon < worker.deadline:
+            self._owe(worker, soon)
 
     def rest(self, worker: Worker, now: float) -> None:
         """Send a draining worker home once it owes nothing."""
