@@ -165,12 +165,13 @@ class Scheduler:
         overdue, vacancies = self._staff.overdue(now), self._staff.vacancies
         if vacancies.idle.first() is None and vacancies.idle_stragglers.first() is None:
             return
-        if any([self._streams.redo(task) for worker in overdue for task in worker.tasks]):
+        redone = [self._streams.redo(task) for worker in overdue for task in worker.tasks]
+        if any(redone):
             for worker in overdue:
                 self._staff.distrust(worker)
             self._dispatch(now)
         for worker in overdue:
-            if any([self._streams.is_stuck(task) for task in worker.tasks]):
+            if any(self._streams.is_stuck(task) for task in worker.tasks):
                 self._staff.hasten(worker, now)
 
     def _give_own(self, now: float) -> None:
