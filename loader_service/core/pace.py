@@ -33,6 +33,9 @@ _REST = 10.0
 #: first task of a worker opens files and loads libraries, and is given longer.
 _LATE, LATE_S, _FIRST_LATE_S = 4.0, 1.0, 10.0
 
+#: A worker whose late task nobody else can do is given up after so many times as long.
+_GIVEN_UP = 5.0
+
 
 class Pace:
     """Seconds for each byte of output, and for a task of whatever size, as running means over one worker's latest."""
@@ -43,6 +46,7 @@ class Pace:
         self._news = 0  # pieces of it so far
         self._together = 0  # reports that the latest one consists of
         self._seconds, self._bytes = 0.0, 0  # of the latest one
+        self._latest = 0.0  # of the latest one, seconds for each byte; bounded
         self._mean_before = self._mean = 0.0  # without and with it
 
     @property
@@ -71,14 +75,22 @@ class Pace:
             return self.begun_at + _FIRST_LATE_S
         return self.begun_at + max(LATE_S, _LATE * max(self._task_s, self._mean * size_bytes))
 
+    def given_up_at(self, size_bytes: int) -> float | None:
+        """Return until when a late task is waited for where nobody else can do it; None where that is not known."""
+        late_at = self.late_at(size_bytes)
+        if self.begun_at is None or late_at is None or self._task_s is None:
+            return None
+        return self.begun_at + _GIVEN_UP * (late_at - self.begun_at)
+
     @property
     def rested_at(self) -> float:
         """When a straggler that has nothing to do since it ended its latest task can be tried again.
 
         However slow it is, it holds somebody up for a tenth of the time at the most, and so the tries need not wait
-        until there is more to do than the others can take.
+        until there is more to do than the others can take. One that stood still for long rests no longer than one that
+        became so slow: how long it stood says nothing about its next task.
         """
-        return -inf if self.begun_at is None else self.begun_at + _REST * self._seconds
+        return -inf if self.begun_at is None else self.begun_at + _REST * self._latest * self._bytes
 
     def _take_in(self, size_bytes: int, seconds: float) -> None:
         if not self._news or seconds >= _TOGETHER_S or self._together >= _MOST_TOGETHER:
@@ -91,6 +103,7 @@ class Pace:
         latest = self._seconds / self._bytes
         if self._news > 1 and self._mean_before:
             latest = min(latest, _MOST_NEWS * self._mean_before)
+        self._latest = latest
         self._mean = latest if self._news == 1 else _LATEST * latest + (1 - _LATEST) * self._mean_before
 
 

@@ -157,16 +157,22 @@ class Scheduler:
         self._redo_late(now)
 
     def _redo_late(self, now: float) -> None:
-        """Have idle workers do again, in other slots, the steps that a worker is late with."""
-        overdue = self._staff.overdue(now)
-        if self._staff.vacancies.idle.first() is None:
+        """Have idle workers do again, in other slots, the steps that a worker is late with.
+
+        A straggler with nothing to do will serve too, since those that are late stand still. None of these gets rows
+        of what is done again.
+        """
+        overdue, vacancies = self._staff.overdue(now), self._staff.vacancies
+        if vacancies.idle.first() is None and vacancies.idle_stragglers.first() is None:
             return
-        for worker in overdue:
-            redone = [self._streams.redo(task) for task in worker.tasks]
-            if any(redone):
+        redone = [self._streams.redo(task) for worker in overdue for task in worker.tasks]
+        if any(redone):
+            for worker in overdue:
                 self._staff.distrust(worker)
-                self._dispatch(now)
-                return
+            self._dispatch(now)
+        for worker in overdue:
+            if any(self._streams.is_stuck(task) for task in worker.tasks):
+                self._staff.hasten(worker, now)
 
     def _give_own(self, now: float) -> None:
         """Give tasks of their own files to workers with room."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from loader_service.core.actions import GiveUp, KillWorker, StartWorker, StopWorker
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
-from loader_service.core.pace import Paces
+from loader_service.core.pace import LATE_S, Paces
 from loader_service.core.ranking import Ranking
 from loader_service.core.tasks import PendingTask
 from loader_service.core.vacancies import Vacancies
@@ -184,6 +184,18 @@ class Staff:
         worker.straggles = True
         self.vacancies.update(worker)
 
+    def hasten(self, worker: Worker, now: float) -> None:
+        """Have a worker that is late, and that nobody can help, killed before its deadline.
+
+        A row that a worker has died of already has its full time, so a slow one is never given up for want of memory.
+        """
+        given_up_at = worker.pace.given_up_at(worker.tasks[0].size_bytes)
+        if given_up_at is None or worker.deadline is None or worker.tasks[0].strikes:
+            return
+        soon = max(given_up_at, now + LATE_S)
+        if soon < worker.deadline:
+            self._owe(worker, soon)
+
     def rest(self, worker: Worker, now: float) -> None:
         """Send a draining worker home once it owes nothing."""
         if worker.state is WorkerState.DRAINING and not worker.tasks:
@@ -254,7 +266,7 @@ class Staff:
 
     def _kill(self, worker: Worker, now: float) -> None:
         if worker.tasks:
-            reason = f"did not finish task {worker.tasks[0].task} within {self._limits.task_timeout_s:g} s"
+            reason = f"did not finish task {worker.tasks[0].task} within {worker.given_s:g} s"
         else:
             reason = f"was {worker.state.value} for more than {self._limits.start_timeout_s:g} s"
         self._leave(worker, reason, now)

@@ -23,6 +23,7 @@ class Stream:
     fillings: dict[int, Filling] = field(default_factory=dict)  # by slot
     waiting: deque[int] = field(default_factory=deque)  # wants without a slot, in the order in which they came
     leases: dict[int, int] = field(default_factory=dict)  # lease → want
+    slots_asked: int = 0  # for, beside those that it has, and not made yet
     steps_done: int = 0
     samples_substituted: int = 0  # in the steps that are done
 

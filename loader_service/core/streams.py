@@ -215,9 +215,18 @@ class Streams:
         self._ask_for_slot(stream, filling)
         return False
 
+    def is_stuck(self, task: PendingTask) -> bool:
+        """Return whether the step of a late task is waited for, and there is no slot to do it again, nor will be."""
+        stream, filling = self._of(task)
+        if stream is None or filling is None or filling.abandoned:
+            return False
+        return not stream.slots_asked and len(stream.steps[filling.wanted.want].fillings) < MOST_FILLINGS
+
     def slot_made(self, event: SlotMade) -> None:
         """Take in a slot that was asked for; for what waits longest, unless somebody is still late."""
         stream = self._streams.get(event.stream)
+        if stream is not None:
+            stream.slots_asked -= 1
         if stream is not None and event.slot is not None:
             stream.slots.add(event.slot)
         elif event.slot is not None:
@@ -258,6 +267,7 @@ class Streams:
         """Ask for one more slot: once for each that a late worker keeps, and in all for as many as there were."""
         if not filling.asked_for_another and len(stream.slots.numbers) < 2 * len(stream.opened.slots):
             filling.asked_for_another = True
+            stream.slots_asked += 1
             self._ledger.add(MakeSlot(stream.opened.stream))
 
     def _fill_slots(self, stream: Stream) -> None:

@@ -42,6 +42,12 @@ class Worker:
         """Return for how long it is at its present task; 0 without one."""
         return now - self.pace.begun_at if self.tasks and self.pace.begun_at is not None else 0.0
 
+    @property
+    def given_s(self) -> float:
+        """For how long it may be at its present task."""
+        begun_at = self.pace.begun_at
+        return 0.0 if self.deadline is None or begun_at is None else round(self.deadline - begun_at, 1)
+
     def late_s(self, now: float) -> float:
         """Return the same for a worker that should have come to the end of that task long ago; 0 for others."""
         late_at = self.pace.late_at(self.tasks[0].size_bytes) if self.tasks else None

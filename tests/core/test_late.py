@@ -120,6 +120,55 @@ def test_a_step_is_done_again_once_and_then_its_deadline_decides(desk: Desk) -> 
     assert desk.scheduler.counters.steps_redone == 1
 
 
+def test_a_straggler_with_nothing_to_do_does_the_late_step_again_when_nobody_else_can(desk: Desk) -> None:
+    _stop_worker_1(desk)
+    desk.end(2, 5)
+    desk.end(2, 6)
+    desk.scheduler._staff._workers[1].straggles = True
+    desk.release(2)
+    desk.now += 60.0
+    desk.end(1, 4)
+    straggler = desk.scheduler._staff._workers[1]
+    desk.scheduler._staff._disown(straggler)
+    straggler.straggles = True
+    desk.scheduler._staff.vacancies.update(straggler)
+    desk.want(3)
+    desk.now += 20.0
+    assert {each.worker for each in _orders(desk.happen(e.ClockTicked()))} == {1}
+
+
+def test_no_row_is_done_again_by_another_worker_that_is_late_too() -> None:
+    desk = Desk(workers=3, files=3)
+    desk.open(slots=3, files=(0, 1, 2))
+    desk.want(1)
+    desk.now = 0.1
+    tasks = {task.task: worker for worker, at in desk.scheduler.tasks_at_hand(0.1).items() for task in at}
+    for task, worker in tasks.items():
+        desk.end(worker, task)
+    desk.release(1)
+    orders = _orders(desk.want(2))
+    (idle,) = (each for each in orders if each.worker == 1)
+    desk.end(1, idle.task)
+    desk.now += 2.0
+    assert {each.worker for each in _orders(desk.happen(e.ClockTicked()))} == {1}, "2 and 3 stand still"
+
+
+def test_a_worker_that_is_late_is_killed_early_where_there_is_no_slot_to_do_its_step_again(desk: Desk) -> None:
+    for want in (2, 3, 4, 5):
+        desk.want(want)
+    for task in (3, 5, 7, 8):
+        desk.end(2, task)
+    desk.now += 1.0
+    desk.happen(e.ClockTicked())
+    for _ in range(2):
+        desk.happen(e.SlotMade(1, None))
+    deadline = desk.scheduler.next_deadline()
+    assert deadline == pytest.approx(desk.now + 4.0)
+    desk.now = deadline or 0.0
+    killed, *_ = desk.happen(e.ClockTicked())
+    assert killed == a.KillWorker(1, "did not finish task 4 within 5 s")
+
+
 def test_a_bad_row_is_replaced_in_each_slot_by_the_same_sample() -> None:
     desk = Desk(workers=2)
     desk.open(slots=3, substitutes=2)
