@@ -91,8 +91,9 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         says which entry a row comes from, so what belongs to it can be gathered in the graph.
     start
         Epoch and step of the first iterator's first element: where a training goes on that was not restored from an
-        iterator's checkpoint. The step after an epoch's last one is the next epoch's first. With a step other than 0
-        the first iterator is shorter than the others, so `cardinality` is unknown.
+        iterator's checkpoint: such an iterator goes on where it was saved. The step after an epoch's last one is the
+        next epoch's first. With a step other than 0 the first iterator is shorter, so `cardinality` is unknown: `fit`
+        then needs ``repeat`` and `steps_per_epoch`, or `keras.Resume`; checkpoints suit only others such.
     workers
         Worker processes of a private service; by default one per core.
     service
@@ -226,13 +227,15 @@ class _Feed:
         # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
         return np.asarray(left_out, np.int64)
 
-    def epoch_of(self, mark: Any) -> NDArray[np.int64]:
-        """Return the number of the epoch of a mark: ``() int64``."""
+    def epoch_of(self, mark: Any, made_by: Any, started: Any) -> NDArray[np.int64]:
+        """Return the number of the epoch of a mark: ``() int64``. See `index_generator.places`."""
+        if int(made_by) != self.origin:
+            self.starts.restore(self._epochs.number(mark.numpy()), int(started))
         return np.asarray(self._epochs.number(mark.numpy()), np.int64)
 
     def announce(self, place: Any, step: Any, first: Any, samples: Any) -> Any:
         """Have a step made that will be fetched soon; return its number."""
-        epoch, _ = self._position(place)
+        epoch, _ = epoch_and_step(int(place))
         if int(step) == NO_STEP:
             self._stream.announce_end(epoch)
         else:
@@ -244,19 +247,15 @@ class _Feed:
         self.announce(place, step, first, samples)  # again if it was restored, or announced too long ago
         if int(step) == NO_STEP:
             raise StopIteration
-        return self._tensors(self._stream.fetch(self._position(place)[0], int(step)))
+        return self._tensors(self._stream.fetch(epoch_and_step(int(place))[0], int(step)))
 
     def fetch(self, place: Any) -> list[Any]:
         """Return the tensors of the step at a place; after the last one of an epoch, end it."""
-        iterator, step = self._position(place)
+        iterator, step = epoch_and_step(int(place))
         first, end = self.starts.steps_of(iterator)
         if first + step >= end:
             raise StopIteration
         return self._tensors(self._stream.fetch(*divmod(first + step, self._stream.steps_per_epoch)))
-
-    def _position(self, place: Any) -> tuple[int, int]:
-        """Return which iterator a place is of, among all that drew, and how many steps it has had."""
-        return epoch_and_step(int(place))
 
     def _tensors(self, batch: Batch) -> list[Any]:
         """Return a tensor for each column; of ragged ones their values, and the row splits of all at the end."""
@@ -282,7 +281,7 @@ def _tensor(array: Any, column: _Column) -> Any:
 
 def _build(feed: _Feed, generated: tf.data.Dataset | None, *, is_shared: bool) -> tf.data.Dataset:
     spec = feed.request.spec
-    counted = places(_weakly(feed.begin), _weakly(feed.epoch_of), feed.origin)
+    counted = places(_weakly(feed.begin), _weakly(feed.epoch_of), feed.origin, feed.starts.position)
     if generated is None:
         cardinality, rows = feed.cardinality, spec.batch_size if spec.drop_remainder else None
         dataset = map_to_the_end(counted, _element_maker(feed, feed.fetch, rows))

@@ -64,16 +64,17 @@ class DatasetPlace:
     dataset
         What `fit` gets.
     starts
-        Where the iterators begin of each dataset of `loader_client` that it is made of.
+        Where the iterators begin of each dataset of `loader_client` that it is made of, and how many iterators of that
+        one of its own makes: its epochs in an epoch of `fit`.
     """
 
     #: What a short epoch ends with: an error, since tf.data was promised as many elements as in the others.
     ends_with_error = True
 
-    def __init__(self, dataset: Any, starts: list[Starts]) -> None:
+    def __init__(self, dataset: Any, starts: dict[Starts, int]) -> None:
         self._dataset = dataset
         self._starts = starts
-        self.steps_per_epoch = starts[0].steps_per_epoch
+        self.steps_per_epoch = next(iter(starts)).steps_per_epoch
         self._elements = int(dataset.cardinality())  # negative: endless or unknown
 
     def begin(self, epoch: int, batch: int, batches: int | None, *, is_first: bool) -> None:
@@ -89,8 +90,8 @@ class DatasetPlace:
             Whether this `fit` begins here; only then does a dataset that goes on through the epochs begin anew.
         """
         if not self._goes_on(batches):
-            for starts in self._starts:
-                starts.begin_at(epoch * starts.steps_per_epoch + batch)
+            for starts, times in self._starts.items():
+                starts.begin_at(epoch * times * starts.steps_per_epoch + batch)
         elif is_first and batches is not None:
             position = epoch * batches + batch
             if position:
@@ -132,10 +133,12 @@ class DatasetPlace:
         return self._elements == -1 or 0 <= batches < self._elements  # -1: tf.data.INFINITE_CARDINALITY
 
 
-def _starts_in(dataset: Any) -> list[Starts]:
-    found, left = [], [dataset]
+def _starts_in(dataset: Any) -> dict[Starts, int]:
+    """Return the starts of the datasets that one is made of, and how many iterators of each one of its own makes."""
+    found: dict[Starts, int] = {}
+    left = [(dataset, 1)]
     while left:
-        each = left.pop()
+        each, times = left.pop()
         feed = getattr(each, "loader_feed", None)
         if feed is not None:
             if isinstance(feed.request.index, AnnouncedIndex):
@@ -143,7 +146,8 @@ def _starts_in(dataset: Any) -> list[Starts]:
                     "index= is a tf.data.Dataset, whose order is its own and begins anew in a new process; give index= "
                     "as an array, or keep the iterator in a tf.train.Checkpoint"
                 )
-            found.append(feed.starts)
+            found[feed.starts] = found.get(feed.starts, 0) + times
         elif hasattr(each, "_inputs"):
-            left.extend(each._inputs())  # noqa: SLF001 - as above
+            times *= max(1, int(getattr(each, "_count", 1))) if type(each).__name__ == "_RepeatDataset" else 1
+            left.extend((one, times) for one in each._inputs())  # noqa: SLF001 - as above
     return found

@@ -70,8 +70,9 @@ class Starts:
 
     def __init__(self, steps_per_epoch: int, start: tuple[int, int] = FROM_THE_BEGINNING) -> None:
         self.steps_per_epoch = steps_per_epoch
+        self.position = start[0] * steps_per_epoch + start[1]
         self._lock = threading.Lock()
-        self._turns = [_Turn(0, start[0] * steps_per_epoch + start[1], crosses=False)]
+        self._turns = [_Turn(0, self.position, crosses=False)]
         self._drawn = -1  # the highest number of an iterator so far
         self._next: tuple[int, bool] | None = None
 
@@ -88,6 +89,21 @@ class Starts:
         """
         with self._lock:
             self._next = (position, crosses)
+
+    def restore(self, iterator: int, position: int) -> None:
+        """Have an iterator, and those after it, begin where they would have in a dataset with another start.
+
+        Parameters
+        ----------
+        iterator
+            Its number.
+        position
+            The `position` of the dataset that it was made of.
+        """
+        with self._lock:
+            turn = _Turn(iterator, self._span_from(_Turn(0, position, crosses=False), iterator)[0], crosses=False)
+            if self._span_from(turn, iterator) != self._span(iterator):
+                self._turns.append(turn)
 
     def steps_of(self, iterator: int) -> tuple[int, int]:
         """Return where an iterator begins and ends, counted through all epochs; the same whenever it is asked for."""

@@ -254,6 +254,56 @@ def test_an_iterator_that_is_made_and_not_used_is_no_epoch(tf: Any, ours: Make, 
         assert _following(tf, iterator, 2) == seen[_STEPS * epoch + 2 :][:2]
 
 
+# ---- a start
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("start", [(0, 2), (2, 0), (1, 3), (1, 4)])
+def test_each_step_is_restored_after_a_start(
+    tf: Any, connection: Connection, tmp_path: Path, start: tuple[int, int], symbolic: bool
+) -> None:
+    options = _symbolic(tf) if symbolic else tf.data.Options()
+
+    def make() -> Any:
+        return _numbers(connection, start=start).prefetch(2).repeat(3).with_options(options)
+
+    assert _unlike(tf, make, tmp_path / "ours") == []
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize(
+    ("saved", "now"), [((2, 0), (0, 0)), ((0, 0), (2, 0)), ((1, 0), (3, 0)), ((1, 2), (0, 1)), ((0, 4), (0, 0))]
+)
+def test_an_iterator_goes_on_where_it_was_saved_whatever_the_start_is_now(
+    tf: Any, connection: Connection, tmp_path: Path, saved: tuple[int, int], now: tuple[int, int], symbolic: bool
+) -> None:
+    options = _symbolic(tf) if symbolic else tf.data.Options()
+    epochs = _following(tf, iter(_numbers(connection).repeat(8)), 32)
+    first = saved[0] * _STEPS + saved[1]
+    for step in range(9):
+        iterator = iter(_numbers(connection, start=saved).repeat(3).with_options(options))
+        assert _following(tf, iterator, step) == epochs[first:][:step]
+        tf.train.Checkpoint(iterator=iterator).write(str(tmp_path / "saved"))
+        restored = iter(_numbers(connection, start=now).repeat(3).with_options(options))
+        tf.train.Checkpoint(iterator=restored).read(str(tmp_path / "saved")).assert_consumed()
+        assert _following(tf, restored, 99) == _following(tf, iterator, 99), step
+
+
+def test_the_epoch_after_a_restored_one_follows_it_whatever_the_start_is_now(
+    tf: Any, connection: Connection, tmp_path: Path
+) -> None:
+    epochs = _following(tf, iter(_numbers(connection).repeat(8)), 32)
+    iterator = iter(_numbers(connection, start=(2, 0)))
+    _following(tf, iterator, 99)
+    tf.train.Checkpoint(iterator=iterator).write(str(tmp_path / "saved"))
+    for now in ((0, 0), (2, 0), (5, 0)):
+        dataset = _numbers(connection, start=now)
+        restored = iter(dataset)
+        tf.train.Checkpoint(iterator=restored).read(str(tmp_path / "saved")).assert_consumed()
+        assert _following(tf, restored, 99) == [_END]
+        assert _following(tf, iter(dataset), 99) == [*epochs[3 * _STEPS : 4 * _STEPS], _END]
+
+
 # ---- what is in it
 
 

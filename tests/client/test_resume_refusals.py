@@ -11,6 +11,7 @@ import pytest
 
 import loader_client
 from loader_client import Clip, ConfigError, Image
+from loader_client.places import place_of
 from tests.support.services import Service
 
 pytestmark = pytest.mark.tensorflow
@@ -111,6 +112,31 @@ def test_whole_epochs_of_any_pipeline_resume(tf: Any, train: Any, tmp_path: Path
         _fit(tf, _model(tf, 1), other, Resume(other, backup_dir=tmp_path), stop_after=(1, 2), epochs=3)
     history = _fit(tf, _model(tf, 1), other, Resume(other, backup_dir=tmp_path), epochs=3)
     assert history.epoch == [1, 2]
+
+
+@pytest.mark.parametrize("kind", ["repeat", "repeat.prefetch", "batch.repeat", "concatenate with itself"])
+def test_an_epoch_of_fit_is_as_many_of_the_data_as_its_pipeline_goes_through(
+    tf: Any, service: Service, kind: str
+) -> None:
+    def make() -> Any:
+        data = loader_client.dataset(service.endpoint, batch_size=2, clip=Clip(frames=1), fields=("index", "start"))
+        return {
+            "repeat": lambda: data.repeat(2),
+            "repeat.prefetch": lambda: data.repeat(2).prefetch(2),
+            "batch.repeat": lambda: data.batch(3).repeat(2),
+            "concatenate with itself": lambda: data.concatenate(data),
+        }[kind]()
+
+    def epoch(data: Any) -> str:
+        return str([tf.nest.map_structure(lambda tensor: tensor.numpy().tolist(), each) for each in data])
+
+    whole, resumed = make(), make()
+    expected = [epoch(whole) for _ in range(3)]
+    place = place_of(resumed)
+    for number in (1, 2):
+        place.begin(number, 0, None, is_first=number == 1)
+        assert epoch(resumed) == expected[number]
+    assert len(set(expected)) == 3
 
 
 def test_a_model_without_variables_is_refused_at_once(tf: Any, train: Any, tmp_path: Path) -> None:
