@@ -234,8 +234,13 @@ class EndpointLock:
         return status is not None and os.path.samestat(status, os.fstat(descriptor))
 
     def _refuse(self, descriptor: int) -> NoReturn:
-        pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+        pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
         os.close(descriptor)
+        if not pid.isdecimal():
+            raise ConfigError(
+                f"a process that is no service, or only begins to be one, has {str(self._endpoint.lock)!r} locked; "
+                f"find it with `fuser {self._endpoint.lock}`, or choose another --endpoint"
+            )
         raise ConfigError(
             f"a service with pid {pid} is already listening at {self._endpoint}; "
             f"stop it with `loader-service stop {self._endpoint}`, or start this one with another --endpoint"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import stat
@@ -149,6 +150,18 @@ def test_a_second_lock_is_refused_naming_the_first_ones_pid(endpoint):
         assert endpoint.lock.read_text() == f"{os.getpid()}\n"
 
 
+@pytest.mark.parametrize("content", ["", "of a package manager\n"])
+def test_a_lock_that_no_service_holds_is_not_said_to_be_one(endpoint, content):
+    endpoint.lock.parent.mkdir(parents=True, exist_ok=True)
+    endpoint.lock.write_text(content)
+    with endpoint.lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(ConfigError, match=r"that is no service, or only begins to be one, has .* locked; find it"):
+            EndpointLock(endpoint)
+    assert endpoint.lock.read_text() == content
+    endpoint.lock.unlink()
+
+
 def test_a_lock_is_free_again_and_leaves_no_file(context, endpoint):
     for _ in range(2):
         with EndpointLock(endpoint), Router(context, endpoint.workers, m.FromWorker):
@@ -215,6 +228,15 @@ def test_the_default_endpoint_is_below_the_runtime_directory(monkeypatch):
     monkeypatch.setenv("LOADER_SERVICE_ENDPOINT", "ipc:///elsewhere/x.sock")
     assert str(endpoints.parse()) == "ipc:///elsewhere/x.sock"
     assert str(endpoints.parse("ipc:///given.sock")) == "ipc:///given.sock"
+
+
+@pytest.mark.parametrize("given", ["here", "{folder}/file", "{folder}/nowhere"])
+def test_a_runtime_directory_that_is_no_folder_by_its_full_path_is_none(monkeypatch, tmp_path, given):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", given.format(folder=tmp_path))
+    assert endpoints.parse().path == Path(f"/tmp/loader-service-{os.getuid()}/default.sock")
 
 
 def test_without_a_runtime_directory_the_endpoint_is_below_tmp(monkeypatch):
