@@ -49,6 +49,7 @@ from loader_service.protocol.fields import ALIGNMENT_BYTES, Field
 from loader_service.protocol.spec import Image
 
 
+@tf.autograph.experimental.do_not_convert  # else AutoGraph reads and rewrites all that it calls
 def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users know
     source: Source = None,
     *,
