@@ -100,8 +100,9 @@ class Connection:
         keeper: Keeper | None = None,
     ) -> None:
         place = endpoints.parse(endpoint)
-        endpoints.check_owner(place)
         self.endpoint = str(place)
+        check_reachable(self.endpoint)
+        endpoints.check_owner(place)
         self._patience = patience or Patience()
         self._keeper = keeper
         self._timeout_s = timeout_s
@@ -114,7 +115,6 @@ class Connection:
         self._requests = itertools.count(1)
         self._has_warned = False  # of too few slots
         self._replies: dict[int, Any] = {}  # by request; None until it comes
-        check_reachable(self.endpoint)
         # Weakly: a stream refers to its connection, and ends when nobody refers to it any more.
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._opening: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
