@@ -266,14 +266,14 @@ _DURING_A_START = """
 import os, signal, sys, threading, time, warnings
 import loader_client
 warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks in processes with threads
-starts, forked, children, pipe = threading.Event(), threading.Event(), [], os.pipe
+starts, forked, children, pipe, made = threading.Event(), threading.Event(), [], os.pipe, []
 
 def slow_pipe():
-    made = pipe()
-    if threading.current_thread() is threading.main_thread() and not children:
+    made.append(pipe())
+    if len(made) == 3:  # after those for output and errors, the one at which `Popen` waits
         starts.set()
         forked.wait(0.3)
-    return made
+    return made[-1]
 
 def fork():
     starts.wait()
