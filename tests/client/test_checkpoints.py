@@ -133,13 +133,22 @@ def test_each_step_of_three_epochs_is_restored(tf: Any, ours: Make, tmp_path: Pa
     assert _unlike(tf, lambda: PIPELINES[name](tf, ours()), tmp_path / "ours") == []
 
 
+#: After how many elements: those that end an epoch, and of a stage behind another input all of its last ones.
+_LOST = {
+    "skip.batch with a remainder.repeat": [2, 4],
+    "padded_batch with a remainder.repeat": [2, 4],
+    "window with a remainder.repeat": [2, 4],
+    "concatenate after another.repeat": [7, 8, 13, 14],
+}
+
+
 @pytest.mark.parametrize("name", LOSING)
-def test_a_stage_that_drops_its_input_loses_no_more_than_of_a_plain_dataset(
+def test_a_stage_that_drops_its_input_loses_the_ends_of_epochs_as_of_a_plain_dataset(
     tf: Any, ours: Make, control: Make, tmp_path: Path, name: str
 ) -> None:
-    lost = _unlike(tf, lambda: LOSING[name](tf, ours()), tmp_path / "ours")
-    lost_of_control = _unlike(tf, lambda: LOSING[name](tf, control()), tmp_path / "control")
-    assert 0 < len(lost) <= len(lost_of_control)
+    assert _unlike(tf, lambda: LOSING[name](tf, ours()), tmp_path / "ours") == _LOST[name]
+    # Which steps a plain dataset loses depends on how far TensorFlow's own prefetch runs ahead.
+    assert _unlike(tf, lambda: LOSING[name](tf, control()), tmp_path / "control")
 
 
 _SYMBOLIC = ("repeat", "prefetch(2).repeat", "parallel map.repeat", "take.repeat", "zip.repeat", "nothing", "prefetch")
