@@ -141,12 +141,14 @@ class Staff:
 
     def give(self, worker: Worker, task: PendingTask, now: float) -> None:
         """Note that a worker was given a task; the clock runs for the one that it is at."""
-        if not worker.tasks:
+        is_first = not worker.tasks
+        if is_first:
             self._owe(worker, now + self._limits.task_timeout_s)
             worker.pace.begun(now)
         worker.tasks.append(task)
         worker.bytes_given += task.size_bytes
-        self._watch(worker)
+        if is_first:
+            self._watch(worker)
         self.vacancies.update(worker)
 
     def take_back(self, number: int, task_number: int, now: float) -> PendingTask | None:
