@@ -33,6 +33,9 @@ from loader_service.protocol.numbers import whole_number
 
 _LOG = logging.getLogger(__name__)
 
+#: How long a wait for a stream to open may last before it looks again, in seconds.
+_LONGEST_WAIT_S = 1.0
+
 #: How often a waiting trainer says what it waits for, in seconds.
 _SAY_EVERY_S = 5.0
 
@@ -131,15 +134,18 @@ class Stream:
         ServiceUnavailable
             When it said nothing for `timeout_s`.
         """
-        deadline = time.monotonic() + timeout_s
+        now = time.monotonic()
+        deadline, ask_at = now + timeout_s, now + self._patience.ask_again_s
         with self._line.changed:
             while not self._is_settled():
-                left_s = deadline - time.monotonic()
-                if left_s <= 0:
+                now = time.monotonic()
+                if now >= deadline:
                     raise ServiceUnavailable(f"{self._line.endpoint} did not open a stream within {timeout_s:g} s")
-                wait_s = min(left_s, self._patience.ask_again_s)
-                if not self._line.changed.wait_for(self._is_settled, wait_s):
+                # Not for longer: nobody wakes a child that a signal handler forked as this wait began.
+                waited = min(deadline - now, ask_at - now, _LONGEST_WAIT_S)
+                if not self._line.changed.wait_for(self._is_settled, waited) and time.monotonic() >= ask_at:
                     self._line.ask_for_streams()
+                    ask_at = time.monotonic() + self._patience.ask_again_s
             session = self._require_session()
             if self._index is not None:
                 self._index.check(session.opened.samples)
