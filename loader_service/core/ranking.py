@@ -25,9 +25,6 @@ class Ranking(Generic[Rank]):
     def __len__(self) -> int:
         return len(self._ranks)
 
-    def __contains__(self, number: int) -> bool:
-        return number in self._ranks
-
     def put(self, number: int, rank: Rank) -> None:
         """Give a number a rank; the lower number is first where ranks are equal."""
         if self._ranks.get(number) == rank:
