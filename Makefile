@@ -16,7 +16,7 @@ help:
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
-	@echo "make soak     the long tests: kill processes for as long as they ask"
+	@echo "make soak     the long tests: both ends against each other, and processes that are killed, for hours"
 	@echo "make install  only the set-up: a .venv with this project and its tools"
 	@echo "make clean    remove the .venv and all caches"
 
@@ -48,6 +48,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
 
 soak: $(INSTALLED)
+	$(BIN)/python -m tests.ends 1800
 	$(BIN)/python -m pytest -m soak --timeout 0
 
 clean:

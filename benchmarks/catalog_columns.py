@@ -17,11 +17,11 @@ from statistics import median
 
 import numpy as np
 
-from loader_service.catalog.assemble import Scanned, assemble
-from loader_service.catalog.column_files import open_catalog, write_catalog
+from loader_service.catalog.cache.column_files import open_catalog, write_catalog
 from loader_service.catalog.columns import FileStat
 from loader_service.catalog.findings import FieldScan, FileScan
-from loader_service.catalog.label_column import Labelling
+from loader_service.catalog.labels.label_fields import Labelling
+from loader_service.catalog.scan.assemble import Scanned, assemble
 from loader_service.private_folders import open_folder
 
 #: Columns that have an entry for each frame, and so do not count as columns of videos.
@@ -43,7 +43,7 @@ def synthetic_scan(file: int, videos: int, frames: int) -> FileScan:
         columns={
             "heights": np.full(videos, 256, np.uint16),
             "widths": np.full(videos, 342, np.uint16),
-            "accesses": np.zeros(videos, np.uint8),
+            "ways": np.zeros(videos, np.uint8),
             "extent_offsets": np.cumsum(lengths, dtype=np.int64),
             "extent_lengths": lengths,
         },

@@ -19,7 +19,7 @@ import psutil  # type: ignore[import-untyped]
 import loader_client
 from benchmarks import service
 from benchmarks.data import DEFAULT_DIRECTORY, Data
-from loader_service.protocol.segments import user_directory
+from loader_service.protocol.segment_files import user_directory
 
 _BATCHES_BEFORE_MEMORY = 100
 _EPOCHS = 6

@@ -22,11 +22,12 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from loader_service.catalog.findings import FileScan, ScanOptions
-from loader_service.catalog.scan_pool import ScanPool
+from loader_service.catalog.findings import FileScan
+from loader_service.catalog.scan.scan_pool import ScanPool
 from loader_service.errors import CatalogError, ConfigError, DecodeError, ProtocolError
 from loader_service.protocol import wire
 from loader_service.protocol.messages import FromClient, FromWorker, ToClient, ToWorker
+from loader_service.scan_options import ScanOptions
 from loader_service.worker.decode import DecodeLimits, check_header, decode_into
 
 #: Growth of this process that is no sign of an input that allocates what it likes, in bytes.
@@ -250,7 +251,7 @@ def fuzz_hdf5(files: typing.Sequence[bytes], count: int, directory: Path, seed: 
         paths.append(str(path))
     tally = Tally(Counter())
     started = time.monotonic()
-    with ScanPool(ScanOptions(timeout_s=FILE_S), 1) as pool:
+    with ScanPool(ScanOptions(scan_timeout=FILE_S), 1) as pool:
         last = started
         for path, outcome in zip(paths, pool.scan(paths), strict=True):
             assert isinstance(outcome, (FileScan, CatalogError)), f"{path}: {outcome!r}"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.bars import BARS, Bar, Round, Spread, limit_frames_per_s, spread
 from benchmarks.side import SIDES
-
-RESULTS_DIRECTORY = Path(__file__).parent / "results"
+from benchmarks.summary import RESULTS_DIRECTORY, write_summary
 
 _LIBRARIES = ("loader-service", "tensorflow", "h5py", "numpy", "simplejpeg", "pyzmq")
 
@@ -41,8 +39,7 @@ class Report:
 
     def write(self, directory: Path = RESULTS_DIRECTORY) -> None:
         """Write `latest.json`, `latest.md` and `latest.png`."""
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "latest.json").write_text(json.dumps(self.as_data(), indent=1, ensure_ascii=False) + "\n")
+        write_summary(directory / "latest.json", self.as_data())
         (directory / "latest.md").write_text(self.markdown())
         self.plot(directory / "latest.png")
 
@@ -59,16 +56,17 @@ class Report:
         return "\n\n".join([head, *tables]) + "\n"
 
     def as_data(self) -> dict[str, object]:
-        """Return everything, for the JSON file."""
-        bars = [(bar, bar.measured(self.rounds)) for bar in BARS]
+        """Return median, least and most of all figures, for the JSON file."""
+        bars = [(bar.title, bar.measured(self.rounds)) for bar in BARS]
         return {
             "at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "command": self.command,
             "machine": _machine(),
             "versions": _versions(),
             "data": self.data,
-            "bars": [_bar_as_data(bar, got) for bar, got in bars if got is not None],
-            "rounds": [dict(each) for each in self.rounds],
+            "rounds": len(self.rounds),
+            **{f"{name}, frames/s": astuple(self._frames_per_s(name)) for name in self._sides()},
+            **{title: astuple(got) for title, got in bars if got is not None},
         }
 
     def plot(self, path: Path) -> None:
@@ -122,11 +120,6 @@ class Report:
             if got is not None:
                 rows.append([bar.title, _limit(bar), _figure(got, 2, bar.unit), _verdict(bar, got)])
         return rows
-
-
-def _bar_as_data(bar: Bar, got: Spread) -> dict[str, object]:
-    described = {"title": bar.title, "unit": bar.unit, "limit": bar.limit}
-    return described | asdict(got) | {"holds": bar.holds(got.median)}
 
 
 def _limit(bar: Bar) -> str:

@@ -20,15 +20,21 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 from statistics import median
 
 import psutil  # type: ignore[import-untyped]
 
-from loader_service.core import actions as a
+from loader_service.core import effects
 from loader_service.core import events as e
-from loader_service.core.events import Row
-from loader_service.core.scheduler import Scheduler
+from loader_service.core.ledger import Limits
+from loader_service.core.planned import PlannedStream, Row
+from loader_service.core.service import Service
+from loader_service.core.status import About
+from loader_service.protocol import messages as m
+from loader_service.protocol.fields import Field
+from loader_service.protocol.spec import Frame, Spec
 
 ROWS = 16
 ROW_BYTES = 16 * 256 * 342 * 3  # a clip of 16 frames
@@ -70,6 +76,44 @@ class _DrawnRows:
         """Return words for a sample."""
         return f"sample {sample}"
 
+    def place(self, sample: int) -> tuple[str, str]:
+        """Return words for its file and video."""
+        return "", self.describe(sample)
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Gives every spec the same order."""
+
+    rows: _DrawnRows
+    tries_transforms: bool = False
+
+    def inputs(self, spec: Spec) -> tuple[Field, ...]:
+        """Never asked: there is no transform."""
+        raise NotImplementedError
+
+    def plan(self, spec: Spec, outputs: tuple[Field, ...] | None) -> PlannedStream:
+        """Return the stream."""
+        del spec, outputs
+        return PlannedStream(
+            source=self.rows,
+            fields=(),
+            steps_per_epoch=_STEPS_AN_EPOCH,
+            batch_size=ROWS,
+            samples=_STEPS_AN_EPOCH * ROWS,
+            slot_bytes=ROWS * ROW_BYTES,
+            wanted_slots=SLOTS,
+            row_bytes=ROW_BYTES,
+        )
+
+
+#: What the service says of itself; nobody asks here.
+ABOUT = About(
+    m.Welcome("0" * 16, 0, "", 0, 0, 0, 1.0),
+    m.CatalogSummary(0, "", 0, 0, 0, 0, 0, "", (), 0, 0),
+    m.Status(0, "", 0, "", 0.0, (), (), (), 0, 0, ()),
+)
+
 
 @dataclass
 class Simulation:
@@ -86,21 +130,22 @@ class Simulation:
     steps: int = 0
     cpu_s: float = 0.0
     _now: float = 0.0
-    _queues: dict[int, deque[a.SendTask]] = field(default_factory=lambda: defaultdict(deque))
+    _queues: dict[int, deque[m.Task]] = field(default_factory=lambda: defaultdict(deque))
     _done: list[tuple[float, int]] = field(default_factory=list)  # when each busy worker ends the task that it is at
     _held: dict[int, int] = field(default_factory=dict)  # of each stream: the lease of its latest batch
     _last_want: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
     def begin(self, file_bytes: Sequence[int], drawn: tuple[int, ...]) -> None:
         """Start all workers, open all streams, and want the first steps, whose rows' files were drawn before."""
-        self._scheduler = Scheduler(file_bytes)
-        self._tell(e.WorkersWanted(self.workers))
-        for worker in range(1, self.workers + 1):
-            self._tell(e.WorkerStarted(worker))
         rows = _DrawnRows(drawn)
+        self._service = Service(ABOUT, _Planner(rows), file_bytes, Limits(client_timeout_s=inf), self.workers, 0.0)
+        self._happen(e.ClockTicked())
+        for worker in range(1, self.workers + 1):
+            self._hear(worker, m.WorkerReady(worker))
         for stream in range(1, self.streams + 1):
-            slots = tuple(range(stream * SLOTS, (stream + 1) * SLOTS))
-            self._tell(e.StreamOpened(f"trainer-{stream}", stream, rows, _STEPS_AN_EPOCH, slots, ROW_BYTES, 0))
+            self._hear(_trainer(stream), m.Hello(f"trainer-{stream}", 0))
+            self._hear(_trainer(stream), m.OpenStream(1, Spec(ROWS, Frame())))
+            self._happen(e.SegmentsMade(stream, tuple(range(stream * SLOTS, (stream + 1) * SLOTS))))
         for stream in range(1, self.streams + 1):
             for _ in range(SLOTS // 2):
                 self._want(stream)
@@ -113,39 +158,52 @@ class Simulation:
             task = self._queues[worker].popleft()
             if self._queues[worker]:
                 self._begin_task(worker)
-            self._tell(e.TaskEnded(worker, task.task, ()))
+            self._hear(worker, m.TaskDone(worker, task.task, ()))
         return self.cpu_s / self.steps * 1e6
 
     def _want(self, stream: int) -> None:
         self._last_want[stream] += 1
         want = self._last_want[stream]
-        self._tell(e.StepWanted(f"trainer-{stream}", stream, want, 0, (stream * 7919 + want) % _STEPS_AN_EPOCH))
+        self._hear(_trainer(stream), m.Want(stream, want, 0, (stream * 7919 + want) % _STEPS_AN_EPOCH))
 
-    def _tell(self, event: e.Event) -> None:
+    def _hear(self, peer: effects.Peer, message: m.FromClient | m.FromWorker) -> None:
         begun = time.thread_time()
-        actions = self._scheduler.handle(event, self._now)
-        self._scheduler.next_deadline()
+        answers = self._service.receive(peer, message, self._now)
+        self._service.next_deadline()
         self.cpu_s += time.thread_time() - begun
-        for action in actions:
-            match action:
-                case a.SendTask(worker):
-                    self._queues[worker].append(action)
+        self._act(answers)
+
+    def _happen(self, event: e.Event) -> None:
+        begun = time.thread_time()
+        answers = self._service.happened(event, self._now)
+        self.cpu_s += time.thread_time() - begun
+        self._act(answers)
+
+    def _act(self, answers: list[effects.Effect]) -> None:
+        for effect in answers:
+            match effect:
+                case effects.Send(int() as worker, m.Task() as task):
+                    self._queues[worker].append(task)
                     if len(self._queues[worker]) == 1:
                         self._begin_task(worker)
-                case a.SendReady():
-                    self._take(action)
+                case effects.Send(_, m.Ready() as ready):
+                    self._take(ready)
 
     def _begin_task(self, worker: int) -> None:
         seconds = len(self._queues[worker][0].rows) * ROW_BYTES * _S_PER_BYTE * random.uniform(0.9, 1.1)
         heapq.heappush(self._done, (self._now + seconds, worker))
 
-    def _take(self, ready: a.SendReady) -> None:
+    def _take(self, ready: m.Ready) -> None:
         self.steps += 1
         held = self._held.pop(ready.stream, None)
         self._held[ready.stream] = ready.lease
         if held is not None:
-            self._tell(e.LeaseReleased(ready.client, ready.stream, held))
+            self._hear(_trainer(ready.stream), m.Release(ready.stream, held))
         self._want(ready.stream)
+
+
+def _trainer(stream: int) -> bytes:
+    return b"trainer-%d" % stream
 
 
 @dataclass(frozen=True)

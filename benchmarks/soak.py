@@ -34,11 +34,10 @@ import numpy as np
 import psutil
 
 import loader_client
+from benchmarks.summary import RESULTS_DIRECTORY, at_some_times, write_summary
 from loader_client import Clip, Image
-from loader_service.protocol.segments import user_directory
+from loader_service.protocol.segment_files import user_directory
 from tests.support.videos import make_videos, write_videos
-
-RESULTS = Path(__file__).parent / "results"
 
 #: Epochs of the log; long enough that slots, files and workers go round many times.
 EPOCHS = 20
@@ -288,9 +287,9 @@ def main() -> int:
         **{kind: counts[kind] for kind in ("steps", "lost", "doubled", "wrong")},
         "leaked": left,
     }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{options.name}.json").write_text(json.dumps({**report, "memory_mib": meter.samples}, indent=1))
-    plot(meter.samples, RESULTS / f"{options.name}.png")
+    memory = {"memory_mib": at_some_times(meter.samples)}
+    write_summary(RESULTS_DIRECTORY / f"{options.name}.json", {**report, **memory})
+    plot(meter.samples, RESULTS_DIRECTORY / f"{options.name}.png")
     print(json.dumps(report))
     return int(bool(left) or any(counts[kind] for kind in ("lost", "doubled", "wrong")))
 

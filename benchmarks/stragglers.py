@@ -9,16 +9,15 @@ enough to do with both cores, so what is lost is what waiting for the slow one c
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import statistics
 import threading
 import time
-from pathlib import Path
 
 import loader_client
 from benchmarks.data import BATCH_SIZE, CLIP_FRAMES, DEFAULT_DIRECTORY, FRAMES_PER_BATCH, prepare
+from benchmarks.summary import RESULTS_DIRECTORY, write_summary
 from loader_client import Clip
 from loader_service.daemon.launcher import PrivateService
 
@@ -87,9 +86,7 @@ def main() -> None:
     ratios = [slowed / plain for plain, slowed in zip(*rates.values(), strict=True)]
     for name, values in {**rates, "ratio": ratios}.items():
         print(f"{name:20s} median {statistics.median(values):9.2f}   {min(values):9.2f} to {max(values):9.2f}")
-    results = Path(__file__).parent / "results"
-    results.mkdir(exist_ok=True)
-    (results / "stragglers.json").write_text(json.dumps({**rates, "ratio": ratios}, indent=1))
+    write_summary(RESULTS_DIRECTORY / "stragglers.json", {**rates, "ratio": ratios})
 
 
 if __name__ == "__main__":

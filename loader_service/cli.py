@@ -23,15 +23,20 @@ from tqdm import tqdm
 from loader_client.connection import Connection
 from loader_client.demo.__main__ import main as run_demo
 from loader_service import __version__, reports
-from loader_service.catalog.class_lists import write_class_lists
-from loader_service.catalog.schema import schema_toml
+from loader_service.advice import python_lines
+from loader_service.catalog.labels.class_lists import write_class_lists
+from loader_service.catalog.schema_text import schema_toml
+from loader_service.click_options import options_of
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
 from loader_service.control import Times, begin_anew, restart_service, stop_service
-from loader_service.daemon.service import ServiceReady, run_service, scan_files
 from loader_service.daemon.service_process import FAILED, READY
+from loader_service.daemon.serving import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
-from loader_service.options import options_of
+from loader_service.frame_check import FrameCheck
+from loader_service.option_fields import build, changed
+from loader_service.scan_options import ScanOptions
+from loader_service.start_command import read_option
 
 _T = TypeVar("_T")
 
@@ -46,15 +51,15 @@ _SAY_EVERY_S = 10.0
 #: Raised by click 8.2 and later for a command line without a command; earlier versions print the help themselves.
 _HELP_INSTEAD: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
-_SCAN_OPTIONS = frozenset(
-    {"frames", "label", "labels", "schema", "on_bad_file", "allow_external", "cache_dir", "scan_timeout"}
-)
+#: Options of `inspect`: those of a scan, but `--classes`, which it writes.
+_SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)} - {"classes"} | {"cache_dir"})
 
 
 class _Bar:
     """The progress of a scan on standard error, and the line that says that the service is ready."""
 
-    def __init__(self, *, terminal: bool = False) -> None:
+    def __init__(self, *, terminal: bool = False, doing: str = "indexing", unit: str = "file") -> None:
+        self._doing, self._unit = doing, unit
         self._hidden = False if terminal else None  # None: unless standard error is a terminal itself
         self._bar: tqdm[Any] | None = None
         self._began = self._said = time.monotonic()
@@ -66,7 +71,7 @@ class _Bar:
             return
         if self._bar is None:
             tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
-            self._bar = tqdm(total=total, unit="file", desc="indexing", leave=False, disable=self._hidden)
+            self._bar = tqdm(total=total, unit=self._unit, desc=self._doing, leave=False, disable=self._hidden)
         self._bar.update(done - self._bar.n)
         if done >= total:
             self._bar.close()
@@ -76,7 +81,7 @@ class _Bar:
         if now - self._said < _SAY_EVERY_S or done >= total:
             return
         self._said = now
-        line = f"indexing: {done:,} of {total:,} files, {now - self._began:.0f} s so far"
+        line = f"{self._doing}: {done:,} of {total:,} {self._unit}s, {now - self._began:.0f} s so far"
         if _LOG.isEnabledFor(logging.INFO):
             _LOG.info("%s", line)
         else:  # `inspect`, or a private service, whose user waits too
@@ -106,7 +111,7 @@ def cli() -> None:
 @options_of(ServiceConfig)
 def start(files: tuple[str, ...], **options: Any) -> None:
     """Serve the videos in FILES (names, or patterns such as 'data/*.h5'), or a Python source, until stopped."""
-    config = ServiceConfig(files=files, **options)
+    config = build(ServiceConfig, {"files": files, **options})
     level = logging.WARNING if config.embedded else logging.INFO
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop takes over, stopping is an interrupt
@@ -167,7 +172,17 @@ def restart(endpoint: str | None, timeout: float) -> None:
     restart_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
 
 
-@cli.command()
+class _Inspect(click.Command):
+    """A command whose option `--check` may stand alone: click would take the next file for its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give the option that stands alone its value."""
+        end = args.index("--") if "--" in args else len(args)
+        written = [f"{each}=sample" if each == "--check" else each for each in args[:end]]
+        return super().parse_args(ctx, written + args[end:])
+
+
+@cli.command(cls=_Inspect)
 @click.argument("files", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 @click.option("--toml", "as_toml", is_flag=True, help="For --schema: the fields, as TOML that can be edited.")
@@ -178,19 +193,40 @@ def restart(endpoint: str | None, timeout: float) -> None:
     metavar="FILE",
     help="Write the classes to FILE, one a line, for `start --classes FILE`; FIELD=FILE for another field than label.",
 )
+@click.option(
+    "--check",
+    type=click.Choice(["sample", "all"]),
+    metavar="[=all]",
+    help="Decode the first, middle and last frame of each video, or all, and list what is bad; exit code 1 then.",
+)
 @options_of(ServiceConfig, only=_SCAN_OPTIONS)
-def inspect(files: tuple[str, ...], as_json: bool, as_toml: bool, class_files: tuple[str, ...], **options: Any) -> None:
+def inspect(
+    files: tuple[str, ...],
+    as_json: bool,
+    as_toml: bool,
+    class_files: tuple[str, ...],
+    check: str | None,
+    **options: Any,
+) -> None:
     """Show what FILES hold: videos, frames, fields, and how they are stored. Starts nothing."""
     if as_json and as_toml:
         raise click.UsageError("--json and --toml are two ways to print the same; leave one out")
-    found = scan_files(ServiceConfig(files=files, **options), _Bar().scanned)
+    config = build(ServiceConfig, {"files": files, **options})
+    found = scan_files(config, _Bar().scanned)
     for line in write_class_lists(class_files, {each.name: each.classes for each in found.fields if each.classes}):
         click.echo(line, err=True)
     if as_toml:
         click.echo(schema_toml(found), nl=False)
         return
-    report = reports.describe_catalog(found)
+    report = {**reports.describe_catalog(found), "python": python_lines(found, files, changed(ScanOptions, options))}
+    if check is not None:
+        bar = _Bar(doing="decoding", unit="video")
+        checking = FrameCheck(found, every_frame=check == "all", timeout_s=config.scan.scan_timeout)
+        bad = checking.run(workers_for_all_cores(), bar.scanned)
+        report |= {"checked": check, "bad": [each._asdict() for each in bad]}
     click.echo(json.dumps(report, indent=2) if as_json else reports.catalog_text(report))
+    if report.get("bad"):
+        sys.exit(1)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True})
@@ -230,7 +266,7 @@ def main() -> None:
 def _complain(kind: str, message: str) -> None:
     """Say what was wrong in one line: to people, or to the program that started this one."""
     line = " ".join(message.split())
-    if "--embedded" in sys.argv:
+    if read_option(sys.argv, "embedded"):
         click.echo(f"{FAILED}{kind}: {line}")
     else:
         click.echo(f"loader-service: {line}", err=True)

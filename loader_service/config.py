@@ -6,24 +6,20 @@ import ast
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
-from loader_service.given_paths import local_path
+from loader_service.option_fields import expand_paths, option
+from loader_service.scan_options import ScanOptions
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
 
 #: Samples of an epoch at most: as many as a plan can number, and what an endless generator counts as.
 MAX_SOURCE_LENGTH = 2**48
-
-
-def _option(default: Any, text: str, **more: Any) -> Any:
-    """Declare an option: its default, the help that `--help` shows, and how the command line spells its values."""
-    return field(default=default, metadata={"help": text, **more})
 
 
 def default_cache_directory() -> Path:
@@ -43,82 +39,48 @@ class ServiceConfig:
     """
 
     files: tuple[str, ...]
-    workers: int = _option(0, "Worker processes; default: 'auto', one per core that it may use.", spelling="workers")
-    endpoint: str | None = _option(None, "Where to listen, as ipc:///path; default: one for each user.")
-    memory: int = _option(
+    workers: int = option(0, "Worker processes; default: 'auto', one per core that it may use.", spelling="workers")
+    endpoint: str | None = option(None, "Where to listen, as ipc:///path; default: one for each user.")
+    memory: int = option(
         0, "Most shared memory for batches, such as 8G; default: half of what is free here.", spelling="size"
     )
-    frames: str | None = _option(None, "Which datasets are videos, as a pattern of their paths, such as '*/rgb'.")
-    label: str | None = _option(
-        None,
-        "Where labels are, as a pattern of paths, or '@name' for an attribute; '{folder}' or '{group}': the label is "
-        "the name of the folder, or group, that holds the video.",
-    )
-    labels: str | None = _option(
-        None,
-        "A CSV file of video,label,…, or FILE:video=COLUMN,label=COLUMN where it has other names. Numbers keep their "
-        "values, texts are classes; more columns are more fields.",
-        path=True,
-    )
-    classes: tuple[str, ...] = _option(
-        (),
-        "A file with one class a line, which numbers them from 0; FIELD=FILE for another field than label. "
-        "`inspect --classes` writes one.",
-        path=True,
-    )
-    schema: str | None = _option(
-        None, "A TOML file that says what the fields are; `inspect --toml` writes one.", path=True
-    )
-    source: str | None = _option(
+    scan: ScanOptions = field(default_factory=ScanOptions)
+    source: str | None = option(
         None,
         "Your own Python source instead of FILES, as package.module:Name. A class with __len__ and __getitem__ keeps "
         "every promise; of package.module:Name.method, a generator, each worker runs a copy with a seed of its own, "
         "and order and resume are not reproducible.",
     )
-    source_arg: tuple[str, ...] = _option(
+    source_arg: tuple[str, ...] = option(
         (),
         "An argument of the source, as name=value, such as 'size=(64, 64)' or root=data; may be given several times.",
     )
-    source_length: int = _option(0, "Samples that make an epoch of a generator source; default: it never ends.")
-    source_seed: int = _option(
+    source_length: int = option(0, "Samples that make an epoch of a generator source; default: it never ends.")
+    source_seed: int = option(
         0, "From which the copies of a generator source get their seeds, and Python's and NumPy's generators begin."
     )
-    transform: str | None = _option(
+    transform: str | None = option(
         None,
         "Your own function f(sample: dict, rng: numpy.random.Generator) -> dict, as package.module:name, called for "
         "each sample; rng repeats exactly.",
     )
-    on_bad_file: Literal["raise", "skip"] = _option("raise", "What to do with a file that cannot be used.")
-    allow_external: bool = _option(
-        False,
-        "Let FILES read other files, by external storage or virtual datasets: only for files that you trust, as they "
-        "can name any file that you may read; what changes there is not noticed. External links are left out.",
-    )
-    cache_dir: str | None = _option(
+    cache_dir: str | None = option(
         None, "Where to keep what was found in the files; default: the user's cache folder.", path=True
     )
-    worker_memory: int = _option(
+    worker_memory: int = option(
         2**30, "Memory of its own at which a worker is replaced by a fresh one; default: 1G.", spelling="size"
     )
-    scan_timeout: float = _option(
-        600.0, "Seconds after which a file that is still being scanned is given up, or a source that gave no item."
-    )
-    task_timeout: float = _option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
-    client_timeout: float = _option(60.0, "Seconds without a sign of life after which a client loses its batches.")
-    supervise: bool = _option(False, "Start the service again when it dies.")
-    lifeline_pid: int = _option(0, "End when this process ends.", hidden=True)
-    embedded: bool = _option(
+    task_timeout: float = option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
+    client_timeout: float = option(60.0, "Seconds without a sign of life after which a client loses its batches.")
+    supervise: bool = option(False, "Start the service again when it dies.")
+    lifeline_pid: int = option(0, "End when this process ends.", hidden=True)
+    embedded: bool = option(
         False, "Report errors on standard output, for the program that started this one.", hidden=True
     )
-    terminal: bool = _option(False, "Standard error ends at a terminal, though it is none itself.", hidden=True)
+    terminal: bool = option(False, "Standard error ends at a terminal, though it is none itself.", hidden=True)
 
     def __post_init__(self) -> None:
-        for option in fields(self):
-            given = getattr(self, option.name)
-            if option.metadata.get("path") and given:
-                several = isinstance(given, tuple)
-                expanded = tuple(local_path(os.fspath(each)) for each in (given if several else [given]))
-                object.__setattr__(self, option.name, expanded if several else expanded[0])
+        expand_paths(self)
         if not self.files and self.source is None:
             raise ConfigError(
                 "no files given; name HDF5 files or a pattern, such as 'data/*.h5', or a Python source with --source"
@@ -126,7 +88,7 @@ class ServiceConfig:
         self._check_source()
         if self.workers != 0:
             check_workers(self.workers)
-        for name in ("scan_timeout", "task_timeout", "client_timeout"):
+        for name in ("task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
         if self.memory < 0:
@@ -137,11 +99,10 @@ class ServiceConfig:
             raise ConfigError(
                 f"files {self.files[0]!r}, … and source={self.source!r} exclude each other; leave one out"
             )
-        for name in ("frames", "label", "labels", "classes", "schema", "allow_external"):
-            if self.source is not None and getattr(self, name) not in (None, False, ()):
+        for name, value in self.scan.deciding().items():
+            if self.source is not None and value not in (None, False, ()):
                 raise ConfigError(
-                    f"{name}={getattr(self, name)!r} is for files, and source={self.source!r} has its own fields; "
-                    "leave one out"
+                    f"{name}={value!r:.80} is for files, and source={self.source!r} has its own fields; leave one out"
                 )
         for name in ("source_arg", "source_length", "source_seed"):
             if getattr(self, name) and self.source is None:

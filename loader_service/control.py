@@ -25,7 +25,7 @@ from loader_service.daemon.segments import remove_abandoned
 from loader_service.daemon.sockets import EndpointLock
 from loader_service.endpoint import Endpoint
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
-from loader_service.protocol.segments import instance_directory
+from loader_service.protocol.segment_files import instance_directory
 
 #: Pause between two looks for what nothing tells of, in seconds.
 _PAUSE_S = 0.05

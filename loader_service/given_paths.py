@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
+from collections import Counter
 
 from loader_service.errors import ConfigError
 
@@ -49,3 +51,33 @@ def _remedy(scheme: str, text: str) -> str:
         return f"give the path alone: {text[len('file://') :]!r}"
     how = _REMEDIES.get(scheme.lower(), "mount it, or copy it")
     return f"{how}, and give the path there"
+
+
+def split_labels(option: str) -> tuple[str, dict[str, str]]:
+    """Return the file that `--labels` names, and the column of each field that is named after a colon.
+
+    A file's name may hold colons and equals signs: the longest that exists counts.
+
+    Raises
+    ------
+    ConfigError
+        When a field is named twice.
+    """
+    if os.path.exists(option):
+        return option, {}
+    colons = [place for place, letter in enumerate(option) if letter == ":"]
+    splits = [(option[:place], fields) for place in colons if (fields := _named_columns(option[place + 1 :]))]
+    path, fields = next((each for each in reversed(splits) if os.path.exists(each[0])), (splits or [(option, [])])[0])
+    twice = [name for name, count in Counter(name for name, _ in fields).items() if count > 1]
+    if twice:
+        raise ConfigError(f"--labels {option!r}: the field {twice[0]!r} is named twice; leave one out")
+    return path, dict(fields)
+
+
+def _named_columns(text: str) -> list[tuple[str, str]]:
+    """Return the pairs of ``field=column,field=column``; nothing when it is no such text."""
+    pieces = next(csv.reader([text]), [])
+    pairs = [piece.partition("=") for piece in pieces]
+    if not all(name.strip() and equals and column.strip() for name, equals, column in pairs):
+        return []
+    return [(name.strip(), column.strip()) for name, _, column in pairs]

@@ -12,7 +12,7 @@ import errno
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _LOG = logging.getLogger(__name__)
@@ -86,6 +86,14 @@ class Folder:
             if status is not None:
                 yield name, status
 
+    def own_files(self, is_ours: Callable[[str], bool]) -> dict[str, os.stat_result]:
+        """Return the status of all entries, by name; raises NotOurs when one is no file of this user, named so."""
+        found = dict(self.entries())
+        for name, status in found.items():
+            if not is_ours(name) or not is_own_file(status):
+                raise NotOurs(f"{str(self.path / name)!r} was made by nobody who makes such folders")
+        return found
+
     def folder(self, name: str, *, make: bool = False) -> Folder:
         """Open a folder in it that belongs to this user.
 
@@ -114,7 +122,7 @@ class Folder:
                 raise NotOurs(f"{str(path)!r} is a link or no folder") from error
             raise
         try:
-            check_owner(opened.status(), path)
+            check_ours(opened.status(), path)
         except NotOurs:
             opened.close()
             raise
@@ -189,7 +197,7 @@ def is_own_file(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
 
 
-def check_owner(status: os.stat_result, path: Path) -> None:
+def check_ours(status: os.stat_result, path: Path) -> None:
     """Make sure that something belongs to this user: root's is not another user's, nor another user's root's.
 
     Raises
@@ -204,7 +212,7 @@ def check_owner(status: os.stat_result, path: Path) -> None:
 def _check_file(status: os.stat_result, path: Path) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotOurs(f"{str(path)!r} is no file")
-    check_owner(status, path)
+    check_ours(status, path)
 
 
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Folder:

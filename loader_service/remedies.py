@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from loader_service.control_groups import ROOT
-from loader_service.protocol.segments import DEFAULT_SHARED_MEMORY, ENVIRONMENT_VARIABLE, shared_memory
+from loader_service.protocol.segment_files import DEFAULT_SHARED_MEMORY, ENVIRONMENT_VARIABLE, shared_memory
 
 #: What makes a batch take less memory, wherever that is short.
 SMALLER_BATCH = "use a smaller batch_size, fewer frames or smaller images"

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from loader_service.catalog.class_words import class_advice, class_lines
+from loader_service.advice import label_advice
 from loader_service.catalog.columns import Catalog, FieldFacts
+from loader_service.catalog.labels.class_words import class_advice, class_lines
+from loader_service.frame_check import BadFrame
 from loader_service.protocol.messages import CatalogSummary, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import size_text
 
@@ -72,6 +74,9 @@ def _doing_text(worker: WorkerStatus) -> str:
     )
 
 
+#: Bad frames that are shown; `--json` has all.
+_MOST_BAD = 1000
+
 #: Steps of an epoch that no training comes to the end of: that of a generator that was given no length.
 _ENDLESS_STEPS = 2**30
 
@@ -101,6 +106,7 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "label_dtype": None if labels is None else labels.dtype.name,
         "classes": list(catalog.classes) if catalog.classes else None,
         "class_advice": class_advice(catalog),
+        "label_advice": label_advice(catalog),
         "first_videos": [_video(catalog, video) for video in range(min(5, catalog.video_count))],
         "left_out": list(catalog.left_out),
         "skipped": [list(each) for each in catalog.skipped],
@@ -119,13 +125,20 @@ def catalog_text(report: dict[str, Any]) -> str:
         f"{unit} in a {of}: {low} to {high}, median {middle}",
         *(_field_text(field) for field in report["fields"]),
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
-        *([report["class_advice"]] if report["class_advice"] else []),
+        *filter(None, (report["class_advice"], report["label_advice"])),
         *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
         *(f"no field {reason}" for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
     if report["empty_videos"]:
         lines.append(f"{report['empty_videos']} videos without frames were left out")
+    if "bad" in report:
+        bad = [BadFrame(**each) for each in report["bad"]]
+        lines += [*map(str, bad[:_MOST_BAD]), *([f"and {len(bad) - _MOST_BAD} more"] if len(bad) > _MOST_BAD else [])]
+        looked_at = "all frames" if report["checked"] == "all" else "the first, middle and last frame"
+        lines.append(f"decoded {looked_at} of each video: {len(bad) or 'none'} bad")
+    if report.get("python"):
+        lines += ["", "to begin with:", "", *report["python"]]
     return "\n".join(lines)
 
 
@@ -141,12 +154,14 @@ def summary_text(summary: CatalogSummary) -> str:
     return "\n".join(lines)
 
 
-_ACCESS = {
+#: What people are told of the ways to a field's frames; a layout that is not here is told by its name.
+_WAYS = {
     "raw": "offset in the file",
     "vlen": "HDF5, one frame at a time",
     "flat": "HDF5, slices of bytes",
     "padded": "HDF5, rows",
     "datasets": "HDF5, one dataset a frame",
+    "single": "HDF5, one dataset an image",
     "hdf5": "HDF5, slices",
 }
 
@@ -159,6 +174,7 @@ def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:
         "shape": list(facts.field.shape),
         "classes": list(facts.field.classes),
         "encoded": facts.storage == "encoded",
+        "formats": [codec.name for codec in catalog.codecs(facts.field.name)],
         "sources": list(facts.sources),
         "access": catalog.ways(facts.field.name),
     }
@@ -167,11 +183,12 @@ def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:
 def _field_text(field: dict[str, Any]) -> str:
     shape = tuple(field["shape"])
     if field["encoded"]:
-        what = f"JPEG of {shape[0]} x {shape[1]} pixels" if shape[0] else "JPEG, sizes differ between videos"
+        formats = " or ".join(field["formats"])
+        what = f"{formats} of {shape[0]} x {shape[1]} pixels" if shape[0] else f"{formats}, sizes differ between videos"
     else:
         per = {"image": "raw pixels", "array": "for each frame", "value": "for each video"}[field["kind"]]
         what = f"{field['dtype']} {shape} {per}" if shape else f"{field['dtype']} {per}"
-    read = ", ".join(f"{_ACCESS[kind]} ({count} videos)" for kind, count in field["access"].items())
+    read = ", ".join(f"{_WAYS.get(kind, f'HDF5, {kind}')} ({count} videos)" for kind, count in field["access"].items())
     return f"{field['kind']} {field['name']!r}: {what}" + (f"; read by {read}" if read else "")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from loader_service.protocol import segments
+from loader_service.protocol import segment_files
 from tests.support import processes
 from tests.support.leaks import Belongings
 from tests.support.videos import make_videos, write_videos
@@ -37,9 +37,9 @@ def private_directories() -> Iterator[Path]:
     So several runs of tests at once, and trainings beside them, do not see each other.
     """
     directory = Path(tempfile.mkdtemp(prefix="ls-", dir="/tmp"))
-    memory = Path(tempfile.mkdtemp(prefix="ls-", dir=segments.shared_memory()))
+    memory = Path(tempfile.mkdtemp(prefix="ls-", dir=segment_files.shared_memory()))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(segments.ENVIRONMENT_VARIABLE, str(memory))
+        patch.setenv(segment_files.ENVIRONMENT_VARIABLE, str(memory))
         for name, part in (("XDG_RUNTIME_DIR", "run"), ("XDG_CACHE_HOME", "cache")):
             (directory / part).mkdir(mode=0o700)
             patch.setenv(name, str(directory / part))

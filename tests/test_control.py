@@ -16,7 +16,7 @@ import pytest
 import loader_client
 from loader_service import endpoint as endpoints
 from loader_service.daemon.occupant import find_occupant
-from loader_service.protocol.segments import instance_directory
+from loader_service.protocol.segment_files import instance_directory
 from tests.support import processes
 from tests.support.services import command_line, new_endpoint, running_service, started_service
 from tests.support.waiting import eventually

@@ -16,6 +16,7 @@ from loader_service import cli, endpoint
 from loader_service.catalog.paths import expand_patterns
 from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
+from loader_service.scan_options import ScanOptions
 from tests.support.services import command_line, running_service
 from tests.support.videos import make_videos, write_videos
 
@@ -32,10 +33,12 @@ def home(tmp_path, monkeypatch):
 
 
 def test_a_home_is_expanded_wherever_a_path_is_given(home):
-    config = ServiceConfig(("~/data/*.h5",), labels="~/labels.csv", cache_dir="~/cache", schema="~/s.toml")
-    assert (config.labels, config.cache_dir, config.schema) == tuple(
-        str(home / name) for name in ("labels.csv", "cache", "s.toml")
+    (home / "s.toml").write_text('[[field]]\nname = "rgb"\nkind = "image"\ndataset = "frames"\n')
+    config = ServiceConfig(
+        ("~/data/*.h5",), cache_dir="~/cache", scan=ScanOptions(labels="~/labels.csv", schema="~/s.toml")
     )
+    assert (config.scan.labels, config.cache_dir) == (str(home / "labels.csv"), str(home / "cache"))
+    assert config.scan.named == {"rgb"}
     assert expand_patterns(["~/data/*.h5"]) == [str(home / "data" / f"{number}.h5") for number in range(3)]
     assert endpoint.parse("ipc://~/x.sock").path == home / "x.sock"
     root = os.path.expanduser("~root")
@@ -89,7 +92,7 @@ def test_a_url_is_named_as_one_with_what_to_do(url, remedy):
 
 def test_a_url_of_labels_is_named_as_one():
     with pytest.raises(ConfigError, match=r"'s3://bucket/labels\.csv' is a URL"):
-        ServiceConfig(("a.h5",), labels="s3://bucket/labels.csv")
+        ScanOptions(labels="s3://bucket/labels.csv")
 
 
 def test_classes_are_written_into_a_home_and_to_no_url(home):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loader_service.protocol.segments import ENVIRONMENT_VARIABLE
+from loader_service.protocol.segment_files import ENVIRONMENT_VARIABLE
 from loader_service.remedies import higher_limit, in_container, more_shared_memory
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from loader_client.connecting import connect
 from loader_client.connection import Connection
 from loader_client.forms import Ragged
 from loader_client.patience import Patience
-from loader_client.reach import connect
 from loader_service.errors import (
     CatalogChanged,
     CatalogError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from loader_service.protocol.messages import FieldClasses
+from loader_service.protocol.messages import FieldClasses, Welcome
 
 _LOG = logging.getLogger(__name__)
 
@@ -22,6 +22,21 @@ def difference(before: Iterable[FieldClasses], after: Iterable[FieldClasses]) ->
     new = {each.field: each for each in after}
     fields = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
     return "; ".join(_of_field(name, old.get(name), new.get(name)) for name in fields)
+
+
+def other_catalog(endpoint: str, before: Welcome, after: Welcome) -> str:
+    """Return in words that a service came back with another catalog than before."""
+    counts = ", ".join(
+        f"{name} {getattr(before, name)} → {getattr(after, name)}"
+        for name in ("files", "videos", "frames")
+        if getattr(before, name) != getattr(after, name)
+    )
+    differences = [each for each in (counts, difference(before.classes, after.classes)) if each]
+    said = "; ".join(differences or ["same counts, modified files or labels"])
+    return (
+        f"the service at {endpoint} came back with another catalog: {said}; "
+        "training cannot go on in the same order; start it again, or restart the service on the old files"
+    )
 
 
 def _of_field(name: str, old: FieldClasses | None, new: FieldClasses | None) -> str:

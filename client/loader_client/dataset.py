@@ -14,44 +14,46 @@ A dataset may be made where a graph is being built. The graph keeps its stream o
 from __future__ import annotations
 
 import re
-import secrets
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import tensorflow as tf
-from numpy.typing import NDArray
 
 from loader_client import cluster
 from loader_client.calls import CALLS
-from loader_client.epochs import EpochNumbers
-from loader_client.forms import Batch, Ragged
+from loader_client.connecting import ServiceOrFiles, connection_to
+from loader_client.feed import Feed
 from loader_client.index_generator import (
-    NO_STEP,
-    all_marks,
     announced_steps,
-    epoch_and_step,
     map_to_the_end,
     places,
 )
 from loader_client.indexes import AnnouncedIndex
 from loader_client.interrupts import INTERRUPTS
 from loader_client.patience import Patience
-from loader_client.reach import Source, reach
-from loader_client.request import ClipChoice, Request, check_options, make_request
-from loader_client.starts import FROM_THE_BEGINNING, Starts, check_start, start_within
-from loader_client.stream import Stream
+from loader_client.starts import FROM_THE_BEGINNING, check_start
+from loader_client.stream_options import ClipChoice, check_options, make_request
+from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
-from loader_service.protocol.fields import ALIGNMENT_BYTES, Field
 from loader_service.protocol.spec import Image
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # each type checker has it; at run time nobody asks
 
-@tf.autograph.experimental.do_not_convert  # else AutoGraph reads and rewrites all that it calls
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _not_converted(function: _Function) -> _Function:
+    """Keep AutoGraph from reading and rewriting all that a function calls; TensorFlow's own decorator has no types."""
+    made: _Function = tf.autograph.experimental.do_not_convert(function)
+    return made
+
+
+@_not_converted
 def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users know
-    source: Source = None,
+    source: ServiceOrFiles = None,
     *,
     batch_size: int | None,
     clip: ClipChoice = "auto",
@@ -60,9 +62,9 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     index: Any = None,
     start: tuple[int, int] = FROM_THE_BEGINNING,
     workers: int | None = None,
-    service: Mapping[str, Any] | None = None,
+    service: ServiceOptions | None = None,
     patience: Patience | None = None,
-    **options: Any,
+    **options: Unpack[StreamOptions],
 ) -> tf.data.Dataset:
     """Return a `tf.data.Dataset` of batches.
 
@@ -99,6 +101,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         Worker processes of a private service; by default one per core.
     service
         More options of a private service, as ``loader-service start --help`` lists them: ``{"labels": "labels.csv"}``.
+        `source` and `transform` may be a class or function that a module defines.
     patience
         How long to wait for the service.
     **options
@@ -106,8 +109,8 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         ``key``, in the only field of strings, or among the names of the videos. ``shard``: None, all samples, of which
         a `tf.distribute` strategy gives each worker its part of each batch; (rank, world), a share of each epoch;
         ``"auto"``, the share of this worker in the cluster of `TF_CONFIG` or of the strategy. And more fields of
-        `Spec`: batching, shuffle, order, cycle_length, block_length, seed, drop_remainder, prefetch, on_error,
-        max_bad_samples.
+        `Spec`: split, videos, batching, shuffle, order, cycle_length, block_length, seed, drop_remainder, prefetch,
+        on_error, max_bad_samples.
 
     Returns
     -------
@@ -144,16 +147,18 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
             raise ConfigError(f"start={start!r} with an index dataset, whose order is its own; skip there instead")
         _check_generated(generated, shard or (0, 1))
         index = AnnouncedIndex(batch_size or 1)
-    options["fields"] = None if fields is None else tuple(fields)
-    check_options(batch_size, clip, image, index=index, **options)  # before a private service scans its files
+    names = None if fields is None else tuple(fields)
+    check_options(
+        batch_size, clip, image, index=index, fields=names, **options
+    )  # before a private service scans its files
     INTERRUPTS.watch()
     opened = ExitStack()
     try:
-        connection = reach(opened, source, workers, service, patience)
-        request = make_request(connection, batch_size, clip, image, index=index, **options)
+        connection = connection_to(opened, source, workers, service, patience)
+        request = make_request(connection, batch_size, clip, image, index=index, fields=names, **options)
         stream = connection.open(request)
         opened.callback(connection.drop, stream)
-        return _build(_Feed(stream, request, opened.close, start), generated, is_shared=shard is not None)
+        return _build(Feed(stream, request, opened.close, start), generated, is_shared=shard is not None)
     except BaseException:
         opened.close()
         raise
@@ -175,112 +180,7 @@ def error_of(error: BaseException) -> LoaderError | None:
     return from_name(found[1], found[2].strip()) if found else None
 
 
-@dataclass(frozen=True)
-class _Column:
-    """One field on its way into TensorFlow."""
-
-    field: Field
-    ragged: bool
-
-    @property
-    def tf_type(self) -> tf.DType:
-        return tf.string if self.field.dtype.startswith("S") else tf.as_dtype(self.field.dtype)
-
-    def shape(self, batch: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Return its static shape in batches of the shape ``batch``; of a ragged one that of all its rows' frames."""
-        if self.ragged:
-            return (None, *self.field.shape)
-        return (*batch, None, *self.field.shape) if self.field.varies else (*batch, *self.field.shape)
-
-
-class _Feed:
-    """What the dataset's graph calls: which epoch begins, and a step's tensors. Closes the stream with the graph."""
-
-    def __init__(self, stream: Stream, request: Request, close: Callable[[], None], start: tuple[int, int]) -> None:
-        start = start_within(start, stream.steps_per_epoch)
-        is_whole = start[1] in (0, stream.steps_per_epoch)  # the first epoch is
-        self.cardinality = stream.steps_per_epoch if is_whole else int(tf.data.UNKNOWN_CARDINALITY)
-        self.starts = Starts(stream.steps_per_epoch, start)
-        self._stream = stream
-        self.request = request
-        self.origin = secrets.randbits(63)
-        self._epochs = EpochNumbers(all_marks())
-        self.prefetch = stream.prefetch
-        self.is_ragged = request.spec.batching == "ragged" and request.batched
-        self.columns = [_Column(field, field.varies and self.is_ragged) for field in stream.fields]
-        self._finalizer = weakref.finalize(self, close)
-        CALLS.close_at_end(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise LoaderError(
-            "a dataset cannot be pickled, since its connection is this process's own; "
-            "call `loader_client.dataset` in the process that uses it"
-        )
-
-    def close(self) -> None:
-        """Close the stream: every call ends with an error."""
-        self._finalizer()
-
-    def begin(self, made_by: Any, made_as: Any) -> NDArray[np.int64]:
-        """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""
-        INTERRUPTS.forgive()  # it begins after whatever came before it
-        left_out = self._epochs.begin(None if int(made_by) == self.origin else made_as.numpy())
-        # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
-        return np.asarray(left_out, np.int64)
-
-    def epoch_of(self, mark: Any, made_by: Any, started: Any) -> NDArray[np.int64]:
-        """Return the number of the epoch of a mark: ``() int64``. See `index_generator.places`."""
-        if int(made_by) != self.origin:
-            self.starts.restore(self._epochs.number(mark.numpy()), int(started))
-        return np.asarray(self._epochs.number(mark.numpy()), np.int64)
-
-    def announce(self, place: Any, step: Any, first: Any, samples: Any) -> Any:
-        """Have a step made that will be fetched soon; return its number."""
-        epoch, _ = epoch_and_step(int(place))
-        if int(step) == NO_STEP:
-            self._stream.announce_end(epoch)
-        else:
-            self._stream.announce(epoch, int(step), samples.numpy(), int(first))
-        return step
-
-    def fetch_announced(self, place: Any, step: Any, first: Any, samples: Any) -> list[Any]:
-        """Return the tensors of a step that holds these samples; after the last one of an epoch, end it."""
-        self.announce(place, step, first, samples)  # again if it was restored, or announced too long ago
-        if int(step) == NO_STEP:
-            raise StopIteration
-        return self._tensors(self._stream.fetch(epoch_and_step(int(place))[0], int(step)))
-
-    def fetch(self, place: Any) -> list[Any]:
-        """Return the tensors of the step at a place; after the last one of an epoch, end it."""
-        iterator, step = epoch_and_step(int(place))
-        first, end = self.starts.steps_of(iterator)
-        if first + step >= end:
-            raise StopIteration
-        return self._tensors(self._stream.fetch(*divmod(first + step, self._stream.steps_per_epoch)))
-
-    def _tensors(self, batch: Batch) -> list[Any]:
-        """Return a tensor for each column; of ragged ones their values, and the row splits of all at the end."""
-        tensors = []
-        for column in self.columns:
-            value = batch[column.field.name]
-            tensors.append(_tensor(value.values if isinstance(value, Ragged) else value, column))
-        if self.is_ragged:
-            tensors.append(next(value.row_splits for value in batch.values() if isinstance(value, Ragged)))
-        return tensors
-
-
-def _tensor(array: Any, column: _Column) -> Any:
-    if array.dtype.kind == "S":  # TensorFlow's strings are objects of its own, so they are copied whatever we do
-        return array
-    address = array.ctypes.data
-    if address % ALIGNMENT_BYTES:  # TensorFlow would abort the process
-        raise ConfigError(
-            f"field {column.field.name!r} lies at {address:#x}, which is no multiple of {ALIGNMENT_BYTES}"
-        )
-    return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
-
-
-def _build(feed: _Feed, generated: tf.data.Dataset | None, *, is_shared: bool) -> tf.data.Dataset:
+def _build(feed: Feed, generated: tf.data.Dataset | None, *, is_shared: bool) -> tf.data.Dataset:
     spec = feed.request.spec
     counted = places(_weakly(feed.begin), _weakly(feed.epoch_of), feed.origin, feed.starts.position)
     if generated is None:
@@ -305,13 +205,13 @@ def _build(feed: _Feed, generated: tf.data.Dataset | None, *, is_shared: bool) -
     return dataset
 
 
-def _keep_in_graph(feed: _Feed) -> None:
+def _keep_in_graph(feed: Feed) -> None:
     """Keep a feed alive for as long as the graph that is being built, whose datasets nothing in Python refers to."""
     graph = tf.compat.v1.get_default_graph()
     graph.loader_feeds = [*getattr(graph, "loader_feeds", ()), feed]
 
 
-def _announcer(feed: _Feed) -> Callable[..., Any]:
+def _announcer(feed: Feed) -> Callable[..., Any]:
     """Return the function of the graph that announces a step, and gives on what its fetch needs."""
     weak_announce = _weakly(feed.announce)
 
@@ -326,7 +226,7 @@ def _announcer(feed: _Feed) -> Callable[..., Any]:
     return made
 
 
-def _element_maker(feed: _Feed, fetch: Callable[..., Any], rows: int | None) -> Callable[..., Any]:
+def _element_maker(feed: Feed, fetch: Callable[..., Any], rows: int | None) -> Callable[..., Any]:
     """Return the function of the graph that makes an element of a place; ``rows`` is that of every step, if alike."""
     batch = (rows,) if feed.request.batched else ()
     names = [column.field.name for column in feed.columns]

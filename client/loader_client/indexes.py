@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_service.errors import ConfigError
-from loader_service.plan.steps import Plan
+from loader_service.plan.epoch import Plan
 from loader_service.protocol.spec import Spec
 
 #: Steps per epoch of an index of which nobody knows how long it is.
@@ -27,7 +27,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True)
-class Contents:
+class StepContents:
     """What a step holds: sample numbers, and the positions of their entries in the index."""
 
     samples: tuple[int, ...] = ()
@@ -44,7 +44,7 @@ class Index(Protocol):
     def check(self, sample_count: int) -> None:
         """Raise ConfigError when an entry is none of so many samples."""
 
-    def contents(self, epoch: int, step: int) -> Contents:
+    def contents(self, epoch: int, step: int) -> StepContents:
         """Return what a step holds; asked once for each want."""
 
 
@@ -90,10 +90,10 @@ class RowIndex:
         if len(outside):
             raise _outside(f"index[{outside[0]}]", int(self._entries[outside[0]]), sample_count, len(outside))
 
-    def contents(self, epoch: int, step: int) -> Contents:
+    def contents(self, epoch: int, step: int) -> StepContents:
         """Return what a step holds."""
         positions = self._plan.samples(epoch, step)
-        return Contents(tuple(self._entries[positions].tolist()), tuple(positions.tolist()))
+        return StepContents(tuple(self._entries[positions].tolist()), tuple(positions.tolist()))
 
 
 class AnnouncedIndex:
@@ -110,7 +110,7 @@ class AnnouncedIndex:
     def __init__(self, batch_size: int) -> None:
         self._batch_size = batch_size
         self._sample_count = ENDLESS
-        self._announced: dict[tuple[int, int], Contents] = {}
+        self._announced: dict[tuple[int, int], StepContents] = {}
         self._lengths: dict[int, int] = {}  # steps that were announced, by epoch
 
     @property
@@ -149,7 +149,7 @@ class AnnouncedIndex:
             entry, value = int(outside[0]), int(samples[outside[0]])
             raise _outside(f"entry {first + entry} of the index dataset", value, self._sample_count, len(outside))
         positions = tuple(range(first, first + len(samples)))
-        self._announced[epoch, step] = Contents(tuple(samples.tolist()), positions)
+        self._announced[epoch, step] = StepContents(tuple(samples.tolist()), positions)
         self._lengths[epoch] = max(step + 1, self._lengths.get(epoch, 0))
         if len(self._announced) > _MOST_ANNOUNCED:
             del self._announced[next(iter(self._announced))]
@@ -164,7 +164,7 @@ class AnnouncedIndex:
         """Return whether a step was announced, and not asked for since."""
         return (epoch, step) in self._announced
 
-    def contents(self, epoch: int, step: int) -> Contents:
+    def contents(self, epoch: int, step: int) -> StepContents:
         """Return what a step holds."""
         return self._announced[epoch, step]
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 
+from loader_client.connecting import ServiceOrFiles, connection_to
 from loader_client.forks import FORKS
 from loader_client.patience import Patience
-from loader_client.reach import Source, reach
-from loader_client.request import ClipChoice, check_options, make_request
 from loader_client.resume import Resume
-from loader_client.starts import FROM_THE_BEGINNING, check_start, start_within
-from loader_client.stream import MAX_EPOCH, Stream
+from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH, check_start, start_within
+from loader_client.stream import Stream
+from loader_client.stream_options import ClipChoice, check_options, make_request
+from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
 from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.spec import Image
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["LoaderSequence", "Resume"]
 
@@ -37,7 +41,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
 
     Parameters
     ----------
-    source, batch_size, clip, image, workers, service, patience
+    source, batch_size, clip, image, index, workers, service, patience
         As in `loader_client.dataset`.
     fields
         Names of the fields of an item, in order.
@@ -66,37 +70,38 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
 
     def __init__(  # noqa: PLR0913 - as in `dataset`
         self,
-        source: Source = None,
+        source: ServiceOrFiles = None,
         *,
         batch_size: int,
         clip: ClipChoice = "auto",
         image: Image | None = None,
         fields: Sequence[str] = ("frames", "label"),
         workers: int | None = None,
-        service: Mapping[str, Any] | None = None,
+        service: ServiceOptions | None = None,
         patience: Patience | None = None,
         start: tuple[int, int] = FROM_THE_BEGINNING,
         first_epoch: int = 0,
         threads: int = 1,
-        **options: Any,
+        index: Any = None,
+        **options: Unpack[StreamOptions],
     ) -> None:
         super().__init__(workers=threads, use_multiprocessing=False)
         if options.get("batching") == "ragged":
             raise ConfigError("batching='ragged' makes no arrays that Keras takes; give 'pad' or 'bucket'")
-        options["fields"] = tuple(fields)
-        check_options(batch_size, clip, image, **options)
+        self._fields = tuple(fields)
+        check_options(batch_size, clip, image, fields=self._fields, index=index, **options)
         start = check_start(start)
         if first_epoch and start != FROM_THE_BEGINNING:
             raise ConfigError(f"start={start!r} and first_epoch={first_epoch!r} both say where to begin; leave one out")
         first_epoch = whole_number("first_epoch", first_epoch, 0, MAX_EPOCH)
-        self._fields = tuple(fields)
         self._lock = threading.RLock()
         FORKS.watch(self._lock)
         self._steps: dict[int, int] = {}  # of the items that were asked for in this epoch
         opened = ExitStack()
         try:
-            connection = reach(opened, source, workers, service, patience)
-            stream = connection.open(make_request(connection, batch_size, clip, image, **options))
+            connection = connection_to(opened, source, workers, service, patience)
+            request = make_request(connection, batch_size, clip, image, fields=self._fields, index=index, **options)
+            stream = connection.open(request)
             opened.callback(connection.drop, stream)
             start = (first_epoch, 0) if first_epoch else start_within(start, stream.steps_per_epoch)
         except BaseException:
@@ -105,6 +110,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         self._stream: Stream | None = stream
         self._shuffle = stream.spec.shuffle
         self.steps_per_epoch = stream.steps_per_epoch
+        self.part = stream.spec.part
         self._finalizer = weakref.finalize(self, opened.close)
         self.begin_at(*start)
         self._is_running = False

@@ -40,6 +40,7 @@ class SequencePlace:
     def __init__(self, sequence: Any) -> None:
         self._sequence = sequence
         self.steps_per_epoch: int = sequence.steps_per_epoch
+        self.part: str = sequence.part
 
     def begin(self, epoch: int, batch: int, batches: int | None, *, is_first: bool) -> None:
         """Have the data go on with a batch of an epoch of `fit`; see `DatasetPlace.begin`."""
@@ -75,6 +76,7 @@ class DatasetPlace:
         self._dataset = dataset
         self._starts = starts
         self.steps_per_epoch = next(iter(starts)).steps_per_epoch
+        self.part = ", ".join(sorted({each.part for each in starts}))
         self._elements = int(dataset.cardinality())  # negative: endless or unknown
 
     def begin(self, epoch: int, batch: int, batches: int | None, *, is_first: bool) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import keras
 
 from loader_client import places
-from loader_client.training_state import Progress, TrainingState, assign_values, values_of
+from loader_client.training_state import TrainingProgress, TrainingState, assign_values, values_of
 from loader_service.errors import ConfigError
 from loader_service.protocol.numbers import whole_number
 
@@ -79,7 +79,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
                 "that writes the backup"
             )
         self._delete = delete_checkpoint
-        self._resumed: Progress | None = None
+        self._resumed: TrainingProgress | None = None
         self._epoch: int | None = None  # of the fit that runs
         self._before = 0  # batches of this epoch that an earlier process has trained on
         self._saved = 0  # batches of this epoch after which the state was saved last
@@ -123,7 +123,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
         if self._before and steps and done >= steps:
             self._end_short_epoch()
         if self._batches_between and done - self._saved >= self._batches_between and not (steps and done >= steps):
-            self._save(Progress(self._epoch or 0, done))
+            self._save(TrainingProgress(self._epoch or 0, done))
             self._saved = done
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002 - Keras's signature
@@ -132,7 +132,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
             self.model.stop_training = False
         self._undo_step_without_batch()
         self._restore_warnings()
-        self._save(Progress(epoch + 1, 0))
+        self._save(TrainingProgress(epoch + 1, 0))
 
     def on_train_end(self, logs: Any = None) -> None:  # noqa: ARG002 - Keras's signature
         """Delete the backup, as it was asked for."""
@@ -145,12 +145,16 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
 
     # ---- inside
 
-    def _save(self, progress: Progress) -> None:
+    def _save(self, progress: TrainingProgress) -> None:
         if self._state is not None:
             self._state.save(self.model, progress, self._fingerprint(self.params.get("steps")))
 
-    def _fingerprint(self, steps: int | None) -> dict[str, int | None]:
-        return {"steps of fit in an epoch": steps, "steps of the data in an epoch": self._data.steps_per_epoch}
+    def _fingerprint(self, steps: int | None) -> dict[str, int | str | None]:
+        return {
+            "steps of fit in an epoch": steps,
+            "steps of the data in an epoch": self._data.steps_per_epoch,
+            "as the part of the data": self._data.part,
+        }
 
     def _check_batches_are_steps(self, steps: int | None) -> None:
         self._data.check_batches_are_steps(f"save_freq={self._batches_between}")

@@ -6,7 +6,7 @@ import os
 
 from loader_service.control_groups import memory_limits
 from loader_service.plan.prefetch import is_cramped, wanted_slots
-from loader_service.protocol.segments import shared_memory
+from loader_service.protocol.segment_files import shared_memory
 from loader_service.remedies import SMALLER_BATCH, higher_limit, more_shared_memory
 from loader_service.sizes import size_text
 

@@ -10,9 +10,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from loader_client.stream import MAX_EPOCH
 from loader_service.errors import ConfigError
 from loader_service.protocol.numbers import as_int, whole_number
+
+#: Largest number of an epoch. The wire has room for twice that; those after it are wanted ahead.
+MAX_EPOCH = 2**62
 
 #: Steps through all epochs are counted in 64 bits.
 _MOST_STEPS = 2**62
@@ -66,10 +68,13 @@ class Starts:
         Steps in an epoch, at least 1.
     start
         Epoch and step that the first iterator begins with; what `start_within` returned.
+    part
+        Which of the samples an epoch has, as `Spec.part` says.
     """
 
-    def __init__(self, steps_per_epoch: int, start: tuple[int, int] = FROM_THE_BEGINNING) -> None:
+    def __init__(self, steps_per_epoch: int, start: tuple[int, int] = FROM_THE_BEGINNING, part: str = "all") -> None:
         self.steps_per_epoch = steps_per_epoch
+        self.part = part
         self.position = start[0] * steps_per_epoch + start[1]
         self._lock = threading.Lock()
         self._turns = [_Turn(0, self.position, crosses=False)]

@@ -20,7 +20,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """How far a training is: an epoch of `fit`, and the batches of it that are done."""
 
     epoch: int
@@ -43,7 +43,7 @@ class TrainingState:
         self._path = path
         self._metrics: list[NDArray[Any]] = []
 
-    def save(self, model: Any, progress: Progress, fingerprint: dict[str, int | None]) -> None:
+    def save(self, model: Any, progress: TrainingProgress, fingerprint: dict[str, int | str | None]) -> None:
         """Write the state, instead of what was there: whoever is killed meanwhile leaves the one or the other."""
         groups = {"state": _state_variables(model)}
         if progress.batches:
@@ -71,7 +71,9 @@ class TrainingState:
             beside.unlink(missing_ok=True)
         _sync_folder(self._path.parent)
 
-    def restore(self, model: Any, fingerprint: dict[str, int | None], a_batch: Callable[[], Any]) -> Progress | None:
+    def restore(
+        self, model: Any, fingerprint: dict[str, int | str | None], a_batch: Callable[[], Any]
+    ) -> TrainingProgress | None:
         """Give a model the state that was saved, and return how far it was; None when nothing was.
 
         Parameters
@@ -101,7 +103,7 @@ class TrainingState:
                 f"{self._path} was saved with {_words(header['fingerprint'])}, and this training has "
                 f"{_words(fingerprint)}; give fit the same data and batch size, or delete the file to begin anew"
             )
-        progress = Progress(**header["progress"])
+        progress = TrainingProgress(**header["progress"])
         if model.optimizer is not None and not model.optimizer.built:
             model.optimizer.build(model.trainable_variables)
         if progress.batches and len(model.metrics_variables) != len(header["variables"]["metrics"]):

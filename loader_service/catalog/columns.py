@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from loader_service.catalog.codecs import SERVED, Codec
 from loader_service.catalog.header import (
-    Access,
+    RAW,
     FieldFacts,
     FileStat,
     Header,
@@ -18,13 +19,13 @@ from loader_service.catalog.header import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from loader_service.catalog.header import CatalogKind
     from loader_service.protocol.fields import CatalogField
 
 __all__ = [
-    "Access",
+    "RAW",
     "Catalog",
     "FieldFacts",
     "FileStat",
@@ -62,6 +63,8 @@ class Catalog:
         What a video is in the files, as a schema says it.
     left_out
         What could have been a field, and why it is none; one line each.
+    split
+        The split of the files that it holds alone; empty when the files have none.
     file_count, video_count, frame_count
         How many there are.
     video_file, frame_counts
@@ -90,6 +93,7 @@ class Catalog:
         self.fields: tuple[CatalogField, ...] = tuple(each.field for each in header.fields)
         self.layouts = header.layouts
         self.left_out = header.left_out
+        self.split = header.split
         self.file_count = header.counts["files"]
         self.video_count = header.counts["videos"]
         self.frame_count = header.counts["frames"]
@@ -135,7 +139,7 @@ class Catalog:
         return self.fields[self._numbers[name]]
 
     def is_encoded(self, field: str) -> bool:
-        """Tell whether a field is JPEGs, which `extents` locates; if not, it is numbers, or values."""
+        """Tell whether a field is kept as encoded images, which `extents` locates; if not, it is numbers, or values."""
         return self.facts[self._numbers[field]].storage == "encoded"
 
     def values(self, field: str) -> npt.NDArray[Any]:
@@ -143,23 +147,33 @@ class Catalog:
         return self._column("values", field)
 
     def sizes(self, field: str = "frames") -> tuple[UInt16s, UInt16s]:
-        """Return height and width of each video's first readable JPEG, ``(videos,) uint16``; 0 if none is readable."""
+        """Return height and width of each video's first readable image, ``(videos,) uint16``; 0 if none is readable."""
         return self._column("heights", field), self._column("widths", field)
 
     def dataset_path(self, video: int, field: str = "frames") -> str:
-        """Return the path, inside its file, of the dataset (``DATASETS``: the group) that holds a field's frames."""
+        """Return the path, inside its file, of the dataset, or group, that holds a field's frames."""
         rules = self.facts[self._numbers[field]].path_rules
         rule = rules[int(self._column("path_rules", field)[video])]
         if not rule.begins_with_name:
             return rule.suffix
         return self.name(video).decode("utf-8", "surrogateescape") + rule.suffix
 
-    def access(self, video: int, field: str = "frames") -> Access:
-        """Return how the encoded frames of a video are read."""
-        return Access(int(self._column("accesses", field)[video]))
+    def way(self, video: int, field: str = "frames") -> str:
+        """Return how the encoded frames of a video are read: `RAW`, or by the layout of that name."""
+        return self.facts[self._numbers[field]].ways[int(self._column("ways", field)[video])]
+
+    def codec(self, video: int, field: str = "frames") -> Codec:
+        """Return what the encoded frames of a video are."""
+        return SERVED[int(self._column("codecs", field)[video])]
+
+    def codecs(self, field: str = "frames") -> tuple[Codec, ...]:
+        """Return what the encoded frames of all videos are; empty for what is not encoded."""
+        if not self.is_encoded(field):
+            return ()
+        return tuple(SERVED[number] for number in np.unique(self._column("codecs", field)).tolist())
 
     def extents(self, video: int, field: str = "frames") -> tuple[Int64s, UInt32s]:
-        """Return offset and length of each frame, as `Access` says; views, ``(frames,) int64`` and ``uint32``."""
+        """Return offset and length of each frame, as `RAW` says; views, ``(frames,) int64`` and ``uint32``."""
         bounds = self._columns["frame_bounds"]
         frames = slice(int(bounds[video]), int(bounds[video + 1]))
         return self._column("extent_offsets", field)[frames], self._column("extent_lengths", field)[frames]
@@ -167,9 +181,23 @@ class Catalog:
     def address(self, video: int, field: str) -> int:
         """Return where in the file a video's numbers begin, if they lie there one after the other as in memory.
 
-        A negative number says that they must be read through HDF5: -1 the dataset, -2 - n element n of a vlen dataset.
+        -1: they must be read through HDF5, from where `rows_place` says.
         """
         return int(self._column("addresses", field)[video])
+
+    def rows_place(self, video: int, field: str) -> tuple[str, int, int, int]:
+        """Return where HDF5 finds a video's numbers: what `hdf5.arrays.RowsPlace` is made of."""
+        element, first, digits = (int(self._column(name, field)[video]) for name in ("elements", "firsts", "digits"))
+        return self.dataset_path(video, field), element, first, digits
+
+    def missing(self, fields: Iterable[str]) -> int:
+        """Return how many frames at the end of each video have no entry in one of these fields: 0 or 1."""
+        return max((self.facts[self._numbers[name]].missing for name in fields if name in self._numbers), default=0)
+
+    def counts_with(self, fields: Iterable[str]) -> Int64s:
+        """Return how many frames of each video have an entry in all of these fields, ``(videos,) int64``."""
+        missing = self.missing(fields)
+        return self.frame_counts - missing if missing else self.frame_counts
 
     def videos_of(self, file: int) -> range:
         """Return the numbers of a file's videos."""
@@ -194,12 +222,12 @@ class Catalog:
         return bytes(self._columns["file_labels"][file]).decode("ascii")
 
     def ways(self, field: str) -> dict[str, int]:
-        """Return in how many videos a field is read in which way: as `Access` says, or raw or by HDF5."""
-        storage = self.facts[self._numbers[field]].storage
-        if storage == "encoded":
-            kinds, counts = np.unique(self._column("accesses", field), return_counts=True)
-            return {Access(kind).name.lower(): int(count) for kind, count in zip(kinds, counts, strict=True)}
-        if storage != "raw":
+        """Return in how many videos a field is read in which way: as `way` says, or raw or by HDF5."""
+        facts = self.facts[self._numbers[field]]
+        if facts.storage == "encoded":
+            counts = np.bincount(self._column("ways", field)).tolist()
+            return dict(zip(facts.ways, counts, strict=True))
+        if facts.storage != "raw":
             return {}
         direct = int(np.count_nonzero(self._column("addresses", field) >= 0))
         return {way: count for way, count in (("raw", direct), ("hdf5", self.video_count - direct)) if count}

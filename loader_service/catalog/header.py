@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,19 +19,10 @@ CatalogKind = Literal["videos", "rows", "map", "generator"]
 Storage = Literal["encoded", "raw", "value", "source"]
 
 
-class Access(enum.IntEnum):
-    """How the encoded frames of a video are read, and what the two numbers of an extent mean.
-
-    The length is the encoded size in bytes, always. The offset counts bytes in the file for ``RAW``; for the others,
-    which go through HDF5, it counts frames (``VLEN``), bytes (``FLAT``) or rows (``PADDED``) of the video's dataset,
-    or children of the video's group in natural order (``DATASETS``).
-    """
-
-    RAW = 0
-    VLEN = 1
-    FLAT = 2
-    PADDED = 3
-    DATASETS = 4
+#: The way to encoded frames that lie in the file as they are, where extents are bytes of the file. All other ways are
+#: named after a layout, whose `read` goes through HDF5 and says what the first number of an extent counts; the second
+#: is the encoded size in bytes, always.
+RAW = "raw"
 
 
 @dataclass(frozen=True)
@@ -73,6 +63,10 @@ class FieldFacts:
         Where it was found, as patterns of a schema; there are several when the files are not alike.
     numbering
         Of classes: who has numbered them. The texts found in the files, all rows of a CSV file, or the user's list.
+    missing
+        How many frames at the end of each video it has no entry for: 1 for what lies between frames, as actions do.
+    ways
+        Of encoded frames: `RAW` and names of layouts, which the column ``ways`` numbers.
     key
         What `common_fields.by_key` calls it in the scan of a file; None for labels and what comes from no file.
     """
@@ -83,6 +77,8 @@ class FieldFacts:
     sources: tuple[str, ...] = ()
     numbering: Literal["files", "csv", "list"] | None = None
     key: str | None = None
+    missing: int = 0
+    ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,6 +95,7 @@ class Header:
     largest_frame_bytes: int
     layouts: tuple[str, ...] = ()  # as in a schema
     left_out: tuple[str, ...] = ()  # what could have been a field, and why it is none
+    split: str = ""  # the split of the files that was asked for; empty: they have none
 
 
 def header_to_json(header: Header) -> dict[str, Any]:
@@ -119,6 +116,7 @@ def header_from_json(facts: dict[str, Any]) -> Header:
         largest_frame_bytes=facts["largest_frame_bytes"],
         layouts=tuple(facts["layouts"]),
         left_out=tuple(facts["left_out"]),
+        split=facts["split"],
     )
 
 
@@ -131,4 +129,6 @@ def _read_field(facts: dict[str, Any]) -> FieldFacts:
         tuple(facts["sources"]),
         facts["numbering"],
         facts["key"],
+        facts["missing"],
+        tuple(facts["ways"]),
     )

@@ -1,8 +1,9 @@
-"""Paths inside an HDF5 file, without a leading slash, the root being empty: joined, split, compared. Opens no file."""
+"""Paths inside an HDF5 file, without a leading slash, the root being empty: joined, split, encoded. Opens no file."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -22,6 +23,40 @@ def basename_of(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def common_group(paths: Sequence[str]) -> str:
+    """Return the closest group that some paths lie in, or are."""
+    shared = []
+    for parts in zip(*(path.split("/") for path in paths), strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return "/".join(shared)
+
+
+def differing_parts(paths: Sequence[str]) -> list[str]:
+    """Return, of each path, its first part that not all have; empty for one that ends before."""
+    common = common_group(paths)
+    return [path[len(common) :].strip("/").partition("/")[0] for path in paths]
+
+
+def renumbered(path: str, digits: int, step: int) -> str:
+    """Return a path whose number, which begins at the letter `digits`, is larger by `step`; as wide, at least."""
+    found = _DIGITS.match(path, digits)
+    if found is None:
+        raise ValueError(f"no number at letter {digits} of {path!r}")
+    return f"{path[:digits]}{int(found[0]) + step:0{len(found[0])}d}{path[found.end() :]}"
+
+
 def unnumbered(name: str) -> str:
     """Return a name with each number replaced: the same for all that only their numbers tell apart."""
     return _DIGITS.sub("#", name)
+
+
+def to_text(name: bytes) -> str:
+    """Return an HDF5 name as text; bytes that are not UTF-8 survive the way back through `to_bytes`."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(name: str) -> bytes:
+    """Return the HDF5 name that `to_text` made readable."""
+    return name.encode("utf-8", "surrogateescape")

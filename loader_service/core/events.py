@@ -1,138 +1,75 @@
-"""All that can happen to the scheduler, one frozen dataclass each; the shell makes them from sockets and processes."""
+"""What happens to the service beside the messages that it receives; the shell makes these of processes and signals."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from loader_service.protocol.messages import BadRow
+from loader_service.core.effects import Peer
+from loader_service.protocol.messages import AdoptFile
 
 
-class Row(NamedTuple):
-    """One row of a step.
+@dataclass(frozen=True)
+class Shortage:
+    """Why there are no segments.
 
-    No dataclass, as it is made by the hundred for each step: 128 of them took 50 of 170 µs in the daemon.
+    Parameters
+    ----------
+    lack
+        What is needed, and what is left of what.
+    others
+        Who else holds memory, beside this service's streams; "" for nobody.
+    remedy
+        What helps; "" when no memory would.
+    left_bytes
+        What is left.
     """
 
-    sample: int
-    file: int  # that the sample lies in
-    position: int | None = None  # entry of the client's index; None when the plan chose the sample
-    frames: int = 0  # that it takes in the fields that vary
-
-
-class RowSource(Protocol):
-    """What the scheduler asks about a stream's order; a pure function of (catalog, spec)."""
-
-    def rows(self, epoch: int, step: int) -> tuple[Row, ...]:
-        """Return the rows of a step."""
-
-    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> tuple[Row, ...]:
-        """Return the rows of a step whose samples the client chose, from these entries of its index."""
-
-    def substitute(self, epoch: int, bad: Row, attempt: int) -> Row | None:
-        """Return what takes the place of a row at its `attempt`-th failure, counted from 1; None: there is nothing.
-
-        `bad` is the row as it was planned, whatever was tried in its place since. The substitute has its position, and
-        as many frames.
-        """
-
-    def describe(self, sample: int) -> str:
-        """Return a sample's video and file, for errors."""
-
-
-class Lengths(Enum):
-    """How the frames of a step's rows lie in the fields that vary."""
-
-    ALIKE = "alike"  # there are none: all samples have the same shape
-    PADDED = "padded"  # each row has room for as many as the longest has
-    RAGGED = "ragged"  # one row begins where the one before ends
+    lack: str
+    others: str = ""
+    remedy: str = ""
+    left_bytes: int = 0
 
 
 @dataclass(frozen=True)
-class StreamOpened:
-    """A client opened a stream, and the segments of its slots exist."""
+class SegmentsMade:
+    """`MakeSegments` was carried out, or could not be."""
 
-    client: str
     stream: int
-    source: RowSource
-    steps_per_epoch: int  # of no meaning when the wants name their samples
     slots: tuple[int, ...]
-    row_bytes: int  # of one row of output, without what varies: the measure of work
-    substitutes: int  # how often a bad row may be replaced before the step fails; 0: never
-    frame_bytes: int = 0  # of one frame of the fields that vary
-    lengths: Lengths = Lengths.ALIKE
-    indexed: bool = False  # whether the wants name their samples
+    shortage: Shortage | None = None  # exactly when there are no slots
+    grows: bool = False  # as it was asked
 
 
 @dataclass(frozen=True)
-class SlotMade:
-    """`MakeSlot` was carried out, or could not be."""
+class ClientEnded:
+    """The process of a client has ended."""
 
-    stream: int
-    slot: int | None  # None: there is no memory for it
-
-
-@dataclass(frozen=True)
-class StreamClosed:
-    """A client gave up a stream."""
-
-    client: str
-    stream: int
+    client: bytes
 
 
 @dataclass(frozen=True)
-class StepWanted:
-    """A client asked for a step, perhaps not for the first time."""
+class ClientUnreachable:
+    """A message to a client could not be sent."""
 
-    client: str
-    stream: int
-    want: int
-    epoch: int
-    step: int
-    samples: tuple[int, ...] = ()  # in a stream with an index: what the step shall hold
-    positions: tuple[int, ...] = ()  # and the entries of the index that they come from
+    client: bytes
 
 
 @dataclass(frozen=True)
-class WantForgotten:
-    """A client took a want back."""
+class ClientsDisconnected:
+    """All connections of clients were dropped; `why` is for people."""
 
-    client: str
-    stream: int
-    want: int
+    why: str
 
 
 @dataclass(frozen=True)
-class LeaseReleased:
-    """A client returned a lease."""
+class Malformed:
+    """What came from somebody was no message; `error` is the name of a class of `loader_service.errors`."""
 
-    client: str
-    stream: int
-    lease: int
-
-
-@dataclass(frozen=True)
-class ClientLost:
-    """A client ended, or was not heard for too long."""
-
-    client: str
-
-
-@dataclass(frozen=True)
-class WorkerStarted:
-    """A worker process said that it waits for tasks."""
-
-    worker: int
-
-
-@dataclass(frozen=True)
-class TaskEnded:
-    """A worker wrote every row of a task, save the bad ones."""
-
-    worker: int
-    task: int
-    bad: tuple[BadRow, ...]
+    peer: Peer
+    error: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -150,39 +87,63 @@ class WorkerOverweight:
     worker: int
 
 
+class Sight(NamedTuple):
+    """What can be seen of a worker: its pid, and the task and the sample that it came to last, as far as it told."""
+
+    pid: int = 0
+    task: int = 0
+    sample: int = -1
+
+
 @dataclass(frozen=True)
-class WorkersWanted:
+class WorkersSeen:
+    """`LookAtWorkers` was carried out; `faults` are the latest ones, a line each."""
+
+    client: bytes
+    request: int
+    workers: Mapping[int, Sight]
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScaleWanted:
     """The service shall have this many workers."""
 
-    count: int
+    workers: int
+
+
+@dataclass(frozen=True)
+class StopWanted:
+    """The service shall end."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
 class FileChecked:
-    """A file whose rows were held was looked at: its content is the same, or a message says how it differs."""
+    """A file was looked at: it may be read as it is now, or a message says how its content differs."""
 
     file: int
     message: str = ""
+    adoption: AdoptFile | None = None
 
 
 @dataclass(frozen=True)
 class ClockTicked:
-    """Time has passed; sent when `Scheduler.next_deadline` is due."""
+    """Time has passed; sent when `Service.next_deadline` is due."""
 
 
 Event = (
-    StreamOpened
-    | SlotMade
-    | StreamClosed
-    | StepWanted
-    | WantForgotten
-    | LeaseReleased
-    | ClientLost
-    | WorkerStarted
-    | TaskEnded
+    SegmentsMade
+    | ClientEnded
+    | ClientUnreachable
+    | ClientsDisconnected
+    | Malformed
     | WorkerExited
     | WorkerOverweight
-    | WorkersWanted
+    | WorkersSeen
+    | ScaleWanted
+    | StopWanted
     | FileChecked
     | ClockTicked
 )

@@ -19,11 +19,9 @@ class HeldTasks:
     def __iter__(self) -> Iterator[PendingTask]:
         return (task for tasks in self._by_file.values() for task in tasks)
 
-    def put(self, task: PendingTask) -> bool:
-        """Hold a task; return whether nobody has been asked to look at its file."""
-        is_news = task.file not in self._by_file
+    def put(self, task: PendingTask) -> None:
+        """Hold a task."""
         self._by_file.setdefault(task.file, []).append(task)
-        return is_news
 
     def take(self, file: int) -> list[PendingTask]:
         """Let the tasks go that wait for a file."""

@@ -1,10 +1,12 @@
-"""What the parts of the scheduler write to in common: actions to carry out, counts of what happened. Pure."""
+"""What the rooms of the core write to in common: effects to carry out, counts of what happened. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from loader_service.core.actions import Action, Refuse
+from loader_service.core.effects import CheckFile, Effect, Peer, Send
+from loader_service.errors import LoaderError, ProtocolError
+from loader_service.protocol import messages as m
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,9 @@ class Limits:
     strikes: int = 3  # workers that one row may kill before it is a bad sample
     failed_starts: int = 3  # workers in a row that may fail to start, while none works, before the service gives up
     wants_per_slot: int = 4  # wants a stream may have open; a client has one per slot, and one for each thread of its
+    client_timeout_s: float = 60.0  # a client that is silent for longer is lost
+    probe_timeout_s: float = 25.0  # to find out what a transform returns; less than clients wait for a stream to open
+    drain_s: float = 10.0  # a stopping service waits so long for its workers to finish what they are at
     least_wants: int = 64  # … or so many, where slots are few: each thread of a client waits for one
 
 
@@ -31,27 +36,51 @@ class Counters:
     samples_bad: int = 0
     samples_substituted: int = 0
     messages_refused: int = 0
+    messages_malformed: int = 0  # what came over a socket and was no message
+    requests_refused: int = 0  # what clients asked for and could not have
 
 
 @dataclass
 class Ledger:
-    """The actions of the event in hand, and the counters."""
+    """The effects of what is being acted on, and the counters."""
 
-    actions: list[Action] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    connected: set[int] = field(default_factory=set)  # workers that can be told something
+    files_asked: set[int] = field(default_factory=set)  # to be looked at
     counters: Counters = field(default_factory=Counters)
 
-    def add(self, action: Action) -> None:
+    def add(self, effect: Effect) -> None:
         """Ask the shell for something."""
-        self.actions.append(action)
+        self.effects.append(effect)
 
-    def refuse(self, client: str, message: str) -> None:
+    def send(self, peer: Peer, message: m.ToClient | m.ToWorker) -> None:
+        """Say something to a client or a worker."""
+        self.effects.append(Send(peer, message))
+
+    def tell_workers(self, message: m.ToWorker) -> None:
+        """Say something to all workers that are there."""
+        for worker in sorted(self.connected):
+            self.send(worker, message)
+
+    def refuse(self, client: bytes, message: str) -> None:
         """Tell a client that its message makes no sense now."""
         self.counters.messages_refused += 1
-        self.actions.append(Refuse(client, message))
+        self.send(client, m.Refused(0, ProtocolError.__name__, message))
 
-    def take(self) -> list[Action]:
-        """Return the actions and begin anew."""
-        taken, self.actions = self.actions, []
+    def refuse_request(self, client: bytes, request: int, error: LoaderError) -> None:
+        """Tell a client that it cannot have what it asked for."""
+        self.counters.requests_refused += 1
+        self.send(client, m.Refused(request, type(error).__name__, str(error)))
+
+    def check_file(self, file: int) -> None:
+        """Have a file looked at, unless that is under way."""
+        if file not in self.files_asked:
+            self.files_asked.add(file)
+            self.add(CheckFile(file))
+
+    def take(self) -> list[Effect]:
+        """Return the effects and begin anew."""
+        taken, self.effects = self.effects, []
         return taken
 
 

@@ -33,12 +33,24 @@ _REST = 10.0
 #: first task of a worker opens files and loads libraries, and is given longer.
 _LATE, LATE_S, _FIRST_LATE_S = 4.0, 1.0, 10.0
 
-#: A worker whose late task nobody else can do is given up after so many times as long.
-_GIVEN_UP = 5.0
+#: A worker whose late task nobody else can do, for want of memory, is given up after so many times as long.
+_GIVEN_UP = 1.4
 
 
 class Pace:
     """Seconds for each byte of output, and for a task of whatever size, as running means over one worker's latest."""
+
+    __slots__ = (
+        "_bytes",
+        "_latest",
+        "_mean",
+        "_mean_before",
+        "_news",
+        "_seconds",
+        "_task_s",
+        "_together",
+        "begun_at",
+    )
 
     def __init__(self) -> None:
         self._task_s: float | None = None  # for a task, None before the first one ended
@@ -116,7 +128,9 @@ class Paces:
 
     def put(self, worker: int, s_per_byte: float) -> None:
         """Take note of a worker's latest pace."""
-        self.forget(worker)
+        before = self._of.get(worker)
+        if before is not None:
+            del self._sorted[bisect_left(self._sorted, (before, worker))]
         self._of[worker] = s_per_byte
         insort(self._sorted, (s_per_byte, worker))
 
@@ -141,4 +155,5 @@ class Paces:
         before
             Whether it was a straggler so far: one stays one until it is nearly as fast as the others again.
         """
-        return self._of[worker] > self._of[self.usual] * (_RECOVERED if before else _STRAGGLING)
+        usual = self._sorted[(len(self._sorted) - 1) // 2][0]
+        return self._of[worker] > usual * (_RECOVERED if before else _STRAGGLING)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import Generic, TypeVar
 
 Rank = TypeVar("Rank", float, tuple[int, int])
@@ -14,12 +14,16 @@ _MOST_STALE = 64
 class Ranking(Generic[Rank]):
     """A priority queue of numbers, each of which can be given another rank, or be taken out, at any time.
 
-    One that gets another rank leaves a stale entry in the heap. Stale entries are dropped when they come first, and
-    all together when there are more of them than live ones; so each change costs O(log n) on average.
+    The heap has an entry for each number whose rank is at most the number's own: one that gets a later rank, or is
+    taken out, leaves its entry until that comes first. Most ranks here are times that only move on, so most changes
+    touch no heap.
     """
+
+    __slots__ = ("_earliest", "_heap", "_ranks")
 
     def __init__(self) -> None:
         self._ranks: dict[int, Rank] = {}
+        self._earliest: dict[int, Rank] = {}  # of each number: its lowest entry in the heap
         self._heap: list[tuple[Rank, int]] = []
 
     def __len__(self) -> int:
@@ -27,13 +31,15 @@ class Ranking(Generic[Rank]):
 
     def put(self, number: int, rank: Rank) -> None:
         """Give a number a rank; the lower number is first where ranks are equal."""
-        if self._ranks.get(number) == rank:
-            return
         self._ranks[number] = rank
-        heappush(self._heap, (rank, number))
-        if len(self._heap) > 2 * len(self._ranks) + _MOST_STALE:
-            self._heap = [(each, known) for known, each in self._ranks.items()]
-            heapify(self._heap)
+        earliest = self._earliest.get(number)
+        if earliest is None or rank < earliest:
+            self._earliest[number] = rank
+            heappush(self._heap, (rank, number))
+            if len(self._heap) > 2 * len(self._ranks) + _MOST_STALE:
+                self._earliest = self._ranks.copy()
+                self._heap = [(each, known) for known, each in self._ranks.items()]
+                heapify(self._heap)
 
     def discard(self, number: int) -> None:
         """Take a number out, if it is there."""
@@ -41,10 +47,19 @@ class Ranking(Generic[Rank]):
 
     def first(self) -> tuple[Rank, int] | None:
         """Return the lowest rank and its number, None when there is none."""
-        heap, ranks = self._heap, self._ranks
+        heap = self._heap
         while heap:
-            rank, number = heap[0]
-            if ranks.get(number) == rank:
-                return heap[0]
-            heappop(heap)
+            entry = heap[0]
+            number = entry[1]
+            rank = self._ranks.get(number)
+            if rank == entry[0]:
+                return entry
+            if self._earliest.get(number) != entry[0]:
+                heappop(heap)  # a lower one has stood for the number since
+            elif rank is None:
+                heappop(heap)
+                del self._earliest[number]
+            else:
+                self._earliest[number] = rank
+                heapreplace(heap, (rank, number))
         return None

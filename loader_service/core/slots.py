@@ -55,6 +55,16 @@ class SlotTable:
         self._state[slot] = SlotState.FREE
         self._free.append(slot)
 
+    def remove(self, most: int) -> tuple[int, ...]:
+        """Take so many slots out, or all that are free when these are fewer; return them."""
+        removed, self._free = tuple(self._free[:most]), self._free[most:]
+        for slot in removed:
+            del self._state[slot]
+        return removed
+
+    def __len__(self) -> int:
+        return len(self._state)
+
     def fill(self) -> int | None:
         """Take a free slot for a step, or return None when there is none."""
         if not self._free:

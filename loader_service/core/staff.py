@@ -12,17 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loader_service.core.actions import GiveUp, KillWorker, StartWorker, StopWorker
+from loader_service.core.clocks import Clocks
+from loader_service.core.effects import GiveUp, KillWorker, Note, StartWorker
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
-from loader_service.core.pace import LATE_S, Paces
-from loader_service.core.ranking import Ranking
+from loader_service.core.pace import Paces
 from loader_service.core.tasks import PendingTask
 from loader_service.core.vacancies import Vacancies
 from loader_service.core.worker import Worker, WorkerState
+from loader_service.core.worker_starts import WorkerStarts
+from loader_service.protocol.messages import Drain
 
-#: Pause before a worker is started after one failed to start: doubles from the first to the last, in seconds.
-FIRST_RETRY_S, LAST_RETRY_S = 0.2, 5.0
+#: A worker has this long to end a late task from the moment on when there is no memory to do it again, in seconds.
+_GIVEN_UP_AFTER_S = 0.4
+
+#: To look a member of an enumeration up takes a fifth of a microsecond.
+_WORKING, _DRAINING, _KILLED = WorkerState.WORKING, WorkerState.DRAINING, WorkerState.KILLED
 
 
 class Staff:
@@ -54,20 +59,18 @@ class Staff:
         self._starting = 0
         self.working = 0
         self._leaving: set[int] = set()  # work until another one has taken their place
-        self._deadlines: Ranking[float] = Ranking()
-        self._late_at: Ranking[float] = Ranking()  # workers with tasks
-        self._overdue: set[int] = set()  # whose time has come there
+        self._clocks = Clocks()
         self._paces = Paces()
         self._wanted = 0
         self._last_number = 0
-        self._failed_starts = 0
-        self._pause_s = FIRST_RETRY_S
-        self._start_not_before = 0.0
-        self._last_failure = ""
+        self._starts = WorkerStarts()
         self._gave_up = False
 
     def __iter__(self) -> Iterator[Worker]:
         return iter(list(self._workers.values()))
+
+    def __len__(self) -> int:
+        return len(self._workers)
 
     def get(self, number: int) -> Worker | None:
         """Return a worker that has not exited."""
@@ -80,10 +83,9 @@ class Staff:
 
     def next_deadline(self) -> float | None:
         """Return when `kill_late` or `hire` has something to do, None when neither has."""
-        firsts = [first[0] for each in (self._deadlines, self._late_at) if (first := each.first())]
-        deadline = min(firsts, default=None)
+        deadline = self._clocks.next()
         if self.missing > 0 and not self._hopeless:
-            return self._start_not_before if deadline is None else min(deadline, self._start_not_before)
+            return self._starts.not_before if deadline is None else min(deadline, self._starts.not_before)
         return deadline
 
     def scale(self, count: int, now: float) -> None:
@@ -93,7 +95,7 @@ class Staff:
         stragglers, and then those that came last.
         """
         self._wanted = count
-        self._forgive_failed_starts()
+        self._starts.forgive()
         counted = (WorkerState.STARTING, WorkerState.WORKING)
         staying = [worker for worker in self if worker.state in counted and not worker.leaves]
         staying.sort(key=lambda each: _worth(each, now))
@@ -118,14 +120,14 @@ class Staff:
         if self._hopeless:
             self._give_up_unless_some_still_start()
             return
-        if now < self._start_not_before:
+        if now < self._starts.not_before:
             return
         for _ in range(self.missing):
             self._last_number += 1
             deadline = now + self._limits.start_timeout_s
             self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None)
             self._starting += 1
-            self._owe(self._workers[self._last_number], deadline)
+            self._clocks.owe(self._workers[self._last_number], deadline)
             self._ledger.add(StartWorker(self._last_number))
 
     def started(self, number: int, now: float) -> None:
@@ -134,48 +136,40 @@ class Staff:
         if worker is None or worker.state is not WorkerState.STARTING:
             return
         self._move(worker, WorkerState.WORKING)
-        self._owe(worker, None)
-        self._forgive_failed_starts()
+        self._clocks.owe(worker, None)
+        self._starts.forgive()
         self._ownership.join(number)
         self._relieve(now)
 
     def give(self, worker: Worker, task: PendingTask, now: float) -> None:
         """Note that a worker was given a task; the clock runs for the one that it is at."""
-        is_first = not worker.tasks
-        if is_first:
-            self._owe(worker, now + self._limits.task_timeout_s)
-            worker.pace.begun(now)
         worker.tasks.append(task)
         worker.bytes_given += task.size_bytes
-        if is_first:
-            self._watch(worker)
+        if len(worker.tasks) == 1:
+            worker.pace.begun(now)
+            self._clocks.owe(worker, now + self._limits.task_timeout_s)
+            self._clocks.watch(worker)
         self.vacancies.update(worker)
 
     def take_back(self, number: int, task_number: int, now: float) -> PendingTask | None:
         """Return the task that a worker reports as ended, None when it does not hold it (a report said twice)."""
         worker = self._workers.get(number)
-        places = [place for place, task in enumerate(worker.tasks) if task.task == task_number] if worker else []
-        if worker is None or not places:
+        task = worker.drop(task_number) if worker else None
+        if worker is None or task is None:
             return None
-        task = worker.tasks.pop(places[0])
-        worker.bytes_given -= task.size_bytes
-        worker.tasks_done += 1
         worker.pace.ended(task.size_bytes, now)
         worker.late = False
-        self._watch(worker)
-        self._judge(worker)
-        if worker.state is not WorkerState.KILLED:
-            self._owe(worker, now + self._limits.task_timeout_s if worker.tasks else None)
-        self.rest(worker, now)
+        self._clocks.watch(worker)
+        if worker.state is not _KILLED:
+            self._clocks.owe(worker, now + self._limits.task_timeout_s if worker.tasks else None)
+            self._judge(worker)
+            self.rest(worker, now)
         self.vacancies.update(worker)
         return task
 
     def overdue(self, now: float) -> list[Worker]:
         """Return the workers that take far longer for a task than they should need; each until it ends one."""
-        while (first := self._late_at.first()) and first[0] <= now:
-            self._late_at.discard(first[1])
-            self._overdue.add(first[1])
-        return [self._workers[number] for number in sorted(self._overdue)]
+        return [self._workers[number] for number in self._clocks.overdue(now)]
 
     def distrust(self, worker: Worker) -> None:
         """Give a worker that is late nothing more to do, and its files to the others."""
@@ -194,19 +188,35 @@ class Staff:
         given_up_at = worker.pace.given_up_at(worker.tasks[0].size_bytes)
         if given_up_at is None or worker.deadline is None or worker.tasks[0].strikes:
             return
-        soon = max(given_up_at, now + LATE_S)
+        soon = max(given_up_at, now + _GIVEN_UP_AFTER_S)
         if soon < worker.deadline:
-            self._owe(worker, soon)
+            self._clocks.owe(worker, soon)
 
     def rest(self, worker: Worker, now: float) -> None:
         """Send a draining worker home once it owes nothing."""
-        if worker.state is WorkerState.DRAINING and not worker.tasks:
+        if worker.state is _DRAINING and not worker.tasks:
             self._stop(worker, now)
 
     def kill_late(self, now: float) -> None:
         """Kill the workers whose deadline has passed."""
-        while (first := self._deadlines.first()) and first[0] <= now:
-            self._kill(self._workers[first[1]], now)
+        while (number := self._clocks.expired(now)) is not None:
+            worker = self._workers[number]
+            if worker.tasks:
+                reason = f"did not finish task {worker.tasks[0].task} within {worker.given_s:g} s"
+            else:
+                reason = f"was {worker.state.value} for more than {self._limits.start_timeout_s:g} s"
+            self.kill(number, reason, now)
+
+    def kill(self, number: int, reason: str, now: float) -> None:
+        """Kill a worker, unless that was done; what it holds stays its own until it is reaped."""
+        worker = self._workers.get(number)
+        if worker is None or worker.state is _KILLED:
+            return
+        self._leave(worker, reason, now)
+        self._move(worker, _KILLED)
+        self._clocks.owe(worker, None)
+        self._ledger.add(Note(f"worker {number} {reason}; it is killed, and another takes its tasks"))
+        self._ledger.add(KillWorker(number))
 
     def exited(self, number: int, cause: str, now: float) -> Worker | None:
         """Take a reaped worker off the list and return it, with the tasks that it leaves behind."""
@@ -216,8 +226,7 @@ class Staff:
         self._leave(worker, cause, now)
         if worker.state is not WorkerState.STOPPING:
             self._ledger.counters.workers_lost += 1
-        self._owe(worker, None)
-        self._forget_lateness(worker)
+        self._clocks.forget(worker)
         self._move(worker, None)
         return worker
 
@@ -235,51 +244,33 @@ class Staff:
     @property
     def _hopeless(self) -> bool:
         """Whether starting yet another worker would be a crash loop."""
-        return self._failed_starts >= self._limits.failed_starts and not self.working
+        return self._starts.failures >= self._limits.failed_starts and not self.working
 
     def _leave(self, worker: Worker, cause: str, now: float) -> None:
         """Draw the conclusions from the end of a worker that was counted on."""
         if worker.state is WorkerState.STARTING:
-            self._start_failed(cause, now)
+            self._starts.failed(cause, now)
         elif worker.state is WorkerState.WORKING:
             self._disown(worker)
-            self._forgive_failed_starts()
+            self._starts.forgive()
         self._stay(worker)
-
-    def _forgive_failed_starts(self) -> None:
-        """Count failures anew: those that happened while all went well otherwise say nothing about the next start."""
-        self._failed_starts = 0
-        self._pause_s = FIRST_RETRY_S
-        self._start_not_before = 0.0
-
-    def _start_failed(self, cause: str, now: float) -> None:
-        self._failed_starts += 1
-        self._start_not_before = now + self._pause_s
-        self._pause_s = min(2 * self._pause_s, LAST_RETRY_S)
-        self._last_failure = cause
 
     def _give_up_unless_some_still_start(self) -> None:
         if self._gave_up or self._starting:
             return
         self._gave_up = True
         self._ledger.add(
-            GiveUp(f"{self._failed_starts} workers in a row failed to start; the last one {self._last_failure}")
+            GiveUp(f"{self._starts.failures} workers in a row failed to start; the last one {self._starts.last_cause}")
         )
 
-    def _kill(self, worker: Worker, now: float) -> None:
-        if worker.tasks:
-            reason = f"did not finish task {worker.tasks[0].task} within {worker.given_s:g} s"
-        else:
-            reason = f"was {worker.state.value} for more than {self._limits.start_timeout_s:g} s"
-        self._leave(worker, reason, now)
-        self._move(worker, WorkerState.KILLED)
-        self._owe(worker, None)
-        self._ledger.add(KillWorker(worker.worker, reason))
-
     def _stop(self, worker: Worker, now: float) -> None:
+        cannot_hear = worker.state is WorkerState.STARTING
         self._move(worker, WorkerState.STOPPING)
-        self._owe(worker, now + self._limits.start_timeout_s)
-        self._ledger.add(StopWorker(worker.worker))
+        self._clocks.owe(worker, now + self._limits.start_timeout_s)
+        if cannot_hear:
+            self._ledger.add(KillWorker(worker.worker))
+        else:
+            self._ledger.send(worker.worker, Drain())
 
     def _drain(self, worker: Worker, now: float) -> None:
         """Let a worker finish what it holds, and go."""
@@ -300,21 +291,22 @@ class Staff:
         Who reports is judged, and whoever has the usual pace by now: so never all workers are stragglers.
         """
         pace = reporter.pace.s_per_byte
-        if reporter.state is not WorkerState.WORKING:
+        if reporter.state is not _WORKING:
             return
         if pace is None:
             if reporter.straggles:  # it was late, and nothing else is known
                 self._trust(reporter)
             return
         self._paces.put(reporter.worker, pace)
-        for worker in (reporter, self._workers[self._paces.usual]):
-            straggles = self._paces.is_straggler(worker.worker, before=worker.straggles)
-            if worker.straggles and not straggles and not worker.late:
-                self._trust(worker)
-            elif straggles and not worker.straggles:
-                self._ownership.leave(worker.worker)
-                worker.straggles = True
-                self.vacancies.update(worker)
+        straggles = self._paces.is_straggler(reporter.worker, before=reporter.straggles)
+        if straggles and not reporter.straggles:
+            self._ownership.leave(reporter.worker)
+            reporter.straggles = True
+        elif reporter.straggles and not straggles:
+            self._trust(reporter)
+        usual = self._workers[self._paces.usual]
+        if usual.straggles and not usual.late:
+            self._trust(usual)
 
     def _trust(self, worker: Worker) -> None:
         """Give files to a worker that is as fast as the others again."""
@@ -342,27 +334,6 @@ class Staff:
         else:
             worker.state = state
             self.vacancies.update(worker)
-
-    def _watch(self, worker: Worker) -> None:
-        """Set when the task that a worker is at is late."""
-        late_at = worker.pace.late_at(worker.tasks[0].size_bytes) if worker.tasks else None
-        self._overdue.discard(worker.worker)
-        if late_at is None or worker.state is WorkerState.KILLED:
-            self._late_at.discard(worker.worker)
-        else:
-            self._late_at.put(worker.worker, late_at)
-
-    def _forget_lateness(self, worker: Worker) -> None:
-        self._late_at.discard(worker.worker)
-        self._overdue.discard(worker.worker)
-
-    def _owe(self, worker: Worker, deadline: float | None) -> None:
-        """Set when a worker must have reported; None while it owes nothing."""
-        worker.deadline = deadline
-        if deadline is None:
-            self._deadlines.discard(worker.worker)
-        else:
-            self._deadlines.put(worker.worker, deadline)
 
 
 def _worth(worker: Worker, now: float) -> tuple[bool, float, bool, int]:

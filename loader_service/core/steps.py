@@ -10,20 +10,20 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field, replace
 
-from loader_service.core.actions import SendReady, SendTask
-from loader_service.core.events import Lengths, Row, StepWanted, StreamOpened
 from loader_service.core.ledger import require
+from loader_service.core.planned import Lengths, PlannedStream, Row
 from loader_service.core.tasks import PendingTask
 from loader_service.errors import CatalogChanged
-from loader_service.protocol.messages import BadRow
+from loader_service.protocol.messages import BadRow, Ready, Task, Want
 
 
 @dataclass
 class Filling:
     """The rows of a step on their way into one slot."""
 
-    opened: StreamOpened
-    wanted: StepWanted
+    stream: int
+    plan: PlannedStream
+    wanted: Want
     slot: int
     rows: dict[int, Row] = field(default_factory=dict)  # by row number; a substitute takes the place of a bad one
     planned: dict[int, Row] = field(default_factory=dict)  # what was to be where a substitute is
@@ -38,13 +38,13 @@ class Filling:
 
     def __post_init__(self) -> None:
         """Have the rows chosen, and lay them out in the slot."""
-        source, wanted = self.opened.source, self.wanted
-        if self.opened.indexed:
+        source, wanted = self.plan.source, self.wanted
+        if self.plan.indexed:
             rows = source.rows_of(wanted.samples, wanted.positions)
         else:
             rows = source.rows(wanted.epoch, wanted.step)
         self.rows = dict(enumerate(rows))
-        match self.opened.lengths:
+        match self.plan.lengths:
             case Lengths.PADDED:
                 self._room = max(row.frames for row in rows)
                 self._offsets = tuple(range(0, self._room * len(rows), self._room))
@@ -61,10 +61,10 @@ class Filling:
         It has as many frames as what was planned, so that no other row's place changes.
         """
         failures = self.failures[row] = self.failures.get(row, 0) + 1
-        if failures > self.opened.substitutes:
+        if failures > self.plan.substitutes:
             return False
         planned = self.planned.get(row, self.rows[row])
-        other = self.opened.source.substitute(self.wanted.epoch, planned, failures)
+        other = self.plan.source.substitute(self.wanted.epoch, planned, failures)
         if other is None:
             return False
         told = (self.wanted.want, row, planned, other)
@@ -77,7 +77,7 @@ class Filling:
         """Note the error of a row that stays bad, and why nothing took its place; that of the lowest row counts."""
         if self.error is not None and self.error.row <= bad.row:
             return
-        others, most = self.failures.get(bad.row, 1) - 1, self.opened.substitutes
+        others, most = self.failures.get(bad.row, 1) - 1, self.plan.substitutes
         if bad.error == CatalogChanged.__name__:
             pass  # nothing was tried in its place
         elif others < most:
@@ -88,32 +88,24 @@ class Filling:
 
     def size_bytes(self, rows: tuple[int, ...]) -> int:
         """Return how much output some rows are: the measure of work."""
-        frames = sum(self.rows[row].frames for row in rows) if self.opened.frame_bytes else 0
-        return len(rows) * self.opened.row_bytes + frames * self.opened.frame_bytes
+        frames = sum(self.rows[row].frames for row in rows) if self.plan.frame_bytes else 0
+        return len(rows) * self.plan.row_bytes + frames * self.plan.frame_bytes
 
-    def order(self, worker: int, task: PendingTask) -> SendTask:
-        """Return the action that gives some of its rows to a worker."""
+    def order(self, task: PendingTask) -> Task:
+        """Return what a worker is told of some of its rows."""
         rows = [self.rows[row] for row in task.rows]
-        varying = self.opened.lengths is not Lengths.ALIKE
-        return SendTask(
-            worker=worker,
-            task=task.task,
-            stream=task.stream,
-            epoch=self.wanted.epoch,
-            slot=self.slot,
-            rows=task.rows,
-            samples=tuple([row.sample for row in rows]),
-            positions=tuple([row.position or 0 for row in rows]) if self.opened.indexed else (),
-            offsets=tuple([self._offsets[row] for row in task.rows]) if varying else (),
-            lengths=tuple([row.frames for row in rows]) if varying else (),
-            room=self._room,
-        )
+        samples = tuple([row.sample for row in rows])
+        positions = tuple([row.position or 0 for row in rows]) if self.plan.indexed else ()
+        offsets = tuple([self._offsets[row] for row in task.rows]) if self._offsets else ()
+        lengths = tuple([row.frames for row in rows]) if self._offsets else ()
+        place = (task.task, task.stream, self.wanted.epoch, self.slot)
+        # By position, which takes half as long; there is one for each task.
+        return Task(*place, task.rows, samples, positions, offsets, lengths, self._room)
 
-    def readiness(self, lease: int) -> SendReady:
+    def readiness(self, lease: int) -> Ready:
         """Return the announcement that the step is in the slot."""
-        return SendReady(
-            client=self.opened.client,
-            stream=self.opened.stream,
+        return Ready(
+            stream=self.stream,
             want=self.wanted.want,
             slot=self.slot,
             lease=lease,
@@ -127,9 +119,9 @@ class Filling:
 class Step:
     """One want that is not done with: waiting for a slot, being filled, or leased."""
 
-    wanted: StepWanted
+    wanted: Want
     fillings: list[Filling] = field(default_factory=list)  # that can still answer it; the latest is the last
-    ready: SendReady | None = None  # what its client was told; None until it is leased
+    ready: Ready | None = None  # what its client was told; None until it is leased
     forgotten: bool = False  # its client does not wait for it; it stays known until no worker is at it
 
     @property

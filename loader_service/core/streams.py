@@ -1,34 +1,25 @@
-"""The wants of the clients, from the question to the returned lease. Pure.
+"""The open streams and the wants of their clients, from the question to the returned lease. Pure.
 
 A want goes through four stages: *waiting* for a slot, *filling* (its rows are with the workers or in their queues),
-*leased* (announced; the client may read), gone. A slot is announced or used again only when no task of it is left
-anywhere, so no living worker could write into it.
-
-A bad sample is replaced by the next of a chain that its stream's source tells, a pure function, when the stream
-allows it; else the step fails with the error of its lowest bad row, whichever worker found which first.
+*leased* (announced; the client may read), gone.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
-from loader_service.core.actions import CheckFile, MakeSlot, NoteBadSample, RetireStream, SendFailed, SendTask
-from loader_service.core.events import SlotMade, StepWanted, StreamOpened
-from loader_service.core.held import HeldTasks
+from loader_service.core.effects import RemoveSegments
+from loader_service.core.fillings import Fillings
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
+from loader_service.core.planned import PlannedStream
+from loader_service.core.slot_shares import SlotShares
 from loader_service.core.slots import SlotTable
-from loader_service.core.steps import Filling, Step
-from loader_service.core.stream import Stream
-from loader_service.core.tasks import PendingTask, TaskQueues, cut
-from loader_service.errors import CatalogChanged, FileTouched
-from loader_service.protocol.messages import BadRow
-
-#: Slots that are filled for one want at a time: when the second one is late too, its deadline decides.
-MOST_FILLINGS = 2
+from loader_service.core.steps import Step
+from loader_service.core.stream_state import StreamState
+from loader_service.core.tasks import TaskQueues
+from loader_service.protocol import messages as m
 
 
 class Streams:
@@ -41,376 +32,150 @@ class Streams:
     ownership
         Says how a step is cut into tasks.
     limits, ledger
-        Bounds; the actions and counters.
+        Bounds; the effects and counters.
+
+    Attributes
+    ----------
+    shares, fillings
+        How many slots each has, and what is being put into them.
     """
 
     def __init__(self, queues: TaskQueues, ownership: Ownership, limits: Limits, ledger: Ledger) -> None:
         self._queues = queues
-        self._ownership = ownership
         self._limits = limits
         self._ledger = ledger
-        self._streams: dict[int, Stream] = {}
-        self._of_client: defaultdict[str, set[int]] = defaultdict(set)
-        self.held = HeldTasks()
-        self._slots_filling = 0
-        self._last_task = 0
-        self._last_lease = 0
+        self._streams: dict[int, StreamState] = {}
+        self._of_client: defaultdict[bytes, set[int]] = defaultdict(set)
+        self.shares = SlotShares(self._streams, ledger)
+        self.fillings = Fillings(self._streams, self.shares, queues, ownership, limits, ledger)
 
-    def __iter__(self) -> Iterator[Stream]:
+    def __iter__(self) -> Iterator[StreamState]:
         return iter(self._streams.values())
 
-    # ---- what clients say
+    def by_client(self) -> Iterator[tuple[bytes, list[StreamState]]]:
+        """Yield the clients that have streams, each with these."""
+        for client, numbers in self._of_client.items():
+            yield client, [self._streams[number] for number in sorted(numbers)]
 
-    def open(self, opened: StreamOpened) -> None:
+    def get(self, number: int) -> StreamState | None:
+        """Return a stream that is open."""
+        return self._streams.get(number)
+
+    def open(self, client: bytes, prepare: m.PrepareStream, plan: PlannedStream, slots: tuple[int, ...]) -> None:
         """Let a stream take part; its segments exist."""
-        self._streams[opened.stream] = Stream(opened, SlotTable(opened.slots))
-        self._of_client[opened.client].add(opened.stream)
-        self._queues.open(opened.stream)
+        self._streams[prepare.stream] = StreamState(client, prepare, plan, SlotTable(slots), len(slots))
+        self._of_client[client].add(prepare.stream)
+        self._queues.open(prepare.stream)
 
-    def close(self, client: str, number: int) -> None:
-        """Drop a stream that its client gave up."""
-        if self._find(client, number) is not None:
+    def close(self, client: bytes, number: int) -> bool:
+        """Drop a stream that its client gave up; return whether it was its own."""
+        if self._find(client, number) is None:
+            return False
+        self._retire(number)
+        return True
+
+    def lose(self, client: bytes) -> list[int]:
+        """Drop the streams of a client that ended, and return them.
+
+        Its slots are retired, never reused: it may yet wake up and read.
+        """
+        lost = sorted(self._of_client.get(client, ()))
+        for number in lost:
             self._retire(number)
+        return lost
 
-    def lose(self, client: str) -> None:
-        """Drop the streams of a client that ended. Its slots are retired, never reused: it may yet wake up and read."""
-        for number in sorted(self._of_client.get(client, ())):
-            self._retire(number)
+    def count(self, client: bytes) -> int:
+        """Return how many streams a client has."""
+        return len(self._of_client.get(client, ()))
 
-    def want(self, event: StepWanted) -> None:
+    def leased(self, client: bytes) -> int:
+        """Return how many slots a client has on lease."""
+        return sum(len(self._streams[number].leases) for number in self._of_client.get(client, ()))
+
+    def want(self, client: bytes, want: m.Want, now: float) -> None:
         """Put a want in the queue for a slot, or repeat the answer when it was answered before.
 
         One that asks for what is no step fails, and is not kept.
         """
-        stream = self._find(event.client, event.stream)
+        stream = self._find(client, want.stream)
         if stream is None:
             return
-        known = stream.steps.get(event.want)
+        known = stream.steps.get(want.want)
         if known is not None:
             if known.ready is not None:
-                self._ledger.add(known.ready)
+                self._ledger.send(client, known.ready)
             return
-        place = f"want {event.want} of stream {event.stream}"
-        objection = stream.objection(event)
+        if want.want in stream.over:
+            return
+        place = f"want {want.want} of stream {want.stream}"
+        objection = stream.objection(want)
         if objection:  # to the want itself: its client waits for that
-            self._ledger.counters.messages_refused += 1
-            failed = SendFailed(event.client, event.stream, event.want, "ConfigError", f"{place}: {objection}")
-            self._ledger.add(failed)
+            self._ledger.counters.requests_refused += 1
+            self._ledger.send(client, m.Failed(want.stream, want.want, "ConfigError", f"{place}{objection}"))
             return
         slots = len(stream.slots.numbers)
         if len(stream.steps) >= max(
             self._limits.wants_per_slot * slots, self._limits.least_wants
         ):  # it may be asked for again, when there is room
             words = f"{len(stream.steps)} wants are open for {slots} slots; release some first"
-            self._ledger.refuse(event.client, f"{place}: {words}")
+            self._ledger.refuse(client, f"{place}: {words}")
             return
-        stream.steps[event.want] = Step(event)
-        stream.waiting.append(event.want)
-        self._fill_slots(stream)
+        stream.steps[want.want] = Step(want)
+        stream.waiting.append(want.want)
+        self.fillings.fill_slots(stream)
+        if stream.size < stream.plan.wanted_slots and stream.waiting:
+            self.shares.grow(stream, now)
 
-    def forget(self, client: str, number: int, want: int) -> None:
+    def forget(self, client: bytes, message: m.Forget, _now: float) -> None:
         """Let go of a want; one that just failed or was released is gone already, and that is fine."""
-        stream = self._find(client, number)
-        step = stream.steps.get(want) if stream else None
+        stream = self._find(client, message.stream)
+        step = stream.steps.get(message.want) if stream else None
         if stream is None or step is None:
             return
         if step.ready is not None:
             self._end_lease(stream, step.ready.lease)
             return
         step.forgotten = True
+        stream.end(message.want)
         for filling in list(step.fillings):
-            self._abandon(stream, filling)
-        self._let_go(stream, step)
-        self._fill_slots(stream)
+            self.fillings.abandon(stream, filling)
+        self.fillings.let_go(stream, step)
+        self.fillings.fill_slots(stream)
 
-    def release(self, client: str, number: int, lease: int) -> None:
+    def release(self, client: bytes, message: m.Release, _now: float) -> None:
         """Take a slot back from a client."""
-        stream = self._find(client, number)
+        stream, lease = self._find(client, message.stream), message.lease
         if stream is None:
             return
         if lease in stream.leases:
             self._end_lease(stream, lease)
         else:
-            self._ledger.refuse(client, f"lease {lease} of stream {number} is not out: released before, or never given")
-
-    # ---- what becomes of tasks
-
-    def order(self, worker: int, task: PendingTask) -> SendTask:
-        """Return the action that gives a task to a worker."""
-        return self._streams[task.stream].fillings[task.slot].order(worker, task)
-
-    def place(self, task: PendingTask) -> tuple[int, int, tuple[int, ...]] | None:
-        """Return epoch, step and samples of a task, None when nobody wants its step any more."""
-        _, step = self._of(task)
-        if step is None:
-            return None
-        return step.wanted.epoch, step.wanted.step, tuple(step.rows[row].sample for row in task.rows)
-
-    def split(self, task: PendingTask) -> tuple[PendingTask | None, PendingTask]:
-        """Cut the last row off a task that was taken from its queue; return what is left of it, and the row."""
-        if len(task.rows) == 1:
-            return None, task
-        filling = self._streams[task.stream].fillings[task.slot]
-        self._last_task += 1
-        filling.open_tasks.add(self._last_task)
-        last_bytes = filling.size_bytes(task.rows[-1:])
-        rest = replace(task, rows=task.rows[:-1], size_bytes=task.size_bytes - last_bytes)
-        return rest, replace(task, task=self._last_task, rows=task.rows[-1:], size_bytes=last_bytes)
-
-    def ended(self, task: PendingTask, bad: tuple[BadRow, ...]) -> None:
-        """Take note that every row of a task is written, save the bad ones."""
-        stream, filling = self._of(task)
-        if stream is None or filling is None:
-            return
-        filling.open_tasks.discard(task.task)
-        if not filling.abandoned:
-            by_row = {each.row: each for each in bad if each.row in task.rows}
-            touched = [row for row, error in by_row.items() if error.error == FileTouched.__name__]
-            self._hold(filling, touched, task)
-            for row, error in by_row.items():
-                if row not in touched:
-                    self._bad_row(filling, error, task.turn)
-        self._conclude(stream, filling)
-
-    def checked(self, file: int, message: str) -> None:
-        """Queue the rows again that were held for a file, or fail them with what has become of it."""
-        for task in self.held.take(file):
-            if message:
-                self.ended(task, tuple(BadRow(row, CatalogChanged.__name__, message) for row in task.rows))
-            else:
-                self._queues.put(task)
-
-    def orphaned(self, task: PendingTask, cause: str, *, guilty: bool) -> None:
-        """Queue the task of a reaped worker again.
-
-        The task that it was at is cut into single rows and counts the death, so the last strike names one sample.
-        """
-        _, filling = self._of(task)
-        if filling is None or filling.abandoned:
-            self.ended(task, ())
-            return
-        strikes = task.strikes + guilty
-        if guilty and strikes >= self._limits.strikes:
-            self.ended(task, tuple(_fatal(filling, row, strikes, cause) for row in task.rows))
-            return
-        self._ledger.counters.rows_reassigned += len(task.rows)
-        filling.open_tasks.discard(task.task)
-        for rows in [(row,) for row in task.rows] if guilty else [task.rows]:
-            self._queue(filling, rows, strikes, task.turn)
-
-    def redo(self, task: PendingTask) -> bool:
-        """Fill another slot with the step of a task that is late; return whether there was one to fill.
-
-        The first slot stays as it is, since the late worker may still write into it; whichever is whole first, counts.
-        """
-        stream, filling = self._of(task)
-        if stream is None or filling is None or filling.abandoned:
-            return False
-        step = stream.steps[filling.wanted.want]
-        if len(step.fillings) >= MOST_FILLINGS:
-            return False
-        if self._begin(stream, step, task.turn):
-            self._ledger.counters.steps_redone += 1
-            return True
-        self._ask_for_slot(stream, filling)
-        return False
-
-    def is_stuck(self, task: PendingTask) -> bool:
-        """Return whether the step of a late task is waited for, and there is no slot to do it again, nor will be."""
-        stream, filling = self._of(task)
-        if stream is None or filling is None or filling.abandoned:
-            return False
-        return not stream.slots_asked and len(stream.steps[filling.wanted.want].fillings) < MOST_FILLINGS
-
-    def slot_made(self, event: SlotMade) -> None:
-        """Take in a slot that was asked for; for what waits longest, unless somebody is still late."""
-        stream = self._streams.get(event.stream)
-        if stream is not None:
-            stream.slots_asked -= 1
-        if stream is not None and event.slot is not None:
-            stream.slots.add(event.slot)
-        elif event.slot is not None:
-            self._ledger.add(RetireStream(event.stream, (event.slot,)))
-
-    def use_free_slots(self, number: int) -> None:
-        """Give a stream's free slots to what waits."""
-        stream = self._streams.get(number)
-        if stream is not None:
-            self._fill_slots(stream)
+            words = f"lease {lease} of stream {message.stream} is not out: released before, or never given"
+            self._ledger.refuse(client, words)
 
     # ---- inside
 
-    def _find(self, client: str, number: int) -> Stream | None:
+    def _find(self, client: bytes, number: int) -> StreamState | None:
         found = self._streams.get(number)
-        if found is None or found.opened.client != client:
+        if found is None or found.client != client:
             self._ledger.refuse(client, f"stream {number} is not open for this client; open a stream first")
             return None
         return found
 
-    def _of(self, task: PendingTask) -> tuple[Stream | None, Filling | None]:
-        stream = self._streams.get(task.stream)
-        return stream, stream.fillings.get(task.slot) if stream else None
+    def _end_lease(self, stream: StreamState, lease: int) -> None:
+        want = stream.leases.pop(lease)
+        step = stream.steps.pop(want)
+        stream.end(want)
+        require(step.ready is not None, f"lease {lease} was never said")
+        stream.slots.release(step.ready.slot if step.ready else 0)
+        self.shares.shrink(stream)
+        self.fillings.fill_slots(stream)
 
     def _retire(self, number: int) -> None:
         stream = self._streams.pop(number)
-        self._slots_filling -= len(stream.fillings)
-        client = stream.opened.client
-        self._of_client[client].discard(number)
-        if not self._of_client[client]:
-            del self._of_client[client]
-        tasks = [task for each in stream.fillings.values() for task in each.open_tasks]
-        self._queues.close(number, tasks)
-        self.held.drop(tasks)
-        self._ledger.add(RetireStream(number, stream.slots.numbers))
-
-    def _ask_for_slot(self, stream: Stream, filling: Filling) -> None:
-        """Ask for one more slot: once for each that a late worker keeps, and in all for as many as there were."""
-        if not filling.asked_for_another and len(stream.slots.numbers) < 2 * len(stream.opened.slots):
-            filling.asked_for_another = True
-            stream.slots_asked += 1
-            self._ledger.add(MakeSlot(stream.opened.stream))
-
-    def _fill_slots(self, stream: Stream) -> None:
-        """Give free slots to the steps that wait longest, and queue their tasks."""
-        while stream.waiting:
-            step = stream.steps.get(stream.waiting[0])
-            if step is not None and step.waits and not self._begin(stream, step):
-                return
-            stream.waiting.popleft()  # begun; or forgotten, and perhaps wanted anew
-
-    def _begin(self, stream: Stream, step: Step, turn: int | None = None) -> bool:
-        """Begin to fill a free slot for a step; return whether there was one."""
-        slot = stream.slots.fill()
-        if slot is None:
-            return False
-        filling = stream.fillings[slot] = Filling(stream.opened, step.wanted, slot)
-        step.fillings.append(filling)
-        self._slots_filling += 1
-        opened = stream.opened
-        for piece in cut(filling.rows, self._ownership, opened.row_bytes, opened.frame_bytes, self._slots_filling):
-            self._queue(filling, piece, turn=turn)
-        return True
-
-    def _queue(self, filling: Filling, rows: tuple[int, ...], strikes: int = 0, turn: int | None = None) -> None:
-        self._queues.put(self._make_task(filling, rows, strikes, turn))
-
-    def _hold(self, filling: Filling, rows: list[int], task: PendingTask) -> None:
-        """Hold rows until their files were looked at; ask for that where nobody has yet."""
-        by_file: dict[int, list[int]] = {}
-        for row in rows:
-            by_file.setdefault(filling.rows[row].file, []).append(row)
-        for these in by_file.values():
-            held = self._make_task(filling, tuple(these), task.strikes, task.turn)
-            if self.held.put(held):
-                self._ledger.add(CheckFile(held.file))
-
-    def _make_task(self, filling: Filling, rows: tuple[int, ...], strikes: int, turn: int | None) -> PendingTask:
-        self._last_task += 1
-        filling.open_tasks.add(self._last_task)
-        return PendingTask(
-            task=self._last_task,
-            stream=filling.opened.stream,
-            slot=filling.slot,
-            rows=rows,
-            size_bytes=filling.size_bytes(rows),
-            file=filling.rows[rows[0]].file,
-            strikes=strikes,
-            turn=turn,
-        )
-
-    def _bad_row(self, filling: Filling, bad: BadRow, turn: int | None) -> None:
-        self._ledger.counters.samples_bad += 1
-        self._ledger.add(NoteBadSample(filling.opened.stream, f"{bad.error}: {bad.message}"))
-        # Another sample is no remedy for files that are not those of the plan.
-        if bad.error != CatalogChanged.__name__ and filling.substitute(bad.row):
-            self._ledger.counters.samples_substituted += 1
-            self._queue(filling, (bad.row,), turn=turn)
-        else:
-            filling.blame(bad)
-
-    def _conclude(self, stream: Stream, filling: Filling) -> None:
-        """Look whether a slot's filling is over: announce the step, report its error, or free what nobody wants."""
-        if filling.open_tasks:
-            return
-        step = stream.steps.get(filling.wanted.want)
-        if filling.abandoned or step is None:
-            self._free(stream, filling)
-            if step is not None and filling in step.fillings:
-                step.fillings.remove(filling)
-                self._let_go(stream, step)
-        else:
-            others = [each for each in step.fillings if each is not filling]
-            step.fillings.clear()
-            if filling.error is None:
-                self._announce(stream, step, filling)
-            else:
-                self._report(stream, filling, filling.error)
-            for other in others:
-                self._abandon(stream, other)
-        self._fill_slots(stream)
-
-    def _let_go(self, stream: Stream, step: Step) -> None:
-        """Drop a want that was forgotten once no worker is at it any more."""
-        if step.forgotten and not step.fillings:
-            del stream.steps[step.wanted.want]
-
-    def _announce(self, stream: Stream, step: Step, filling: Filling) -> None:
-        """Lease a slot that is whole to the client."""
-        del stream.fillings[filling.slot]
-        self._slots_filling -= 1
-        stream.slots.complete(filling.slot)
-        stream.slots.lease(filling.slot)
-        self._last_lease += 1
-        step.ready = filling.readiness(self._last_lease)
-        stream.leases[self._last_lease] = filling.wanted.want
-        stream.steps_done += 1
-        stream.samples_substituted += len(filling.planned)
-        self._ledger.add(step.ready)
-
-    def _report(self, stream: Stream, filling: Filling, error: BadRow) -> None:
-        """Tell the client why its step cannot be delivered."""
-        del stream.steps[filling.wanted.want]
-        self._free(stream, filling)
-        opened = filling.opened
-        failed = SendFailed(opened.client, opened.stream, filling.wanted.want, error.error, error.message)
-        self._ledger.add(failed)
-
-    def _abandon(self, stream: Stream, filling: Filling) -> None:
-        """Drop what waits of a filling that nobody wants; its slot is free when no worker writes into it any more."""
-        filling.abandoned = True
-        open_tasks = list(filling.open_tasks)
-        for task in (*self._queues.drop(open_tasks), *self.held.drop(open_tasks)):
-            filling.open_tasks.discard(task.task)
-        if not filling.open_tasks:
-            self._free(stream, filling)
-            step = stream.steps.get(filling.wanted.want)
-            if step is not None and filling in step.fillings:
-                step.fillings.remove(filling)
-
-    def _free(self, stream: Stream, filling: Filling) -> None:
-        del stream.fillings[filling.slot]
-        self._slots_filling -= 1
-        stream.slots.abandon(filling.slot)
-
-    def _end_lease(self, stream: Stream, lease: int) -> None:
-        step = stream.steps.pop(stream.leases.pop(lease))
-        require(step.ready is not None, f"lease {lease} was never said")
-        stream.slots.release(step.ready.slot if step.ready else 0)
-        self._fill_slots(stream)
-
-    # ---- self-check
-
-    def validate(self, given: list[PendingTask]) -> None:
-        """Raise AssertionError where an invariant does not hold; `given` are the tasks with living workers."""
-        tasks: dict[int, list[PendingTask]] = {}
-        for task in itertools.chain(given, self._queues, self.held):
-            tasks.setdefault(task.slot, []).append(task)
-        filling = sum(len(stream.fillings) for stream in self._streams.values())
-        require(filling == self._slots_filling, f"{self._slots_filling} slots are said to be filled; {filling} are")
-        for stream in self._streams.values():
-            stream.validate(tasks)
-
-
-def _fatal(filling: Filling, row: int, strikes: int, cause: str) -> BadRow:
-    place = filling.opened.source.describe(filling.rows[row].sample)
-    return BadRow(row, "WorkerDied", f"{place}: {strikes} workers died while they were at it; the last one {cause}")
+        self._of_client[stream.client].discard(number)
+        if not self._of_client[stream.client]:
+            del self._of_client[stream.client]
+        self.fillings.close(stream)
+        self._ledger.add(RemoveSegments(stream.slots.numbers))
+        self._ledger.tell_workers(m.DropStream(number))

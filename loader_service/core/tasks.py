@@ -10,9 +10,10 @@ import itertools
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
-from loader_service.core.events import Row
 from loader_service.core.ownership import Ownership
+from loader_service.core.planned import Row
 from loader_service.core.ranking import Ranking
 
 #: Below this much output a task is not worth a message of its own: about 2 ms of decoding against 0.1 ms for the
@@ -20,10 +21,13 @@ from loader_service.core.ranking import Ranking
 SMALL_TASK_BYTES = 2 * 2**20
 
 #: Up to this much output, rows of several owners are one task where there are tasks enough: about 12 ms of decoding.
-JOINED_TASK_BYTES = 12 * 2**20
+JOINED_TASK_BYTES = 14 * 2**20
 
 #: Pieces that no step has fewer of because rows of several owners were joined.
 LEAST_PIECES = 4
+
+#: Stale entries that are kept of the tasks in the order of their turns, beside as many live ones.
+_MOST_STALE = 64
 
 #: Stands for the owner of files that have none; workers' numbers begin at 1.
 NOBODY = 0
@@ -64,13 +68,18 @@ def cut(
     list of tuple of int
         Row numbers; each row in exactly one piece.
     """
-    total = len(rows) * row_bytes + (sum(row.frames for row in rows.values()) * frame_bytes if frame_bytes else 0)
+    total = len(rows) * row_bytes + (sum([row.frames for row in rows.values()]) * frame_bytes if frame_bytes else 0)
     if total <= SMALL_TASK_BYTES:
         return [tuple(rows)]
     sizes = {number: row_bytes + row.frames * frame_bytes for number, row in rows.items()}
     by_owner: dict[int | None, list[int]] = {}
+    owner_of = ownership.owner
     for number, row in rows.items():
-        by_owner.setdefault(ownership.owner(row.file), []).append(number)
+        owner = owner_of(row.file)
+        if owner in by_owner:
+            by_owner[owner].append(number)
+        else:
+            by_owner[owner] = [number]
     workers = max(1, ownership.worker_count)
     enough = max(LEAST_PIECES, -(-2 * workers // steps))
     share = max(total / min(enough, workers), SMALL_TASK_BYTES)
@@ -80,10 +89,12 @@ def cut(
 
 def _joined(groups: list[list[int]], sizes: Mapping[int, int], enough: int) -> list[list[int]]:
     """Join small groups of neighbours while there are more than enough of them."""
+    if len(groups) <= enough:
+        return groups
     joined: list[list[int]] = []
     left, room = len(groups), 0
     for group in groups:
-        size = sum(sizes[each] for each in group)
+        size = sum([sizes[each] for each in group])
         if left > enough and size <= room:
             joined[-1] += group
             room -= size
@@ -96,10 +107,9 @@ def _joined(groups: list[list[int]], sizes: Mapping[int, int], enough: int) -> l
 
 def _split(rows: Sequence[int], sizes: Mapping[int, int], share: float) -> Iterable[tuple[int, ...]]:
     """Cut a group of rows into pieces of about the same bytes, each near to `share`."""
-    ends = list(itertools.accumulate(sizes[row] for row in rows))
-    pieces = min(len(rows), round(ends[-1] / share))
-    if pieces <= 1:
+    if len(rows) == 1 or (pieces := min(len(rows), round(sum([sizes[row] for row in rows]) / share))) <= 1:
         return (tuple(rows),)
+    ends = list(itertools.accumulate(sizes[row] for row in rows))
     # A row belongs to the piece that its middle lies in; doubled, so that all numbers are whole.
     middles = [2 * end - sizes[row] for end, row in zip(ends, rows, strict=True)]
     inner = [bisect_right(middles, 2 * ends[-1] * number // pieces) for number in range(1, pieces)]
@@ -116,7 +126,8 @@ class TaskQueues:
     what another stream queues after a task, no more passes it than the task's own stream had waiting, however far
     ahead that stream got with another owner.
 
-    Nothing here looks at all owners or all tasks, save when files have changed hands.
+    Nothing here looks at all owners or all tasks, save when files have changed hands, and when the last task is asked
+    for that was not for long.
 
     References
     ----------
@@ -132,7 +143,9 @@ class TaskQueues:
         self._grown: set[int] = set()  # owners that got tasks since somebody asked
         self._longest: Ranking[float] = Ranking()  # owners by the bytes of their tasks, the most first
         self._changed: set[int] = set()  # owners whose bytes are not told there yet
-        self._last: Ranking[tuple[int, int]] = Ranking()  # tasks by their turns, the last first
+        self._last: list[tuple[int, int]] | None = (
+            None  # a heap of turns and tasks, the last first; None when not asked
+        )
         self._ends: dict[int, int] = {}  # of each stream: where the turn of its next task begins, at the least
         self._latest_turn = 0  # taken so far: the queues' own clock
 
@@ -158,7 +171,10 @@ class TaskQueues:
             self._ends[task.stream] = task.turn + max(1, task.size_bytes)
         self._group()
         self._tasks[task.task] = task
-        self._last.put(task.task, (-task.turn, -task.task))
+        if self._last is not None:
+            heappush(self._last, (-task.turn, -task.task))
+            if len(self._last) > 2 * len(self._tasks) + _MOST_STALE:
+                self._last = None
         self._append(task)
 
     def drop(self, tasks: Iterable[int]) -> list[PendingTask]:
@@ -168,11 +184,6 @@ class TaskQueues:
         for task in dropped:
             self._remove(task)
         return dropped
-
-    def has_own(self, worker: int) -> bool:
-        """Return whether `take_own` has something for a worker."""
-        self._group()
-        return worker in self._waiting or NOBODY in self._waiting
 
     def take_own(self, worker: int) -> PendingTask | None:
         """Take the next task for one of the worker's own files; of a file that nobody owns, for any worker."""
@@ -194,12 +205,15 @@ class TaskQueues:
     def take_last(self) -> PendingTask | None:
         """Take the task whose turn comes last: the one that can best wait for a slow worker."""
         self._group()
-        last = self._last.first()
-        if last is None:
-            return None
-        task = self._tasks[last[1]]
-        self._remove(task)
-        return task
+        if self._last is None:
+            self._last = [(-turn, -number) for turn, number in map(_place, self._tasks.values())]
+            heapify(self._last)
+        while self._last:
+            task = self._tasks.get(-heappop(self._last)[1])
+            if task is not None:
+                self._remove(task)
+                return task
+        return None
 
     def waiting_for(self, worker: int) -> int:
         """Return how many tasks wait for files of a worker."""
@@ -220,31 +234,36 @@ class TaskQueues:
             return None
         task = tasks[0]
         self._remove(task)
-        self._latest_turn = max(self._latest_turn, task.turn or 0)
+        if task.turn and task.turn > self._latest_turn:
+            self._latest_turn = task.turn
         return task
 
     def _append(self, task: PendingTask) -> None:
         owner = self._ownership.owner(task.file) or NOBODY
-        tasks = self._waiting.setdefault(owner, [])
-        if tasks and _place(task) < _place(tasks[-1]):
-            insort(tasks, task, key=_place)
+        tasks = self._waiting.get(owner)
+        if tasks is None:
+            self._waiting[owner] = [task]
+            self._bytes[owner] = task.size_bytes
         else:
-            tasks.append(task)
-        self._bytes[owner] = self._bytes.get(owner, 0) + task.size_bytes
+            if _place(task) < _place(tasks[-1]):
+                insort(tasks, task, key=_place)
+            else:
+                tasks.append(task)
+            self._bytes[owner] += task.size_bytes
         self._grown.add(owner)
         self._changed.add(owner)
 
     def _remove(self, task: PendingTask) -> None:
         owner = self._ownership.owner(task.file) or NOBODY
         tasks = self._waiting[owner]
-        del tasks[bisect_left(tasks, _place(task), key=_place)]
-        self._bytes[owner] -= task.size_bytes
-        if not tasks:
+        if len(tasks) == 1:
             del self._waiting[owner], self._bytes[owner]
-        elif task.strikes:
-            self._grown.add(owner)  # a suspect may have kept the others from being given
+        else:
+            del tasks[0 if tasks[0] is task else bisect_left(tasks, _place(task), key=_place)]
+            self._bytes[owner] -= task.size_bytes
+            if task.strikes:
+                self._grown.add(owner)  # a suspect may have kept the others from being given
         del self._tasks[task.task]
-        self._last.discard(task.task)
         self._changed.add(owner)
 
     def _group(self) -> None:

@@ -23,6 +23,9 @@ class WorkerState(Enum):
     KILLED = "killed"
 
 
+_WORKING = WorkerState.WORKING  # to look a member up takes a fifth of a microsecond
+
+
 @dataclass(slots=True)
 class Worker:
     """One worker process."""
@@ -37,6 +40,16 @@ class Worker:
     straggles: bool = False  # owns no files while it is far slower than the others
     late: bool = False  # its tasks are being done again by others, and it gets no more until it has ended one
     leaves: bool = False  # works until another one has taken its place
+
+    def drop(self, number: int) -> PendingTask | None:
+        """Take out and return a task that it has done, None when it does not hold it."""
+        for place, task in enumerate(self.tasks):
+            if task.task == number:
+                del self.tasks[place]
+                self.bytes_given -= task.size_bytes
+                self.tasks_done += 1
+                return task
+        return None
 
     def busy_s(self, now: float) -> float:
         """Return for how long it is at its present task; 0 without one."""
@@ -57,7 +70,7 @@ class Worker:
     def has_room(self) -> bool:
         """Whether it can be given a task."""
         given = len(self.tasks)
-        if self.state is not WorkerState.WORKING or self.late or given >= SMALL_TASKS_OUTSTANDING:
+        if self.state is not _WORKING or self.late or given >= SMALL_TASKS_OUTSTANDING:
             return False
         if given and self.tasks[0].strikes:
             return False  # a suspect is done alone

@@ -1,31 +1,31 @@
-"""The one loop: what sockets, processes and the clock bring becomes events; what the scheduler says becomes deeds."""
+"""The one loop: poll, decode, ask the core, carry out what it says, send; decides nothing itself."""
 
 from __future__ import annotations
 
-import logging
+import select
 import time
-from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, cast
 
 import zmq
 
 from loader_service import failpoints
-from loader_service.core import actions, events
-from loader_service.core.ledger import Limits
-from loader_service.core.scheduler import Scheduler
-from loader_service.daemon.crew import Crew
-from loader_service.daemon.journal import Journal, Kind
-from loader_service.daemon.parts import Parts
+from loader_service.core import effects as do
+from loader_service.core import events as e
+from loader_service.core.service import Service
+from loader_service.daemon.client_processes import ClientProcesses
+from loader_service.daemon.flood import FloodGuard
+from loader_service.daemon.journal import Journal
+from loader_service.daemon.notify import Notifier
 from loader_service.daemon.rechecks import Rechecks, adoption
-from loader_service.daemon.requests import Requests
-from loader_service.daemon.sockets import Received
-from loader_service.errors import LoaderError, ProtocolError, WorkerDied
+from loader_service.daemon.segment_maker import SegmentMaker
+from loader_service.daemon.signals import StopSignals
+from loader_service.daemon.sockets import Received, Router
+from loader_service.daemon.workers import Workers
+from loader_service.errors import ConfigError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
-
-_LOG = logging.getLogger(__name__)
-
-#: How long a stopping service waits for its workers to finish the tasks they are at, in seconds.
-DRAIN_S = 10.0
 
 #: How often the daemon looks for a flood, in seconds: a peer fills 3 GB in one. 10 µs a look.
 _LOOK_EVERY_S = 0.1
@@ -33,42 +33,54 @@ _LOOK_EVERY_S = 0.1
 #: How often it looks at the memory of its workers, in seconds.
 _WEIGH_EVERY_S = 0.5
 
+#: Where tests kill the daemon.
+_FAILPOINTS: dict[type, str] = {
+    m.Want: "daemon.step_wanted",
+    m.TaskDone: "daemon.task_reported",
+    m.Ready: "daemon.step_ready",
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """What the daemon acts on; whoever made it closes it."""
+
+    watched: select.epoll
+    clients: Router[m.FromClient]
+    workers_socket: Router[m.FromWorker]
+    client_processes: ClientProcesses
+    workers: Workers
+    memory: SegmentMaker
+    rechecks: Rechecks
+    signals: StopSignals
+    notifier: Notifier
+    flood_guard: FloodGuard
+    journal: Journal
+
 
 class Daemon:
     """The service's one thread.
 
     Parameters
     ----------
-    parts
+    core
+        Decides.
+    world
         Sockets, processes, memory.
     announce
         Called once, when all workers are there.
-
-    Attributes
-    ----------
-    scheduler
-        Decides; asked by others how things stand, and told what happens here only.
-    workers_wanted
-        How many workers there should be.
     """
 
-    def __init__(self, parts: Parts, announce: Callable[[], None]) -> None:
-        self._parts = parts
-        self._announce: Callable[[], None] | None = announce
-        self._journal = Journal()
-        self._crew = Crew(parts.pool, parts.worker_socket, parts.config, self._journal)
-        self._requests = Requests(parts, self._crew, self._journal, self)
-        self._rechecks = Rechecks(parts.watched, parts.catalog, parts.scan_options, self._journal.note)
-        self.scheduler = Scheduler(parts.catalog.file_bytes.tolist(), Limits(task_timeout_s=parts.config.task_timeout))
-        self.workers_wanted = parts.config.worker_count
-        self._pending: deque[events.Event] = deque()  # the first one is being acted on
-        self._drain_deadline: float | None = None
-        self._again = False  # after the end
-        self._failure: LoaderError | None = None
+    def __init__(self, core: Service, world: World, announce: Callable[[], None]) -> None:
+        self._core = core
+        self._world = world
+        self._announce = announce
+        self._events: list[e.Event] = []  # that came of deeds, and are not told yet
+        self._again: bool | None = None  # after the end; None before it
         self._next_look = self._next_weighing = time.monotonic()
         self._next_beat: float | None = self._next_look
         self._poller = zmq.Poller()
-        for each in (parts.client_socket.socket, parts.worker_socket.socket, parts.watched.fileno()):
+        for each in (world.clients.socket, world.workers_socket.socket, world.watched.fileno()):
             self._poller.register(each, zmq.POLLIN)
 
     def run(self) -> bool:
@@ -79,84 +91,83 @@ class Daemon:
         WorkerDied
             When no worker can be started.
         """
-        try:
-            self._serve()
-        finally:
-            self._rechecks.close()
-        self._journal.close()
-        if self._failure is not None:
-            raise self._failure
+        world = self._world
+        with ExitStack() as stack:
+            stack.callback(world.journal.close)
+            stack.callback(world.rechecks.close)
+            while self._again is None:
+                ready = dict(self._poller.poll(self._patience_ms()))
+                if world.workers_socket.socket in ready:
+                    for received in world.workers_socket.receive():
+                        self._hear_worker(received)
+                if world.clients.socket in ready:
+                    for heard in world.clients.receive():
+                        self._hear(heard.peer, heard.message)
+                self._look_after({fd for fd, _ in world.watched.poll(0)} if world.watched.fileno() in ready else set())
+                self._tick(time.monotonic())
+                self._tell_events()
+                self._flush()
         return self._again
 
-    def _serve(self) -> None:
-        self.happens(events.WorkersWanted(self.workers_wanted))
-        while not self._is_over():
-            ready = dict(self._poller.poll(self._patience_ms()))
-            if self._parts.worker_socket.socket in ready:
-                for received in self._parts.worker_socket.receive():
-                    self._hear_worker(received)
-            if self._parts.client_socket.socket in ready:
-                for heard in self._parts.client_socket.receive():
-                    self._requests.hear(heard)
-            if self._parts.watched.fileno() in ready:
-                self._look_after()
-            self._tick()
-            self._flush()
+    # ---- what comes
 
-    # ---- time and the end
+    def _hear_worker(self, received: Received[m.FromWorker]) -> None:
+        message = received.message
+        worker = 0 if isinstance(message, Exception) else message.worker
+        if isinstance(message, m.WorkerReady):
+            self._world.workers.arrived(worker, time.monotonic())
+        self._hear(worker, message)
 
-    @property
-    def is_stopping(self) -> bool:
-        """Whether the service is about to end."""
-        return self._drain_deadline is not None
-
-    def stop(self, reason: str, *, again: bool = False) -> None:
-        """Let workers finish the tasks they are at, for a while, and then end; begin anew if nobody says otherwise."""
-        if self._drain_deadline is not None:
-            self._again = self._again and again
+    def _hear(self, peer: do.Peer, message: Any) -> None:
+        if isinstance(message, Exception):
+            kind = ConfigError if isinstance(message, ConfigError) else ProtocolError
+            self._act(self._core.happened(e.Malformed(peer, kind.__name__, str(message)), time.monotonic()))
             return
-        self._again = again
-        _LOG.info("stopping: %s", reason)
-        self._parts.notifier.stopping()
-        self._drain_deadline = time.monotonic() + DRAIN_S
-        self._requests.tell_all(m.Stopping(reason))
-        self.happens(events.WorkersWanted(0))
+        _pass(message)
+        self._act(self._core.receive(peer, message, time.monotonic()))
+        self._tell_events()  # at once, so that it counts as time spent on this message
 
-    def scale(self, workers: int) -> None:
-        """Have another number of workers."""
-        self.workers_wanted = workers
-        self.happens(events.WorkersWanted(workers))
+    def _look_after(self, ready: set[int]) -> None:
+        """Take note of signals, of the ends of processes, and of files that were looked at."""
+        world, now = self._world, time.monotonic()
+        recheck = world.rechecks.next_deadline()
+        if ready:
+            stop = world.signals.take(ready)
+            if stop:
+                self._events.append(e.StopWanted(stop))
+            self._events += [e.WorkerExited(worker, cause) for worker, cause in world.workers.ended()]
+            self._events += [e.ClientEnded(client) for client in world.client_processes.ended(ready)]
+        if ready or world.memory.next_deadline() is not None:  # it may say so again when nothing is waited for
+            self._events += world.memory.made(ready, now)
+        if ready or (recheck is not None and recheck <= now):
+            for checked in world.rechecks.turn(ready, now):
+                news = None if checked.status is None else adoption(checked.file, checked.status)
+                self._events.append(e.FileChecked(checked.file, checked.message, news))
 
-    def _is_over(self) -> bool:
-        if self._failure is not None:
-            return True
-        if self._drain_deadline is None:
-            return False
-        return not len(self._parts.pool) or time.monotonic() >= self._drain_deadline
+    def _tell_events(self) -> None:
+        """Tell the core what has happened, also in consequence of what it said."""
+        while self._events:
+            self._act(self._core.happened(self._events.pop(0), time.monotonic()))
+
+    # ---- time
 
     def _patience_ms(self) -> int:
         candidates = [
             self._next_beat,
             self._next_look,
-            self.scheduler.next_deadline(),
-            self._requests.next_deadline(),
-            self._journal.next_deadline(),
-            self._rechecks.next_deadline(),
-            self._drain_deadline,
+            self._core.next_deadline(),
+            self._world.journal.next_deadline(),
+            self._world.rechecks.next_deadline(),
+            self._world.memory.next_deadline(),
         ]
         deadline = min(each for each in candidates if each is not None)
         return max(0, int((deadline - time.monotonic()) * 1000) + 1)
 
-    def _tick(self) -> None:
-        now = time.monotonic()
-        deadline = self.scheduler.next_deadline()
+    def _tick(self, now: float) -> None:
+        deadline = self._core.next_deadline()
         if deadline is not None and deadline <= now:
-            self.happens(events.ClockTicked())
-        self._requests.tick(now)
-        self._journal.tick(now)
-        recheck = self._rechecks.next_deadline()
-        if recheck is not None and recheck <= now:
-            self._recheck(set())
+            self._events.append(e.ClockTicked())
+        self._world.journal.tick(now)
         if self._next_beat is not None and self._next_beat <= now:
             self._beat(now)
         if self._next_look <= now:
@@ -164,129 +175,83 @@ class Daemon:
             self._shed()
         if self._next_weighing <= now:
             self._next_weighing = now + _WEIGH_EVERY_S
-            for worker in self._crew.overweight(now):  # HDF5 does not give back all that it takes
-                self.happens(events.WorkerOverweight(worker))
+            # HDF5 does not give back all that it takes.
+            self._events += [e.WorkerOverweight(worker) for worker in self._world.workers.overweight(now)]
 
     def _shed(self) -> None:
         """Drop the clients' connections when they have taken too much of this process, until that is given back."""
-        alarm, door = self._parts.flood_guard.alarm(self.workers_wanted), self._parts.client_socket
+        alarm, door = self._world.flood_guard.alarm(self._core.workers_wanted), self._world.clients
         if alarm is not None and not door.socket.closed:
-            self._journal.note(f"{alarm}; all clients are disconnected, and honest ones come back")
             self._poller.unregister(door.socket)
             door.shut()
-            self._requests.lose_all("was disconnected with all others")
-            self._parts.flood_guard.rest()
+            self._events.append(
+                e.ClientsDisconnected(f"{alarm}; all clients are disconnected, and honest ones come back")
+            )
+            self._world.flood_guard.rest()
         elif alarm is None and door.socket.closed:
             door.reopen()
             self._poller.register(door.socket, zmq.POLLIN)
 
     def _beat(self, now: float) -> None:
         """Tell systemd that the loop turns, when it waits to be told."""
-        self._parts.notifier.alive()
-        beat_s = self._parts.notifier.beat_s
+        self._world.notifier.alive()
+        beat_s = self._world.notifier.beat_s
         self._next_beat = None if beat_s is None else now + beat_s
+
+    # ---- what the core says
+
+    def _act(self, effects: list[do.Effect]) -> None:
+        for effect in effects:
+            self._carry_out(effect)
+
+    def _carry_out(self, effect: do.Effect) -> None:
+        world = self._world
+        match effect:
+            case do.Send(int() as worker, message):
+                world.workers.tell(worker, cast("m.ToWorker", message))
+            case do.Send(peer, message):
+                _pass(message)
+                world.clients.post(cast("bytes", peer), message)
+            case do.StartWorker(worker):
+                if why_not := world.workers.start(worker):
+                    self._events.append(e.WorkerExited(worker, why_not))
+            case do.KillWorker(worker):
+                world.workers.kill(worker)
+            case do.MakeSegments():
+                world.memory.ask(effect, self._core.workers_wanted, time.monotonic())
+            case do.RemoveSegments(slots):
+                world.memory.remove(slots)
+            case do.CheckFile(file):
+                world.rechecks.want(file, time.monotonic())
+            case do.Note():
+                world.journal.write(effect)
+            case do.WatchClient(client, pid):
+                world.client_processes.watch(client, pid)
+            case do.UnwatchClient(client):
+                world.client_processes.unwatch(client)
+            case do.LookAtWorkers(client, request):
+                faults = world.journal.faults
+                self._events.append(e.WorkersSeen(client, request, world.workers.seen(), faults))
+            case do.Announce("ready"):
+                self._announce()
+            case do.Announce():
+                world.notifier.stopping()
+            case do.End(again):
+                self._again = again
+            case do.GiveUp(reason):
+                raise WorkerDied(reason)
 
     def _flush(self) -> None:
         """Send what this turn of the loop had to say."""
-        for peer in self._parts.worker_socket.flush():
+        for peer in self._world.workers_socket.flush():
             # It has ended or is about to: its pidfd tells, and its tasks are given to others.
-            self._journal.say(f"{peer.decode('ascii', 'replace')} could not be reached", Kind.UNREACHABLE)
-        for peer in self._parts.client_socket.flush():
-            self._requests.miss_peer(peer)
+            line = f"{peer.decode('ascii', 'replace')} could not be reached"
+            self._world.journal.write(do.Note(line, do.NoteKind.UNREACHABLE, is_fault=False))
+        for peer in self._world.clients.flush():
+            self._events.append(e.ClientUnreachable(peer))
 
-    # ---- what processes do, and what workers say
 
-    def _look_after(self) -> None:
-        """Take note of signals, of the ends of processes, and of what workers wrote to their standard error."""
-        ready = {descriptor for descriptor, _ in self._parts.watched.poll(0)}
-        stop = self._parts.signals.take(ready)
-        if stop:
-            self.stop(stop)
-        for worker, cause in self._crew.ended():
-            self.happens(events.WorkerExited(worker, cause))
-            self._requests.worker_ended(worker, cause)
-        self._requests.try_transforms()
-        self._requests.lose_ended(ready)
-        self._recheck(ready)
-
-    def check(self, file: int) -> None:
-        """Have a file looked at whose time or inode has changed."""
-        self._rechecks.want(file, time.monotonic())
-
-    def _recheck(self, ready: set[int]) -> None:
-        """Tell the workers of files that have kept their content, and the scheduler what came of those that waited."""
-        for checked in self._rechecks.turn(ready, time.monotonic()):
-            if checked.status is not None:
-                self._crew.tell_all(adoption(checked.file, checked.status))
-            self._requests.checked(checked.file, checked.message)
-            self.happens(events.FileChecked(checked.file, checked.message))
-
-    def _hear_worker(self, received: Received[m.FromWorker]) -> None:
-        match received.message:
-            case m.WorkerReady(worker):
-                if self._crew.arrived(worker):
-                    self._begin(worker)
-            case m.TaskDone(worker, task, bad):
-                failpoints.passing("daemon.task_reported")
-                self._requests.worker_spoke(worker)
-                self.happens(events.TaskEnded(worker, task, bad))
-            case m.Probed():
-                self._requests.tried(received.message)
-            case Exception() as error:
-                self._journal.messages_malformed += 1
-                self._journal.note(f"a worker's message was refused: {error}", Kind.MALFORMED)
-
-    def _begin(self, worker: int) -> None:
-        """Give a worker that is ready what it needs; say that the service is ready when all are."""
-        for file, status in self._rechecks.adopted.items():
-            self._crew.tell(worker, adoption(file, status))
-        self._requests.prepare(worker)
-        self.happens(events.WorkerStarted(worker))
-        self._requests.try_transforms()
-        if self._announce is not None and self.scheduler.working >= self.workers_wanted:
-            self._announce()
-            self._announce = None
-
-    # ---- what the scheduler says
-
-    def happens(self, event: events.Event) -> None:
-        """Let the scheduler act on an event; one that comes up while its actions are carried out waits for the rest."""
-        self._pending.append(event)
-        if len(self._pending) > 1:
-            return
-        while self._pending:
-            for action in self.scheduler.handle(self._pending[0], time.monotonic()):
-                self._carry_out(action)
-            self._pending.popleft()
-
-    def _carry_out(self, action: actions.Action) -> None:
-        match action:
-            case actions.SendTask(worker, task, stream, epoch, slot, rows, samples, positions, offsets, lengths, room):
-                order = m.Task(task, stream, epoch, slot, rows, samples, positions, offsets, lengths, room)
-                self._crew.tell(worker, order)
-            case actions.SendReady(client, stream, want, slot, lease, rows, frames, substituted):
-                failpoints.passing("daemon.step_ready")
-                self._requests.tell(client, m.Ready(stream, want, slot, lease, rows, frames, substituted))
-            case actions.SendFailed(client, stream, want, error, message):
-                self._requests.tell(client, m.Failed(stream, want, error, message))
-            case actions.NoteBadSample(stream, message):
-                self._journal.note(f"bad sample in stream {stream}: {message}", Kind.BAD_SAMPLE, about=message)
-                self._requests.tell_of_bad_sample(stream, message)
-            case actions.Refuse(client, message):
-                self._requests.tell(client, m.Refused(0, ProtocolError.__name__, message))
-            case actions.MakeSlot(stream):
-                self.happens(events.SlotMade(stream, self._requests.make_slot(stream)))
-            case actions.RetireStream(stream, slots):
-                self._requests.retire(stream, slots)
-            case actions.CheckFile(file):
-                self.check(file)
-            case actions.StartWorker(worker):
-                why_not = self._crew.start(worker)
-                if why_not is not None:
-                    self.happens(events.WorkerExited(worker, why_not))
-            case actions.StopWorker(worker):
-                self._crew.dismiss(worker)
-            case actions.KillWorker(worker, reason):
-                self._crew.kill(worker, f"worker {worker} {reason}; it is killed, and another takes its tasks")
-            case actions.GiveUp(reason):
-                self._failure = WorkerDied(reason)
+def _pass(message: object) -> None:
+    name = _FAILPOINTS.get(type(message))
+    if name is not None:
+        failpoints.passing(name)

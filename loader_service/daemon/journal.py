@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import time
-from enum import Enum
 
+from loader_service.core.effects import Note, NoteKind
 from loader_service.daemon.notes import Notes
 from loader_service.line_limit import LineLimit
 
@@ -21,69 +21,40 @@ _FAULTS_KEPT = 50
 _SAMPLES_KNOWN = 100_000
 
 
-class Kind(Enum):
-    """Lines that may come by the thousand: what they are about, and how many are written in full."""
-
-    MALFORMED = ("malformed messages", 5)
-    BAD_SAMPLE = ("bad samples; `status` names the latest", 50)
-    CLIENT = ("lines about clients that came and went", 50)
-    UNREACHABLE = ("messages to processes that are gone", 5)
-
+#: What lines are about that may come by the thousand, and how many are written in full.
+_LIMITS: dict[NoteKind, tuple[str, int]] = {
+    NoteKind.MALFORMED: ("malformed messages", 5),
+    NoteKind.BAD_SAMPLE: ("bad samples; `status` names the latest", 50),
+    NoteKind.CLIENT: ("lines about clients that came and went", 50),
+    NoteKind.UNREACHABLE: ("messages to processes that are gone", 5),
+}
 
 #: Kinds whose numbers matter to people who look for faults only.
-_FAULTS = frozenset({Kind.MALFORMED, Kind.BAD_SAMPLE})
+_FAULTS = frozenset({NoteKind.MALFORMED, NoteKind.BAD_SAMPLE})
 
 
 class Journal:
-    """Faults and refusals since the start; written by the daemon's one thread.
-
-    Attributes
-    ----------
-    messages_malformed
-        What came over a socket and was no message.
-    requests_refused
-        What clients asked for and could not have.
-    """
+    """Faults since the start; written by the daemon's one thread."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._faults = Notes(_FAULTS_KEPT)
         self._limits = {
-            kind: LineLimit(*kind.value, remembered=_SAMPLES_KNOWN if kind is Kind.BAD_SAMPLE else 0) for kind in Kind
+            kind: LineLimit(*limit, remembered=_SAMPLES_KNOWN if kind is NoteKind.BAD_SAMPLE else 0)
+            for kind, limit in _LIMITS.items()
         }
-        self.messages_malformed = 0
-        self.requests_refused = 0
 
     @property
     def faults(self) -> tuple[str, ...]:
         """The latest faults, a line each."""
         return self._faults.lines
 
-    @property
-    def refused(self) -> dict[str, int]:
-        """Counts of what the scheduler never saw, by name."""
-        return {"messages_malformed": self.messages_malformed, "requests_refused": self.requests_refused}
-
-    def note(self, line: str, kind: Kind | None = None, *, about: str = "") -> None:
-        """Log a fault, and keep it for `status`.
-
-        Parameters
-        ----------
-        line
-            For people.
-        kind
-            Of what may come again and again; None for what may not.
-        about
-            What makes it the same fault as another one, where `line` says more than that.
-        """
-        if kind is None or self._is_written(kind, about or line):
-            _LOG.warning("%s", line)
-        self._faults.add(line, time.monotonic() - self._started)
-
-    def say(self, line: str, kind: Kind) -> None:
-        """Log what is no fault, and may come again and again."""
-        if self._is_written(kind, line):
-            _LOG.info("%s", line)
+    def write(self, note: Note) -> None:
+        """Log a line; keep it for `status` when it is a fault."""
+        if self._is_written(note.kind, note.about or note.line):
+            _LOG.log(logging.WARNING if note.is_fault else logging.INFO, "%s", note.line)
+        if note.is_fault:
+            self._faults.add(note.line, time.monotonic() - self._started)
 
     def tick(self, now: float) -> None:
         """Log how many lines were only counted, where it is time."""
@@ -100,12 +71,14 @@ class Journal:
         deadlines = (limit.next_deadline() for limit in self._limits.values())
         return min((each for each in deadlines if each is not None), default=None)
 
-    def _is_written(self, kind: Kind, line: str) -> bool:
+    def _is_written(self, kind: NoteKind, line: str) -> bool:
+        if kind not in self._limits:
+            return True
         now = time.monotonic()
         _tell(kind, self._limits[kind].due(now))
         return self._limits[kind].take(line, now)
 
 
-def _tell(kind: Kind, line: str | None) -> None:
+def _tell(kind: NoteKind, line: str | None) -> None:
     if line is not None:
         _LOG.log(logging.WARNING if kind in _FAULTS else logging.INFO, "%s", line)

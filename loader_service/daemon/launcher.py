@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 import os
 import secrets
@@ -13,15 +12,18 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 
 from loader_service import endpoint as endpoints
-from loader_service.children import command
-from loader_service.config import ServiceConfig
-from loader_service.daemon.restarts import MOST_RESTARTS, Restarts
+from loader_service.daemon.restarts import Restarts
 from loader_service.daemon.segments import remove_abandoned
 from loader_service.daemon.service_process import EndedBeforeReady, Interrupted, ServiceProcess
 from loader_service.daemon.sockets import EndpointLock
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
+from loader_service.start_command import start_command
 
 _LOG = logging.getLogger(__name__)
+
+#: Restarts in a row, and how long a service must have served for those before it to count no more, in seconds. What
+#: kills a service that often within minutes is no accident, and will kill the next one too.
+MOST_RESTARTS, _FORGIVEN_AFTER_S = 3, 600.0
 
 #: How long `stop` waits for the thread that ends the service, in seconds: longer than that takes.
 _JOIN_S = 20.0
@@ -60,7 +62,7 @@ class PrivateService:
         self._command = _command(self.endpoint, files, options)
         self._timeout_s = timeout_s
         self._owner_pid = os.getpid()
-        self._restarts = Restarts()
+        self._restarts = Restarts(MOST_RESTARTS, _FORGIVEN_AFTER_S)
         self._ready_at: float | None = None  # None while it starts
         self._failure: LoaderError | None = None
         self._tell: Callable[[LoaderError], object] | None = None
@@ -76,7 +78,7 @@ class PrivateService:
             if isinstance(error, EndedBeforeReady):
                 raise ServiceUnavailable(f"the private service {error}, before it was ready") from None
             raise
-        self._note_ready()
+        self._ready_at = time.monotonic()
         self._thread = threading.Thread(target=self._keep, name="loader-service-keeper", daemon=True)
         self._thread.start()
 
@@ -112,8 +114,8 @@ class PrivateService:
         try:
             while not self._stopping:
                 self._process.await_end(self._wake)
-                self._ready_at = None
-                self._revive(self._process.cause)
+                served_s, self._ready_at = self.up_s, None
+                self._revive(self._process.cause, served_s)
         except Interrupted:
             pass
         except LoaderError as error:
@@ -124,7 +126,7 @@ class PrivateService:
         finally:
             self._leave()
 
-    def _revive(self, cause: str) -> None:
+    def _revive(self, cause: str, served_s: float) -> None:
         """Start the service again, until it lives.
 
         Raises
@@ -132,7 +134,7 @@ class PrivateService:
         LoaderError
             When that has no end, or the service says what is wrong.
         """
-        while self._restarts.allow(time.monotonic()):
+        while self._restarts.allow(served_s):
             _LOG.warning(
                 "the private service (pid %d) %s; it is started again (%d of %d times)",
                 self._process.pid,
@@ -145,21 +147,17 @@ class PrivateService:
                 self._process = ServiceProcess(self._command)
                 self._process.await_ready(self._timeout_s, self._wake)
             except EndedBeforeReady as error:
-                cause = str(error)
+                cause, served_s = str(error), 0.0
             except (LoaderError, OSError) as error:  # OSError: no process, memory or descriptor is left for it
                 kind = type(error) if isinstance(error, LoaderError) else ServiceUnavailable
                 raise kind(f"the private service {cause}, and could not be started again: {error}") from error
             else:
-                self._note_ready()
+                self._ready_at = time.monotonic()
                 return
         raise ServiceUnavailable(
             f"the private service {cause}; it was started again {MOST_RESTARTS} times in a row before, and is given "
             "up; find out what ends it, and make the dataset or connection anew"
         )
-
-    def _note_ready(self) -> None:
-        self._ready_at = time.monotonic()
-        self._restarts.ready(self._ready_at)
 
     def _fail(self, error: LoaderError) -> None:
         self._failure = error
@@ -178,24 +176,6 @@ class PrivateService:
 
 
 def _command(endpoint: str, files: Sequence[str], options: Mapping[str, str | Sequence[str]]) -> list[str]:
-    flags = [
-        flag
-        for key, one_or_more in options.items()
-        for value in ([one_or_more] if isinstance(one_or_more, str) else one_or_more)
-        for flag in _flag(key, value)
-    ]
-    if os.isatty(2):  # what it says there passes through a pipe
-        flags.append("--terminal")
-    start = ["start", "--embedded", f"--lifeline-pid={os.getpid()}", f"--endpoint={endpoint}"]
-    return command("loader_service.cli", *start, *flags, "--", *files)
-
-
-def _flag(key: str, value: str) -> list[str]:
-    """Return an option as the command line has it."""
-    name = f"--{key.replace('_', '-')}"
-    is_switch = any(
-        field.name == key and isinstance(field.default, bool) for field in dataclasses.fields(ServiceConfig)
-    )
-    if is_switch and value in {"True", "False"}:
-        return [name] if value == "True" else []
-    return [f"{name}={value}"]
+    own = {"embedded": "True", "lifeline_pid": str(os.getpid()), "endpoint": endpoint}
+    own["terminal"] = str(os.isatty(2))  # what it says there passes through a pipe
+    return start_command({**own, **options}, files=files)

@@ -7,15 +7,13 @@ a service that died, and is another process's by now, names nobody.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import time
 from pathlib import Path
 
+from loader_service.children import readable
 from loader_service.endpoint import Endpoint
-
-#: Arguments by which a daemon knows whom it serves.
-_LIFELINE, _EMBEDDED = b"--lifeline-pid=", b"--embedded"
+from loader_service.start_command import read_option
 
 #: Bytes of a lock file that are read.
 _LONGEST_PID = 32
@@ -52,7 +50,7 @@ class Occupant:
     @property
     def has_ended(self) -> bool:
         """Whether the process is gone."""
-        return _await_end(self._pidfd, 0.0)
+        return bool(readable([self._pidfd], 0.0))
 
     def tell_to_end(self) -> None:
         """Send it what the end of a session sends; harmless when it has ended.
@@ -70,7 +68,7 @@ class Occupant:
     def await_end(self, deadline: float) -> bool:
         """Return whether the process, and its supervisor with it, have ended by a time."""
         descriptors = [each for each in (self._pidfd, self._supervisor_pidfd) if each >= 0]
-        return all(_await_end(each, deadline - time.monotonic()) for each in descriptors)
+        return all(readable([each], deadline - time.monotonic()) for each in descriptors)
 
 
 def find_occupant(place: Endpoint) -> Occupant | None:
@@ -101,15 +99,8 @@ def _has_open(pid: int, found: os.stat_result) -> bool:
 
 def _supervisor_of(pid: int) -> int:
     try:
-        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        arguments = Path(f"/proc/{pid}/cmdline").read_text(errors="surrogateescape").split("\0")
     except OSError:
         return 0
-    options = arguments[: arguments.index(b"--")] if b"--" in arguments else arguments
-    named = [each.removeprefix(_LIFELINE) for each in options if each.startswith(_LIFELINE)]
-    return int(named[-1]) if named and named[-1].isdigit() and _EMBEDDED not in options else 0
-
-
-def _await_end(pidfd: int, timeout_s: float) -> bool:
-    poll = select.poll()
-    poll.register(pidfd, select.POLLIN)
-    return bool(poll.poll(max(0, int(timeout_s * 1000))))
+    served = read_option(arguments, "lifeline_pid") or ""
+    return int(served) if served.isdecimal() and not read_option(arguments, "embedded") else 0

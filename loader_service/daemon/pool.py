@@ -6,37 +6,25 @@ take its standard error, whose last line tells why it ended, and its standard ou
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import select
-import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, cause_of_end, command, environment
+from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, Child, command, environment
 from loader_service.daemon.memory import OwnMemory
 from loader_service.daemon.words import Words
+from loader_service.lifeline import arguments_for
 from loader_service.oom import OomWatch
 from loader_service.progress import ProgressBoard
+from loader_service.worker_options import WorkerOptions
 
-_LOG = logging.getLogger(__name__)
 
-
-@dataclass
+@dataclass(frozen=True)
 class _Process:
-    worker: int
-    popen: subprocess.Popen[bytes]
-    pidfd: int
+    child: Child
     memory: OwnMemory
-    errors: Words
-    prints: Words
-
-    @property
-    def last_words(self) -> str:
-        """What it said last; of its errors, if it said any."""
-        return self.errors.last or self.prints.last
+    words: tuple[Words, Words]  # what it prints, and its errors
 
 
 class Pool:
@@ -48,13 +36,13 @@ class Pool:
     ----------
     watched
         Becomes ready when `reap` or `listen` has something to do. Closed descriptors leave it by themselves.
-    arguments
-        What all workers are told on their command line.
+    options
+        What workers are told; the number of each is put in.
     """
 
-    def __init__(self, watched: select.epoll, arguments: Sequence[str]) -> None:
+    def __init__(self, watched: select.epoll, options: WorkerOptions) -> None:
         self._watched = watched
-        self._arguments = arguments
+        self._options = options
         self._board = ProgressBoard()
         self._processes: dict[int, _Process] = {}
         self._oom = OomWatch()
@@ -64,19 +52,23 @@ class Pool:
 
     def __exit__(self, *_: object) -> None:
         for process in self._processes.values():
-            process.popen.kill()
+            process.child.kill()
         for worker in list(self._processes):
-            self._processes[worker].popen.wait()
             self._forget(worker)
         self._board.__exit__()
 
     def __len__(self) -> int:
         return len(self._processes)
 
+    @property
+    def workers(self) -> list[int]:
+        """The workers that are not reaped."""
+        return list(self._processes)
+
     def pid(self, worker: int) -> int:
         """Return a worker's pid, 0 when it has ended."""
         process = self._processes.get(worker)
-        return process.popen.pid if process else 0
+        return process.child.pid if process else 0
 
     def progress(self, worker: int) -> tuple[int, int]:
         """Return the task and the sample that a worker came to last, as far as it told."""
@@ -95,65 +87,50 @@ class Pool:
         OSError
             When the system has no process, memory or descriptor left for it.
         """
-        arguments = ["--worker", str(worker), "--parent-pid", str(os.getpid()), *self._arguments]
-        arguments += ["--progress", str(self._board.descriptor)]
-        popen = subprocess.Popen(
-            command("loader_service.worker.main", *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**SAME_EVERYWHERE, **environment(**ONE_THREAD)},
-            start_new_session=True,  # Ctrl-C at the terminal is the daemon's to act on
+        options = replace(self._options, worker=worker, progress=self._board.descriptor)
+        child = Child(
+            command("loader_service.worker.main", *arguments_for(options)),
+            {**SAME_EVERYWHERE, **environment(**ONE_THREAD)},
             pass_fds=(self._board.descriptor,),
+            oom=self._oom,
         )
-        with ExitStack() as undone:  # no descriptor left: there must be no worker whose end nobody would see
-            undone.callback(popen.communicate)
-            undone.callback(popen.kill)
-            assert popen.stdout is not None  # noqa: S101 - they are pipes
-            assert popen.stderr is not None  # noqa: S101
-            errors = Words(popen.stderr.fileno(), f"worker {worker}", logging.WARNING)
-            prints = Words(popen.stdout.fileno(), f"worker {worker}", logging.INFO)
-            pidfd = os.pidfd_open(popen.pid)
-            undone.callback(os.close, pidfd)
-            process = _Process(worker, popen, pidfd, OwnMemory(popen.pid), errors, prints)
-            undone.pop_all()
-        self._processes[worker] = process
-        for descriptor in (pidfd, errors.descriptor, prints.descriptor):
+        try:
+            memory = OwnMemory(child.pid)
+        except OSError:
+            child.close()
+            raise
+        levels = ((child.out, logging.INFO), (child.errors, logging.WARNING))
+        prints, errors = (Words(output, f"worker {worker}", level) for output, level in levels)
+        self._processes[worker] = _Process(child, memory, (prints, errors))
+        for descriptor in (child.pidfd, *child.outputs):
             self._watched.register(descriptor, select.EPOLLIN)
 
     def kill(self, worker: int) -> None:
         """Kill a worker process; its end is reported by `reap`."""
         process = self._processes.get(worker)
         if process is not None:
-            process.popen.kill()
+            process.child.kill()
 
     def listen(self) -> None:
         """Log what workers wrote to their standard error and output."""
         for process in self._processes.values():
-            self._read(process)
+            for words in process.words:
+                was_open = words.output.is_open
+                words.read()
+                if was_open and not words.output.is_open:  # an epoll would report its end for ever
+                    self._watched.unregister(words.output.descriptor)
 
     def reap(self) -> Iterator[tuple[int, str]]:
         """Yield the workers that have ended, each with its cause; from then on they cannot write anywhere."""
         for worker, process in list(self._processes.items()):
-            if process.popen.poll() is not None:
-                for words in (process.prints, process.errors):
+            if process.child.code is not None:
+                for words in process.words:
                     words.end()
-                code = process.popen.returncode
-                # Words of a worker that was killed may be an hour old, and tell nothing of that.
-                cause = cause_of_end(code, process.last_words if code >= 0 else "", self._oom.explain(code))
+                cause = process.child.cause(process.child.errors.last_line or process.child.out.last_line)
                 self._forget(worker)
                 yield worker, cause
 
-    def _read(self, process: _Process) -> None:
-        for words in (process.prints, process.errors):
-            if not words.read():  # closed at the other end: an epoll would report that for ever
-                with contextlib.suppress(FileNotFoundError):
-                    self._watched.unregister(words.descriptor)
-
     def _forget(self, worker: int) -> None:
         process = self._processes.pop(worker)
-        os.close(process.pidfd)
         process.memory.close()
-        for pipe in (process.popen.stdout, process.popen.stderr):
-            if pipe is not None:
-                pipe.close()
+        process.child.close()

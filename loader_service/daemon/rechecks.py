@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from loader_service.catalog.columns import Catalog, FileStat
-from loader_service.catalog.findings import ScanOptions
-from loader_service.catalog.recheck import Verdict
-from loader_service.catalog.scan_pool import ProcessLost, ScanProcess, blame
-from loader_service.catalog.scan_process import IN_USE, VERDICT
+from loader_service.catalog.scan.recheck import FileVerdict
+from loader_service.catalog.scan.scan_pool import ProcessLost, ScanProcess, blame
+from loader_service.catalog.scan.scan_process import IN_USE, VERDICT
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.protocol.messages import AdoptFile
+from loader_service.scan_options import ScanOptions
 
 #: How long a file that cannot be read is looked at again, since it may be about to be replaced; and one that another
 #: program has open for writing. In seconds.
@@ -33,7 +33,7 @@ _IDLE_S = 10.0
 #: Looks at one file within a minute, after which it counts as one that changes all the time.
 _MOST_LOOKS, _LOOKS_S = 120, 60.0
 
-Answer = Verdict | CatalogError
+Answer = FileVerdict | CatalogError
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Rechecks:
     def turn(self, ready: set[int], now: float) -> Iterator[Checked]:
         """Act on what the process has sent, or has not; yield the files of which there is something to say."""
         process = self._process
-        if process is not None:
+        if process is not None and (now > process.deadline or not ready.isdisjoint(process.descriptors)):
             try:
-                answers = process.attend(has_sent=process.answers in ready)
+                answers = process.attend()
             except ProcessLost as lost:
                 answers = lost.answers
                 if process.asked:
@@ -121,8 +121,7 @@ class Rechecks:
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
-            self._watched.unregister(self._process.answers)
-            self._process.end()
+            self._process.end()  # its descriptors leave the epoll by themselves
             self._process = None
 
     @staticmethod
@@ -140,7 +139,8 @@ class Rechecks:
             except (CatalogError, OSError) as error:
                 yield self._fail(due, str(error))
                 return
-            self._watched.register(self._process.answers, select.EPOLLIN)
+            for descriptor in self._process.descriptors:
+                self._watched.register(descriptor, select.EPOLLIN)
         if not self._can_ask(self._process):
             return
         looks = self._recent.setdefault(due.file, deque(maxlen=_MOST_LOOKS))
@@ -212,7 +212,7 @@ def _changed(path: str, words: str) -> str:
 def _parse(kind: bytes, body: bytes) -> Answer:
     try:
         if kind == VERDICT:
-            return Verdict(**json.loads(body))
+            return FileVerdict(**json.loads(body))
         return (FileInUse if kind == IN_USE else CatalogError)(json.loads(body))
     except (ValueError, TypeError) as error:
         raise ProcessLost(f"gave an answer that cannot be read ({error})") from error

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-#: Restarts in a row, and how long a service must have served for those before it to count no more, in seconds. What
-#: kills a service that often within minutes is no accident, and will kill the next one too.
-MOST_RESTARTS, FORGIVEN_AFTER_S = 3, 600.0
-
 
 class Restarts:
-    """Counts restarts, and forgives them after a long life."""
+    """Counts restarts, and forgives them after a long life.
 
-    def __init__(self) -> None:
-        self._in_a_row = 0
-        self._ready_at: float | None = None  # of the present life; None while it starts
+    Parameters
+    ----------
+    most
+        Restarts in a row after which there is no other.
+    long_life_s
+        How long a service must have served for the restarts before it to count no more, in seconds.
 
-    @property
-    def in_a_row(self) -> int:
-        """Restarts that are not forgiven."""
-        return self._in_a_row
+    Attributes
+    ----------
+    in_a_row
+        Restarts that are not forgiven.
+    """
 
-    def ready(self, now: float) -> None:
-        """Note that the service can be used."""
-        self._ready_at = now
+    def __init__(self, most: int, long_life_s: float) -> None:
+        self._most = most
+        self._long_life_s = long_life_s
+        self.in_a_row = 0
 
-    def allow(self, now: float) -> bool:
-        """Note that the service has died; return whether to start it again, and count that."""
-        if self._ready_at is not None and now - self._ready_at >= FORGIVEN_AFTER_S:
-            self._in_a_row = 0
-        self._ready_at = None
-        if self._in_a_row >= MOST_RESTARTS:
+    def allow(self, served_s: float) -> bool:
+        """Note that the service has died, and how long it had served; return whether to start it again."""
+        if served_s >= self._long_life_s:
+            self.in_a_row = 0
+        if self.in_a_row >= self._most:
             return False
-        self._in_a_row += 1
+        self.in_a_row += 1
         return True

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loader_service.control_groups import ROOT, memory_limits
-from loader_service.protocol.segments import instance_directory, is_instance, shared_memory, user_directory
-from loader_service.remedies import SMALLER_BATCH, higher_limit, more_shared_memory
+from loader_service.protocol.segment_files import instance_directory, is_instance, shared_memory, user_directory
+from loader_service.remedies import higher_limit, more_shared_memory
 from loader_service.sizes import counted, size_text
 
 #: What stays free of a control group's limit, and of the host's memory: what the daemon and each worker may still grow
@@ -178,12 +178,3 @@ def _sizes_of_services() -> Iterator[tuple[str, int]]:
                 yield name, sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)
         except OSError:
             continue  # it has ended meanwhile
-
-
-def no_room(slot_bytes: int, count: int, room: Room, holders: str) -> str:
-    """Return the words of an error: how much is needed and left, who holds the rest, and what helps here."""
-    held = f"; {holders}" if holders else ""
-    return (
-        f"batches of {slot_bytes} bytes need {count * slot_bytes} bytes of shared memory, "
-        f"{max(0, room.left_bytes)} are left {room.words}{held}; {SMALLER_BATCH}, or {room.remedy}"
-    )

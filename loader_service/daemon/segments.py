@@ -9,18 +9,17 @@ finds anything else, it leaves all of that folder alone.
 from __future__ import annotations
 
 import errno
-import fcntl
 import logging
 import os
 import secrets
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
 
+from loader_service import failpoints
 from loader_service.daemon.room import free_bytes
 from loader_service.errors import ConfigError
-from loader_service.private_folders import Folder, NotOurs, is_own_file
-from loader_service.protocol.segments import (
+from loader_service.flocks import Lock, lock, locked
+from loader_service.private_folders import Folder, NotOurs
+from loader_service.protocol.segment_files import (
     ENVIRONMENT_VARIABLE,
     is_instance,
     is_slot,
@@ -32,8 +31,9 @@ from loader_service.remedies import SMALLER_BATCH, more_shared_memory
 
 _LOG = logging.getLogger(__name__)
 
-#: How long to wait for another service that sweeps, which takes milliseconds, and between two looks; in seconds.
-_SWEEP_S, _PAUSE_S = 10.0, 0.01
+#: How long to wait for another service that sweeps, which takes milliseconds, in seconds. A folder that was just made
+#: and is not locked yet must not be swept meanwhile.
+_SWEEP_S = 10.0
 
 
 class NoSpace(ConfigError):
@@ -43,7 +43,7 @@ class NoSpace(ConfigError):
 class SegmentStore:
     """The segments of one service; a context manager that leaves none behind.
 
-    Used by the daemon's one thread.
+    Slots are made by one thread, and removed by the same or another one.
 
     Attributes
     ----------
@@ -59,6 +59,7 @@ class SegmentStore:
     def __init__(self) -> None:
         self.instance = secrets.token_hex(8)
         self._sizes: dict[int, int] = {}
+        self._lock = threading.Lock()  # of the sizes
         self._last_slot = 0
         if not shared_memory().is_dir():
             raise ConfigError(f"{shared_memory()} is no folder; {ENVIRONMENT_VARIABLE} is to name a tmpfs")
@@ -67,11 +68,13 @@ class SegmentStore:
         except OSError as error:
             raise _cannot_make(error) from error
         try:
-            with _nobody_else_sweeps(self._user):
+            with locked(self._user, _SWEEP_S):
                 for dead in _sweep(self._user):
                     _LOG.info("removed the batches that service %s had left in shared memory", dead)
                 self._folder = self._user.folder(self.instance, make=True)
-                _lock(self._folder)
+                found = lock(self._folder.fileno(), self._user, self.instance)
+                if found is not Lock.HAD:
+                    raise NotOurs(f"{str(self._folder.path)!r}: {found.value}")
         except OSError as error:
             self._user.close()
             raise _cannot_make(error) from error
@@ -89,7 +92,8 @@ class SegmentStore:
     @property
     def total_bytes(self) -> int:
         """Bytes of all segments."""
-        return sum(self._sizes.values())
+        with self._lock:
+            return sum(self._sizes.values())
 
     def create(self, count: int, size_bytes: int) -> tuple[int, ...]:
         """Create segments, with their memory, and return their slots' numbers; all or none.
@@ -119,14 +123,17 @@ class SegmentStore:
     def remove(self, slots: tuple[int, ...]) -> None:
         """Unlink segments; their memory lives on where it is still mapped."""
         for slot in slots:
-            self._sizes.pop(slot, None)
+            with self._lock:
+                self._sizes.pop(slot, None)
             self._folder.unlink(slot_name(slot))
 
     def _create(self, size_bytes: int) -> int:
         self._last_slot += 1
         descriptor = self._folder.open_file(slot_name(self._last_slot), os.O_CREAT | os.O_EXCL | os.O_RDWR)
-        self._sizes[self._last_slot] = size_bytes
+        with self._lock:
+            self._sizes[self._last_slot] = size_bytes
         try:
+            failpoints.passing("daemon.slot_made")
             # Not ftruncate: that succeeds beyond what the file system has, and the first write there is a SIGBUS.
             os.posix_fallocate(descriptor, 0, size_bytes)
         except OSError:
@@ -137,20 +144,6 @@ class SegmentStore:
         return self._last_slot
 
 
-@contextmanager
-def _nobody_else_sweeps(user: Folder) -> Iterator[None]:
-    """Keep a folder that was just made and is not locked yet from being swept by a service that starts now."""
-    deadline = time.monotonic() + _SWEEP_S
-    while not _lock(user):
-        if time.monotonic() > deadline:
-            raise NotOurs(f"another process has held {str(user.path)!r} locked for {_SWEEP_S:g} s")
-        time.sleep(_PAUSE_S)
-    try:
-        yield
-    finally:
-        fcntl.flock(user.fileno(), fcntl.LOCK_UN)
-
-
 def remove_abandoned() -> list[str]:
     """Remove the segments of services that died, as the next start would; return their instances.
 
@@ -159,7 +152,7 @@ def remove_abandoned() -> list[str]:
     OSError
         When that cannot be done.
     """
-    with user_folder() as user, _nobody_else_sweeps(user):
+    with user_folder() as user, locked(user, _SWEEP_S):
         return _sweep(user)
 
 
@@ -200,20 +193,8 @@ def _sweep_one(user: Folder, name: str) -> bool:
     with user.folder(name) as folder:
         if folder.status().st_dev != user.status().st_dev:
             raise NotOurs(f"{str(folder.path)!r} is another file system")
-        if not _lock(folder):
+        if lock(folder.fileno(), user, name) is not Lock.HAD:
             return False
-        entries = list(folder.entries())
-        if not all(is_slot(entry) and is_own_file(status) for entry, status in entries):
-            raise NotOurs(f"{str(folder.path)!r} holds what no service has made")
-        for entry, _ in entries:
+        for entry in folder.own_files(is_slot):
             folder.unlink(entry)
         return user.remove_folder(name, folder)
-
-
-def _lock(folder: Folder) -> bool:
-    """Lock a folder until it is closed; False when a living process has it locked, or it was just removed."""
-    try:
-        fcntl.flock(folder.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return folder.status().st_nlink > 0

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
-import select
-import subprocess
-import threading
+import signal
 import time
 from collections.abc import Sequence
 
-from loader_service.children import cause_of_end, environment
+from loader_service.children import Child, environment
 from loader_service.errors import LoaderError, ServiceUnavailable, from_name
-from loader_service.oom import OomWatch
 
 #: Beginnings of the two lines that a service started for another program writes to its standard output.
 READY, FAILED = "ready: ", "failed: "
@@ -21,17 +16,13 @@ READY, FAILED = "ready: ", "failed: "
 #: How long an ending service may take to drain before it is killed, in seconds.
 _STOP_S = 15.0
 
-#: How much of what it wrote last is kept, in bytes, and how much of that is told, in letters.
-_TAIL_BYTES, _TOLD = 8_192, 500
+#: How much of what it says on its standard output is kept, in bytes.
+_SAID_BYTES = 8_192
 
 _STANDARD_ERROR = 2
 
 #: How often who waits for a service to be ready looks whether it is a forked child by now, in seconds.
 _LOOK_EVERY_S = 0.5
-
-#: Held while a process is started, which takes milliseconds. `Popen` waits until nobody has a pipe of its own open any
-#: more: a child that is forked meanwhile would have it until it ends. So forks are to wait for this lock.
-STARTING = threading.RLock()
 
 
 class EndedBeforeReady(Exception):
@@ -55,52 +46,24 @@ class ServiceProcess:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._oom = OomWatch()
         self._owner_pid = os.getpid()
-        with STARTING:
-            self._popen = subprocess.Popen(
-                list(command),
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C at the terminal is the trainer's, which then ends the service
-            )
-        assert self._popen.stdout is not None  # noqa: S101 - both are pipes
-        assert self._popen.stderr is not None  # noqa: S101
-        self._out, self._errors = self._popen.stdout.fileno(), self._popen.stderr.fileno()
+        self._child = Child(command, environment())
         self._said = b""  # on standard output, up to a bound
-        self._tail = b""  # of standard error
-        try:
-            self._pidfd = os.pidfd_open(self._popen.pid)
-        except OSError:  # no descriptor is left
-            self._popen.kill()
-            self._popen.communicate()
-            raise
-        self._poll = select.poll()  # not `select`, which knows no descriptor above 1023
-        for descriptor in (self._out, self._errors):
-            os.set_blocking(descriptor, False)
-            self._poll.register(descriptor, select.POLLIN)
-        self._poll.register(self._pidfd, select.POLLIN)
 
     @property
     def pid(self) -> int:
         """Its pid."""
-        return self._popen.pid
+        return self._child.pid
 
     @property
     def code(self) -> int | None:
         """How it ended; None while it runs."""
-        return self._popen.poll()
+        return self._child.code
 
-    @functools.cached_property
+    @property
     def cause(self) -> str:
         """How it ended, in words that follow its name."""
-        lines = self._tail.decode("utf-8", "replace").replace("\r", "\n").splitlines()
-        words = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        failed = self._failed_line()
-        code = self._popen.returncode or 0
-        return cause_of_end(code, (failed or words)[-_TOLD:], self._oom.explain(code))
+        return self._child.cause(self._failed_line() or None)
 
     def await_ready(self, timeout_s: float, wake: int) -> None:
         """Wait until it can be used.
@@ -135,10 +98,9 @@ class ServiceProcess:
             return
         failed = self._failed_line()
         if failed:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._popen.wait(_STOP_S)  # it is about to end by itself; a signal now would only be noise
+            self._child.wait(_STOP_S)  # it is about to end by itself; a signal now would only be noise
             raise _error_of(failed)
-        self._popen.wait(_STOP_S)
+        self._child.wait(_STOP_S)
         raise EndedBeforeReady(self.cause)
 
     def await_end(self, wake: int) -> None:
@@ -154,37 +116,23 @@ class ServiceProcess:
 
     def end(self) -> None:
         """End it, reap it, and close the pipes to it; harmless when it has ended."""
-        if self._popen.poll() is None:
-            self._popen.terminate()
-        deadline = time.monotonic() + (_STOP_S if os.getpid() == self._owner_pid else 0.0)
-        while not self._has_ended() and (left_s := deadline - time.monotonic()) > 0:
-            self._listen(None, left_s)  # a service whose words nobody reads could not come to its end
-        if self._popen.poll() is None:
-            self._popen.kill()
-            self._popen.wait()
-        if self._pidfd >= 0:
-            os.close(self._pidfd)
-            self._pidfd = -1
-            for pipe in (self._popen.stdout, self._popen.stderr):
-                if pipe is not None:
-                    pipe.close()
+        if os.getpid() == self._owner_pid:
+            self._child.send(signal.SIGTERM)
+            deadline = time.monotonic() + _STOP_S
+            while not self._has_ended() and (left_s := deadline - time.monotonic()) > 0:
+                self._listen(None, left_s)  # a service whose words nobody reads could not come to its end
+        self._child.close()
 
     def _has_ended(self) -> bool:
-        if self._popen.poll() is None:
+        if self._child.code is None:
             return False
-        if self._pidfd >= 0 and os.getpid() == self._owner_pid:
+        if os.getpid() == self._owner_pid:
             self._read()  # what it said last
         return True
 
     def _listen(self, wake: int | None, timeout_s: float | None) -> None:
         """Wait for a word of it, for its end, or for its owner's."""
-        if wake is not None:
-            self._poll.register(wake, select.POLLIN)
-        try:
-            ready = dict(self._poll.poll(None if timeout_s is None else max(1, int(timeout_s * 1000))))
-        finally:
-            if wake is not None:
-                self._poll.unregister(wake)
+        ready = self._child.listen(timeout_s, *(() if wake is None else (wake,)))
         self._check_process()
         if wake in ready:
             raise Interrupted
@@ -199,29 +147,13 @@ class ServiceProcess:
             )
 
     def _read(self) -> None:
-        self._said = (self._said + self._drain(self._out))[:_TAIL_BYTES]
-        words = self._drain(self._errors)
-        self._tail = (self._tail + words)[-_TAIL_BYTES:]
+        self._said = (self._said + self._child.out.read())[:_SAID_BYTES]
+        words = self._child.errors.read()
         while words:
             try:
                 words = words[os.write(_STANDARD_ERROR, words) :]
             except OSError:
                 return  # this process has no standard error that takes them
-
-    def _drain(self, descriptor: int) -> bytes:
-        """Return what a pipe holds."""
-        pieces = []
-        while True:
-            try:
-                piece = os.read(descriptor, 65_536)
-            except BlockingIOError:
-                break
-            if not piece:  # closed at the other end: it would be readable for ever
-                with contextlib.suppress(KeyError):
-                    self._poll.unregister(descriptor)
-                break
-            pieces.append(piece)
-        return b"".join(pieces)
 
     def _failed_line(self) -> str:
         """Return what it said was wrong, ``Kind: message``; empty when it said nothing of the kind."""

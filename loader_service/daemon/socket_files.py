@@ -15,7 +15,7 @@ from pathlib import Path
 
 from loader_service.endpoint import private_directories
 from loader_service.errors import ConfigError
-from loader_service.private_folders import Folder, NotOurs, check_owner, open_folder
+from loader_service.private_folders import Folder, NotOurs, check_ours, open_folder
 
 #: How long a socket may still be open after its service was killed, and between two looks; in seconds.
 _CLOSING_S, _PAUSE_S = 2.0, 0.02
@@ -127,7 +127,7 @@ class Listener:
             bound = self._folder.status_of(self._name)
             if bound is None:
                 raise NotOurs(f"{str(path.parent)!r} was moved")
-            check_owner(bound, path)
+            check_ours(bound, path)
             self._bound = bound
         except (OSError, ConfigError) as error:
             self._close()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, Generic, NoReturn, TypeVar
@@ -21,6 +21,7 @@ from loader_service.daemon.socket_files import (
 )
 from loader_service.endpoint import Endpoint, private_directories
 from loader_service.errors import ConfigError, ProtocolError
+from loader_service.flocks import Lock, is_at, lock
 from loader_service.protocol import wire
 from loader_service.protocol.messages import Refused
 
@@ -202,40 +203,36 @@ class EndpointLock:
         if self._descriptor >= 0:
             if self._is_theirs:
                 os.ftruncate(self._descriptor, 0)
-            elif self._is_named(self._descriptor):
+            elif is_at(self._descriptor, self._folder, self._endpoint.lock.name):
                 self._folder.unlink(self._endpoint.lock.name)
             os.close(self._descriptor)
         self._folder.close()
 
     def _acquire(self) -> int:
         """Return a locked descriptor of the lock file that has its name still: its last owner unlinks it on leaving."""
-        lock = self._endpoint.lock
-        private = lock.parent in private_directories()
+        path = self._endpoint.lock
+        private = path.parent in private_directories()
         while True:
-            is_new = self._folder.status_of(lock.name) is None
-            descriptor = self._folder.open_file(lock.name, os.O_CREAT | os.O_RDWR)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if self._is_named(descriptor):
-                    check_lock_file(descriptor, lock, private=private)
-                    self._is_theirs = not (private or is_new or os.fstat(descriptor).st_size)
-                    os.ftruncate(descriptor, 0)
-                    os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
-                    return descriptor
-            except BlockingIOError:
-                self._refuse(descriptor)
-            except OSError:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)
-
-    def _is_named(self, descriptor: int) -> bool:
-        status = self._folder.status_of(self._endpoint.lock.name)
-        return status is not None and os.path.samestat(status, os.fstat(descriptor))
+            is_new = self._folder.status_of(path.name) is None
+            descriptor = self._folder.open_file(path.name, os.O_CREAT | os.O_RDWR)
+            with ExitStack() as closing:
+                closing.callback(os.close, descriptor)
+                match lock(descriptor, self._folder, path.name):
+                    case Lock.GONE:
+                        continue
+                    case Lock.TAKEN:
+                        self._refuse(descriptor)
+                    case Lock.UNSUPPORTED:
+                        raise OSError(f"{str(path)!r}: {Lock.UNSUPPORTED.value}")
+                check_lock_file(descriptor, path, private=private)
+                self._is_theirs = not (private or is_new or os.fstat(descriptor).st_size)
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+                closing.pop_all()
+                return descriptor
 
     def _refuse(self, descriptor: int) -> NoReturn:
         pid = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-        os.close(descriptor)
         if not pid.isdecimal():
             raise ConfigError(
                 f"a process that is no service, or only begins to be one, has {str(self._endpoint.lock)!r} locked; "

@@ -5,19 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
-import subprocess
-from collections.abc import Sequence
+import time
 from dataclasses import asdict
 from typing import Any
 
 from loader_service.catalog.columns import Catalog
-from loader_service.catalog.source_rows import catalog_of_source
-from loader_service.children import SAME_EVERYWHERE, command, environment
+from loader_service.catalog.scan.source_rows import catalog_of_source
+from loader_service.children import SAME_EVERYWHERE, Child, command, environment
 from loader_service.config import MAX_SOURCE_LENGTH, ServiceConfig
 from loader_service.errors import ConfigError
-from loader_service.worker.python_source import SourceOptions
-from loader_service.worker.source_process import catalog_fields, facts_from
+from loader_service.lifeline import arguments_for
+from loader_service.source_facts import Examined, SourceFacts, SourceOptions
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,10 +36,7 @@ def catalog_of(options: SourceOptions, config: ServiceConfig) -> Catalog:
         When the source cannot be used; says what the user's code raised, or returned.
     """
     what = f"source {options.reference!r}"
-    arguments = [f"--source={json.dumps(asdict(options))}"]
-    if config.transform is not None:
-        arguments.append(f"--transform={config.transform}")
-    facts = facts_from(_examine(what, arguments, config.scan_timeout))
+    facts = SourceFacts.from_json(_examine(what, Examined(asdict(options), config.transform), config.scan.scan_timeout))
     length = facts.length
     if facts.kind == "generator":
         length = config.source_length or MAX_SOURCE_LENGTH
@@ -53,7 +48,7 @@ def catalog_of(options: SourceOptions, config: ServiceConfig) -> Catalog:
     if facts.left_out:
         _LOG.warning("the last item of %r has fewer rows than the others, and is left out", options.reference)
     fingerprint = hashlib.blake2b(json.dumps([asdict(options), asdict(facts), length]).encode(), digest_size=16)
-    return catalog_of_source(options.reference, length, catalog_fields(facts), facts.kind, fingerprint.hexdigest())
+    return catalog_of_source(options.reference, length, facts.catalog_fields, facts.kind, fingerprint.hexdigest())
 
 
 def check_transform(config: ServiceConfig) -> None:
@@ -65,35 +60,30 @@ def check_transform(config: ServiceConfig) -> None:
         When it cannot.
     """
     if config.transform is not None and config.source is None:
-        _examine(f"transform {config.transform!r}", [f"--transform={config.transform}"], config.scan_timeout)
+        _examine(f"transform {config.transform!r}", Examined(None, config.transform), config.scan.scan_timeout)
 
 
-def _examine(what: str, arguments: Sequence[str], timeout_s: float) -> dict[str, Any]:
-    try:
-        done = subprocess.run(
-            command("loader_service.worker.source_process", "--parent-pid", str(os.getpid()), *arguments),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            check=False,
-            env={**SAME_EVERYWHERE, **environment()},
-            start_new_session=True,  # Ctrl-C at the terminal is for the process that waits for this one
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ConfigError(
-            f"{what} gave nothing within {timeout_s:g} s; make it faster, or raise --scan-timeout"
-        ) from error
-    for line in done.stderr.splitlines():
+def _examine(what: str, options: Examined, timeout_s: float) -> dict[str, Any]:
+    words = command("loader_service.user_code.source_process", *arguments_for(options))
+    said, errors = b"", b""
+    deadline = time.monotonic() + timeout_s
+    with Child(words, {**SAME_EVERYWHERE, **environment()}) as child:
+        has_ended = False
+        while not has_ended:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise ConfigError(
+                    f"{what} gave nothing within {timeout_s:g} s; make it faster, or raise --scan-timeout"
+                )
+            child.listen(left_s)
+            has_ended = child.code is not None  # before what it said last is read
+            said, errors = said + child.out.read(), errors + child.errors.read()
+        cause = child.cause()
+    for line in errors.decode("utf-8", "replace").splitlines():
         _LOG.info("%s says: %s", what, line)
-    if not done.stdout:
-        last_words = next(reversed(done.stderr.split("\n")[:-1]), "nothing")
-        raise ConfigError(
-            f"the process that looked at {what} ended with code {done.returncode}, saying {last_words.strip()!r}; "
-            "its code must not end the process"
-        )
-    answer: dict[str, Any] = json.loads(done.stdout)
+    if not said:
+        raise ConfigError(f"the process that looked at {what} {cause}; its code must not end the process")
+    answer: dict[str, Any] = json.loads(said)
     if "error" in answer:
         raise ConfigError(answer["error"])
     return answer

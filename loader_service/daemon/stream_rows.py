@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loader_service.catalog.columns import Catalog
-from loader_service.core.events import Row
+from loader_service.core.planned import Row
+from loader_service.daemon.chosen_samples import chosen_samples
 from loader_service.plan.plans import make_plan
 from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.plan.samples import make_samples
@@ -27,21 +29,24 @@ class CatalogRows:
         What the files hold.
     spec
         What the stream delivers of it.
+    fields
+        Names of the catalog's fields that are read for it.
 
     Attributes
     ----------
     samples : Samples
-        What the catalog has.
+        What the catalog has, whichever of them the spec chooses: their numbers stay the same.
     plan : Plan
         The steps, unless the client names the samples of each.
     """
 
-    def __init__(self, catalog: Catalog, spec: Spec) -> None:
+    def __init__(self, catalog: Catalog, spec: Spec, fields: Iterable[str] = ()) -> None:
         self._catalog = catalog
         self._seed = spec.seed
         self._varies = spec.varies
-        self.samples = make_samples(catalog.frame_counts, spec.clip, spec.seed)
-        self.plan = make_plan(self.samples, catalog.video_file, spec)
+        self.samples = make_samples(catalog.counts_with(fields), spec.clip, spec.seed)
+        self._subset = chosen_samples(catalog, self.samples, spec)
+        self.plan = make_plan(self.samples, catalog.video_file, spec, self._subset)
 
     def rows(self, epoch: int, step: int) -> tuple[Row, ...]:
         """Return the rows of a step."""
@@ -55,7 +60,8 @@ class CatalogRows:
     def substitute(self, epoch: int, bad: Row, attempt: int) -> Row | None:
         """Return what takes the place of a bad sample: drawn anew for each (seed, epoch, sample or position, attempt).
 
-        It is another sample, and in whole videos one that is at least as long, of which as many frames are taken.
+        It is another sample of those that the spec chooses, and in whole videos one that is at least as long, of which
+        as many frames are taken.
         """
         candidates = self._candidates(bad)
         if not candidates:
@@ -71,6 +77,12 @@ class CatalogRows:
         """Return a sample's file and video, for errors."""
         return self._catalog.describe(int(self.samples.videos(sample)))
 
+    def place(self, sample: int) -> tuple[str, str]:
+        """Return a sample's file and video, for `status`."""
+        video = int(self.samples.videos(sample))
+        name = self._catalog.name(video).decode("utf-8", "replace")
+        return self._catalog.file_path(int(self._catalog.video_file[video])), name
+
     def _rows(self, samples: NDArray[np.int64], positions: list[None] | tuple[int, ...]) -> tuple[Row, ...]:
         files = self._catalog.video_file[self.samples.videos(samples)]
         frames = self.samples.lengths(samples).tolist() if self._varies else [0] * len(samples)
@@ -79,22 +91,36 @@ class CatalogRows:
     def _candidates(self, bad: Row) -> int:
         """Return how many other samples could take the place of a bad one."""
         if not self._varies:
-            return self.samples.sample_count - 1
-        return self.samples.sample_count - int(np.searchsorted(self._sorted_lengths, bad.frames)) - 1
+            return self._count - 1
+        return self._count - int(np.searchsorted(self._sorted_lengths, bad.frames)) - 1
 
     def _candidate(self, bad: Row, place: int) -> int:
         """Return one of them; the bad one is passed over."""
-        if not self._varies:
+        if not self._varies and self._subset is None:
             return place + (place >= bad.sample)
+        if not self._varies and self._subset is not None:
+            return int(self._subset.numbers(place + (place >= int(self._subset.before(bad.sample)))))
         # Neighbours of one length stand in the order of their numbers, the shortest that suffice first.
         first, end = (int(np.searchsorted(self._sorted_lengths, bad.frames, side)) for side in ("left", "right"))
         own = int(np.searchsorted(self._by_length[first:end], bad.sample))
         return int(self._by_length[first + place + (place >= own)])
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The samples that the spec chooses, rising."""
+        positions = np.arange(self._count)
+        return positions if self._subset is None else self._subset.numbers(positions)
+
+    @property
+    def _count(self) -> int:
+        """How many samples the spec chooses."""
+        return self.samples.sample_count if self._subset is None else self._subset.count
+
     @functools.cached_property
     def _by_length(self) -> NDArray[np.int64]:
-        """All samples, from the shortest to the longest; made when the first bad one is met."""
-        return np.argsort(self.samples.lengths(np.arange(self.samples.sample_count)), kind="stable")
+        """All samples of an epoch, from the shortest to the longest; made when the first bad one is met."""
+        numbers = self.numbers
+        return np.asarray(numbers[np.argsort(self.samples.lengths(numbers), kind="stable")])
 
     @functools.cached_property
     def _sorted_lengths(self) -> NDArray[np.int64]:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
+
+from loader_service.children import Output
 
 _LOG = logging.getLogger(__name__)
 
 #: A line that is longer is taken for several.
 _LONGEST_LINE_BYTES = 65_536
 
-#: So much is read at a time, and so often in one turn: a child that says more waits, and the daemon does not.
-_PIECE_BYTES, _PIECES = 65_536, 4
-
 #: So many lines of one pipe are logged in so many seconds; the others are counted.
 MOST_LINES, WITHIN_S = 20, 10.0
-
-#: Characters of a line that tell why a process has ended.
-_MOST_OF_LAST = 500
 
 
 class Words:
@@ -26,40 +21,30 @@ class Words:
 
     Parameters
     ----------
-    descriptor
-        The pipe's end to read; not closed here.
+    output
+        The pipe.
     who
         Begins each line in the log.
     level
         Of the log: what a program says by itself is no warning.
     """
 
-    def __init__(self, descriptor: int, who: str, level: int) -> None:
-        os.set_blocking(descriptor, False)
-        self.descriptor = descriptor
-        self.last = ""
+    def __init__(self, output: Output, who: str, level: int) -> None:
+        self.output = output
         self._who = who
         self._level = level
         self._unfinished = b""  # of a line whose end has not come: a traceback is written piece by piece
         self._since = time.monotonic()
         self._lines = 0  # since then
 
-    def read(self) -> bool:
-        """Log what has come; return False when nothing more can come."""
-        for _ in range(_PIECES):
-            try:
-                text = os.read(self.descriptor, _PIECE_BYTES)
-            except BlockingIOError:
-                return True
-            if not text:
-                return False
-            *lines, self._unfinished = (self._unfinished + text).split(b"\n")
-            if len(self._unfinished) > _LONGEST_LINE_BYTES:
-                lines.append(self._unfinished)
-                self._unfinished = b""
-            for line in lines:
-                self._hear(line)
-        return True
+    def read(self) -> None:
+        """Log what has come, up to a bound: a child that says more waits, and the daemon does not."""
+        *lines, self._unfinished = (self._unfinished + self.output.read()).split(b"\n")
+        while len(self._unfinished) > _LONGEST_LINE_BYTES:
+            lines.append(self._unfinished[:_LONGEST_LINE_BYTES])
+            self._unfinished = self._unfinished[_LONGEST_LINE_BYTES:]
+        for line in lines:
+            self._hear(line)
 
     def end(self) -> None:
         """Log the last that has come, of a process that has ended, and how much was left out."""
@@ -72,7 +57,6 @@ class Words:
         words = line.decode("utf-8", "replace").rstrip()
         if not words:
             return
-        self.last = words.strip()[:_MOST_OF_LAST]
         now = time.monotonic()
         if now - self._since >= WITHIN_S:
             self._count_left_out()

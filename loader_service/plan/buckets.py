@@ -12,8 +12,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from loader_service.plan.epoch import Plan
 from loader_service.plan.randomness import Purpose, draws
-from loader_service.plan.steps import Plan
+from loader_service.plan.subset import Subset
 from loader_service.protocol.spec import Spec
 
 #: Batches that are sorted together: `docs/order.md` has the padding that is left for some numbers of them.
@@ -40,6 +41,8 @@ class BucketPlan(Plan):
         What `Plan` uses of it. Without `shuffle`, a block's batches come from the shortest samples to the longest.
     lengths_of
         Returns the length of each sample.
+    subset
+        As in `Plan`.
 
     Raises
     ------
@@ -47,8 +50,8 @@ class BucketPlan(Plan):
         When `sample_count` is out of range.
     """
 
-    def __init__(self, sample_count: int, spec: Spec, lengths_of: LengthsOf) -> None:
-        super().__init__(sample_count, spec)
+    def __init__(self, sample_count: int, spec: Spec, lengths_of: LengthsOf, subset: Subset | None = None) -> None:
+        super().__init__(sample_count, spec, subset)
         self._lengths_of = lengths_of
         self.block_steps = max(1, min(BUCKET_BATCHES, MOST_SORTED // spec.batch_size))
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from loader_service.plan.numbering import Numbering
+from loader_service.plan.numbering import Samples
 from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.protocol.spec import Clip
 
 
-class ClipPlan(Numbering):
+class ClipSamples(Samples):
     """Samples of a data set: one clip of each video, or each window of each video.
 
     Samples are numbered in the order of the videos, windows of one video by their start. A video too short for the
     clip is one sample, padded by repeating the last frame that the clip really has; a video without frames is none.
 
-    Pure: daemon and workers each make their own from the same column, and get the same answers. Sample numbers are not
-    video numbers for ``"every"``, and when some video has no frames. Attributes and errors: see `Numbering`.
+    Sample numbers are not video numbers for ``"every"``, and when some video has no frames. Attributes and errors: see
+    `Samples`.
 
     Parameters
     ----------
@@ -36,22 +36,7 @@ class ClipPlan(Numbering):
         self.padded_videos = int(np.count_nonzero(self._counts < clip.span)) - self.empty_videos
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return the first frame of each sample; only for ``"random"`` does it depend on epoch and key.
-
-        Parameters
-        ----------
-        epoch
-            Epoch number, from 0.
-        samples
-            Sample numbers, any shape.
-        keys
-            What the draws hang on, in the shape of `samples`; None for the samples themselves.
-
-        Raises
-        ------
-        IndexError
-            When there is no such sample.
-        """
+        """Return the first frame of each sample; only for ``"random"`` does it depend on epoch and key."""
         samples = np.asarray(samples, dtype=np.int64)
         videos = self.videos(samples)
         last_starts = np.maximum(self._counts[videos].astype(np.int64) - self._clip.span, 0)
@@ -67,47 +52,10 @@ class ClipPlan(Numbering):
                 return np.asarray((samples - self.before(videos)) * self._clip.hop)
 
     def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
-        """Return how many frames of each sample are really there: 1 to `clip.frames`, the same in every epoch.
-
-        Parameters
-        ----------
-        samples
-            Sample numbers, any shape.
-
-        Raises
-        ------
-        IndexError
-            When there is no such sample.
-        """
+        """Return how many frames of each sample are really there: 1 to `clip.frames`."""
         counts = self._counts[self.videos(samples)].astype(np.int64)
         # A clip either fits where it starts or starts at 0, so the video alone decides.
         return np.minimum(-(-counts // self._clip.stride), self._clip.frames)
-
-    def frames(self, video: int, start: int) -> NDArray[np.int64]:
-        """Return the frame numbers of one clip, the last one repeated when the video ends before the clip.
-
-        Parameters
-        ----------
-        video
-            Video number.
-        start
-            First frame, as from `starts`.
-
-        Returns
-        -------
-        NDArray[np.int64]
-            (clip.frames,) numbers; those from the sample's length on repeat the one before.
-
-        Raises
-        ------
-        IndexError
-            When the video has no frame `start`.
-        """
-        count = int(self._counts[video])
-        if not 0 <= start < count:
-            raise IndexError(f"a clip of video {video} from frame {start!r}: it has {count} frames, numbered from 0")
-        last = (count - 1 - start) // self._clip.stride
-        return start + np.minimum(np.arange(self._clip.frames), last) * self._clip.stride
 
     def _samples_of_video(self) -> NDArray[np.integer] | None:
         if self._clip.sampling != "every":

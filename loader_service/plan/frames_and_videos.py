@@ -8,14 +8,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from loader_service.plan.numbering import Numbering
+from loader_service.plan.numbering import Samples
 
 
-class FramePlan(Numbering):
+class FrameSamples(Samples):
     """Each frame of each video is a sample: its number is the frame's number over all videos.
 
-    Pure, as `loader_service.plan.clips.ClipPlan` is, and with the same methods. Parameters, attributes and errors: see
-    `Numbering`. No frame is repeated.
+    Parameters, attributes and errors: see `Samples`. No frame is repeated.
     """
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: ARG002
@@ -27,19 +26,14 @@ class FramePlan(Numbering):
         """Return how many frames each sample has: one."""
         return np.ones(np.shape(samples), np.int64)
 
-    def frames(self, video: int, start: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """Return the frame numbers of a sample: (1,)."""
-        return np.asarray([start], np.int64)
-
     def _samples_of_video(self) -> NDArray[np.integer]:
         return self._counts
 
 
-class VideoPlan(Numbering):
+class VideoSamples(Samples):
     """Each video is a sample, with all of its frames; a video without frames is none.
 
-    Pure, as `loader_service.plan.clips.ClipPlan` is, and with the same methods. Parameters, attributes and errors: see
-    `Numbering`. No frame is repeated.
+    Parameters, attributes and errors: see `Samples`. No frame is repeated.
     """
 
     def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: ARG002
@@ -49,7 +43,3 @@ class VideoPlan(Numbering):
     def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
         """Return how many frames each sample has."""
         return self._counts[self.videos(samples)].astype(np.int64)
-
-    def frames(self, video: int, start: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """Return the frame numbers of a sample, all of its video's."""
-        return np.arange(int(self._counts[video]), dtype=np.int64)

@@ -18,8 +18,9 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from loader_service.plan.epoch import Plan
 from loader_service.plan.order import Permutation
-from loader_service.plan.steps import Plan
+from loader_service.plan.subset import Subset
 from loader_service.protocol.spec import Spec
 
 #: Epochs whose order of files is kept: the one in use, and the one that the prefetch has begun.
@@ -102,9 +103,11 @@ class InterleavedPlan(Plan):
     ----------
     firsts
         (files + 1,) number of each file's first sample, the last entry being the number of all samples. A file's
-        samples follow one another.
+        samples follow one another. Numbers are positions in the subset, if there is one.
     spec
         Its `cycle_length` and `block_length` are used beside what `Plan` uses; `shuffle` permutes the files.
+    subset
+        As in `Plan`.
 
     Raises
     ------
@@ -112,8 +115,8 @@ class InterleavedPlan(Plan):
         When there are too many samples.
     """
 
-    def __init__(self, firsts: _Int64s, spec: Spec) -> None:
-        super().__init__(int(firsts[-1]), spec)
+    def __init__(self, firsts: _Int64s, spec: Spec, subset: Subset | None = None) -> None:
+        super().__init__(int(firsts[-1]), spec, subset)
         self._firsts = firsts
         self._epochs: dict[int, tuple[_Int64s, Interleaving]] = {}
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from loader_service.plan.randomness import Key, mix
 
-Digits = tuple[NDArray[np.uint64], NDArray[np.uint64]]
-
 _HALF_BITS = np.uint64(32)
 
 
@@ -44,38 +42,14 @@ class Network:
         numbers
             Numbers of range(a * b), one-dimensional; left as they are.
         """
-        digits = self._split(numbers)
+        high: NDArray[np.uint64] = numbers // self._sides[0]
+        digits = numbers - high * self._sides[0], high
         for key, changed in self._rounds:
             digit, side = digits[changed], self._sides[changed]
             digit += _round(digits[1 - changed], key, side)
             # Modulo: where nothing is to be subtracted, the difference wraps around to a huge word.
             np.minimum(digit, digit - side, out=digit)
-        return self._join(digits)
-
-    def inverse(self, images: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the number whose image each one is: the rounds undone, last first.
-
-        Parameters
-        ----------
-        images
-            Numbers of range(a * b), one-dimensional; left as they are.
-        """
-        digits = self._split(images)
-        for key, changed in reversed(self._rounds):
-            digit, side = digits[changed], self._sides[changed]
-            digit -= _round(digits[1 - changed], key, side)
-            # Modulo: a difference below zero wrapped around to a huge word, and adding the side wraps it back.
-            np.minimum(digit, digit + side, out=digit)
-        return self._join(digits)
-
-    def _split(self, numbers: NDArray[np.uint64]) -> Digits:
-        """Return the digits modulo a and modulo b, as fresh arrays."""
-        high: NDArray[np.uint64] = numbers // self._sides[0]
-        return numbers - high * self._sides[0], high
-
-    def _join(self, digits: Digits) -> NDArray[np.uint64]:
-        low, high = digits
-        joined: NDArray[np.uint64] = low + high * self._sides[0]
+        joined: NDArray[np.uint64] = digits[0] + high * self._sides[0]
         return joined
 
 

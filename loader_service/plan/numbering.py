@@ -1,16 +1,19 @@
-"""Numbers the samples of one video after the other, and finds the video of each; which those are, others say."""
+"""What all kinds of samples have in common: their numbers, in the order of the videos; which they are, each says."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-class Numbering:
-    """Sample numbers in the order of the videos: one for each that has frames, where a kind of it says nothing else.
+class Samples(ABC):
+    """The samples of a data set, numbered in the order of the videos: one for each that has frames, or as a kind says.
 
-    The column is kept, not copied, so it may be memory-mapped; an index of 8 bytes per video is kept only where sample
-    numbers are not video numbers.
+    Pure: daemon and workers each make their own from the same column, and get the same answers. The column is kept, not
+    copied, so it may be memory-mapped; an index of 8 bytes per video is kept only where sample numbers are not video
+    numbers.
 
     Parameters
     ----------
@@ -69,6 +72,29 @@ class Numbering:
         """
         videos = np.asarray(videos, dtype=np.int64)
         return np.array(videos) if self._firsts is None else np.asarray(self._firsts[videos])
+
+    @abstractmethod
+    def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the first frame of each sample.
+
+        Parameters
+        ----------
+        epoch
+            Epoch number, from 0.
+        samples
+            Sample numbers, any shape.
+        keys
+            What is drawn hangs on (seed, epoch, key); in the shape of `samples`. None: they are their own keys.
+
+        Raises
+        ------
+        IndexError
+            When there is no such sample.
+        """
+
+    @abstractmethod
+    def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
+        """Return how many frames of each sample are really there, the same in every epoch; raises as `starts` does."""
 
     def _samples_of_video(self) -> NDArray[np.integer] | None:
         """Return how many samples each video has, ``(videos,)``; None when each has just one."""

@@ -11,7 +11,6 @@ The table is there because a network over short sides shuffles badly, as `docs/o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +27,6 @@ LARGEST_TABLE = 4096
 
 #: Rounds of the network. `docs/order.md`: six leave a plain trace, eight at most a breath of one in 120,000 orders.
 ROUNDS = 10
-
-#: What sends numbers of range(a * b) through the network, in one direction or the other.
-_Direction = Callable[[NDArray[np.uint64]], NDArray[np.uint64]]
 
 
 class Permutation:
@@ -75,45 +71,21 @@ class Permutation:
         IndexError
             When a position is out of range.
         """
-        positions = self._checked("position", positions)
-        if self._table is not None:
-            return self._table[positions]
-        return self._walk(positions, self._network)
-
-    def inverse(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the position of each value.
-
-        Parameters
-        ----------
-        values
-            Values of [0, n), any shape.
-
-        Raises
-        ------
-        IndexError
-            When a value is out of range.
-        """
-        values = self._checked("value", values)
-        if self._table is not None:
-            return np.argsort(self._table)[values]
-        return self._walk(values, self._network.inverse)
-
-    def _checked(self, name: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        numbers = np.asarray(numbers, dtype=np.int64)
-        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self._count:
-            outside = numbers[(numbers < 0) | (numbers >= self._count)]
+        positions = np.asarray(positions, dtype=np.int64)
+        if positions.size and not 0 <= positions.min() <= positions.max() < self._count:
+            outside = positions[(positions < 0) | (positions >= self._count)]
             raise IndexError(
-                f"{name} {int(outside.flat[0])} of a permutation of {self._count}; give 0 to {self._count - 1}"
+                f"position {int(outside.flat[0])} of a permutation of {self._count}; give 0 to {self._count - 1}"
             )
-        return numbers
+        return self._walk(positions) if self._table is None else self._table[positions]
 
-    def _walk(self, numbers: NDArray[np.int64], direction: _Direction) -> NDArray[np.int64]:
+    def _walk(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Send each number through the network until it is below n again."""
         count = np.uint64(self._count)
-        walked = direction(numbers.astype(np.uint64).reshape(-1))
+        walked = self._network(numbers.astype(np.uint64).reshape(-1))
         outside = np.flatnonzero(walked >= count)
         while outside.size:
-            again = direction(walked[outside])
+            again = self._network(walked[outside])
             walked[outside] = again
             outside = outside[again >= count]
         return walked.astype(np.int64).reshape(numbers.shape)

@@ -41,6 +41,7 @@ class Purpose(enum.IntEnum):
     SUBSTITUTE = 5
     BUCKET = 6
     TRANSFORM = 7
+    SPLIT = 8
 
 
 def draws(seed: int, epoch: int, samples: NDArray[np.int64], purpose: Purpose) -> NDArray[np.uint64]:

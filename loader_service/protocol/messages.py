@@ -1,4 +1,6 @@
-"""Every message that crosses a socket, one frozen dataclass each; knows nothing of how they become bytes.
+"""Every message between a client and the daemon, one frozen dataclass each; knows nothing of how they become bytes.
+
+Those of workers, and the parts of a status, have files of their own and are known here too.
 
 Clients ask for steps by number and never for "the next one": a want may be sent again at any time, by the same client
 after a lost reply or by a new one after a crash, and is answered with the same bytes. The client numbers its wants; the
@@ -8,11 +10,29 @@ returned.
 
 from __future__ import annotations
 
+# ruff: noqa: PLC0414 - this form says that a name is to be known here too
 from dataclasses import dataclass
-from typing import Literal
 
-from loader_service.protocol.fields import CatalogField, Field
+from loader_service.protocol.fields import Field
 from loader_service.protocol.spec import Spec
+from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
+from loader_service.protocol.status_messages import Counter as Counter
+from loader_service.protocol.status_messages import Status as Status
+from loader_service.protocol.status_messages import StreamStatus as StreamStatus
+from loader_service.protocol.status_messages import WorkerStatus as WorkerStatus
+from loader_service.protocol.worker_messages import AdoptFile as AdoptFile
+from loader_service.protocol.worker_messages import BadRow as BadRow
+from loader_service.protocol.worker_messages import Drain as Drain
+from loader_service.protocol.worker_messages import DropSlots as DropSlots
+from loader_service.protocol.worker_messages import DropStream as DropStream
+from loader_service.protocol.worker_messages import FromWorker as FromWorker
+from loader_service.protocol.worker_messages import PrepareStream as PrepareStream
+from loader_service.protocol.worker_messages import Probed as Probed
+from loader_service.protocol.worker_messages import ProbeStream as ProbeStream
+from loader_service.protocol.worker_messages import Task as Task
+from loader_service.protocol.worker_messages import TaskDone as TaskDone
+from loader_service.protocol.worker_messages import ToWorker as ToWorker
+from loader_service.protocol.worker_messages import WorkerReady as WorkerReady
 
 # --------------------------------------------------------------------------------------------- client → daemon
 
@@ -166,6 +186,19 @@ class Opened:
 
 
 @dataclass(frozen=True)
+class Resized:
+    """A stream has another number of slots from now on; those that were removed are nobody's any more, and unmapped.
+
+    Said before any `Ready` that it has to do with: a batch that comes when half of the slots are held is copied.
+    """
+
+    stream: int
+    slots: int
+    prefetch: int
+    removed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Ready:
     """A step is in a slot, and the slot is the client's until it releases the lease."""
 
@@ -225,192 +258,6 @@ class Done:
     detail: str
 
 
-@dataclass(frozen=True)
-class WorkerStatus:
-    """One worker, as `status` shows it."""
-
-    worker: int
-    pid: int
-    state: str
-    files: int
-    tasks_queued: int
-    tasks_done: int
-    doing: Literal["", "task", "probe"] = ""  # a probe is a transform that is tried; "": it has nothing to do
-    busy_s: float = 0.0  # for how long it is at that
-    stream: int = 0  # of the task, as what follows
-    epoch: int = 0
-    step: int = 0
-    file: str = ""  # which it reads, or the user's source; "" when nobody wants the step any more
-    video: str = ""
-
-
-@dataclass(frozen=True)
-class StreamStatus:
-    """One stream, as `status` shows it."""
-
-    stream: int
-    client: str
-    client_pid: int
-    steps_per_epoch: int
-    steps_done: int
-    slots: int
-    slots_filling: int
-    slots_leased: int
-    wants_waiting: int
-    slot_bytes: int
-    padded_videos: int
-    samples_substituted: int = 0
-    padding: float = 0.0  # share of an epoch's frames that is padding, when whole videos are padded
-    padding_unsorted: float = 0.0  # what it would be without buckets
-
-
-@dataclass(frozen=True)
-class Counter:
-    """One thing that happened, and how often since the start."""
-
-    name: str
-    count: int
-
-
-@dataclass(frozen=True)
-class Status:
-    """What the service is doing; all counts since its start."""
-
-    request: int
-    endpoint: str
-    pid: int
-    version: str
-    uptime_s: float
-    workers: tuple[WorkerStatus, ...]
-    streams: tuple[StreamStatus, ...]
-    counters: tuple[Counter, ...]
-    memory_bytes: int  # of all slots
-    memory_budget_bytes: int
-    events: tuple[str, ...]  # the latest faults, one line each
-    serves: str = ""  # what the files, or the user's own source, hold
-    transform: str = ""  # of the user's own; "" without one
-
-
-@dataclass(frozen=True)
-class CatalogSummary:
-    """What the files hold."""
-
-    request: int
-    fingerprint: str
-    files: int
-    videos: int
-    frames: int
-    frame_height: int  # 0 when the videos differ
-    frame_width: int
-    label_dtype: str  # "" without labels
-    classes: tuple[str, ...]
-    skipped_files: int
-    empty_videos: int
-    kind: Literal["videos", "rows", "map", "generator"] = "videos"  # what a sample is a part of
-    fields: tuple[CatalogField, ...] = ()
-
-
-# --------------------------------------------------------------------------------------------- daemon → worker
-
-
-@dataclass(frozen=True)
-class PrepareStream:
-    """Tasks of this stream may follow."""
-
-    stream: int
-    spec: Spec
-    fields: tuple[Field, ...]
-    frames: int = 0  # that a slot has room for, in each field that varies
-    inputs: tuple[Field, ...] = ()  # what the transform is given; empty without one
-
-
-@dataclass(frozen=True)
-class ProbeStream:
-    """Ask what a transform makes of a stream's samples; answered by `Probed` with the same number."""
-
-    probe: int
-    spec: Spec
-    inputs: tuple[Field, ...]
-
-
-@dataclass(frozen=True)
-class DropStream:
-    """No task of this stream will follow; unmap its slots."""
-
-    stream: int
-
-
-@dataclass(frozen=True)
-class Task:
-    """Decode these samples into these rows of a slot; `rows` and `samples` go together."""
-
-    task: int
-    stream: int
-    epoch: int
-    slot: int
-    rows: tuple[int, ...]
-    samples: tuple[int, ...]
-    positions: tuple[int, ...] = ()  # what keys the random draws, and the field `position`; empty: the samples do
-    offsets: tuple[int, ...] = ()  # where each row's frames begin in the fields that vary; empty when none does
-    lengths: tuple[int, ...] = ()  # frames to write of each row there
-    room: int = 0  # frames that each row has there; zeros fill what its length leaves
-
-
-@dataclass(frozen=True)
-class AdoptFile:
-    """A file has another size, time or inode than the catalog says, and the same content: it may be read."""
-
-    file: int
-    size_bytes: int
-    mtime_ns: int
-    inode: int  # modulo 2**64
-
-
-@dataclass(frozen=True)
-class Drain:
-    """Finish what is queued, then exit."""
-
-
-# --------------------------------------------------------------------------------------------- worker → daemon
-
-
-@dataclass(frozen=True)
-class WorkerReady:
-    """The worker has opened the catalog and waits for tasks."""
-
-    worker: int
-
-
-@dataclass(frozen=True)
-class BadRow:
-    """A row that could not be filled; `error` is the name of a class of `loader_service.errors`."""
-
-    row: int
-    error: str
-    message: str
-
-
-@dataclass(frozen=True)
-class TaskDone:
-    """Every row of a task is written, save the bad ones."""
-
-    worker: int
-    task: int
-    bad: tuple[BadRow, ...]
-
-
-@dataclass(frozen=True)
-class Probed:
-    """What a transform makes of a sample, or the error that it raised; `error` is empty when it did not."""
-
-    worker: int
-    probe: int
-    fields: tuple[Field, ...]
-    error: str
-    message: str
-    file: int = -1  # that must be looked at before the transform can be tried; -1: none
-
-
 FromClient = (
     Hello
     | OpenStream
@@ -429,6 +276,7 @@ FromClient = (
 ToClient = (
     Welcome
     | Opened
+    | Resized
     | Ready
     | Failed
     | BadSample
@@ -440,5 +288,3 @@ ToClient = (
     | CatalogSummary
     | Heartbeat
 )
-ToWorker = PrepareStream | ProbeStream | DropStream | Task | AdoptFile | Drain
-FromWorker = WorkerReady | Probed | TaskDone

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import dataclass, field, fields
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from loader_service.errors import ConfigError
+from loader_service.protocol.chosen_videos import read_names, read_split
 from loader_service.protocol.numbers import whole_number
 
 Sampling = Literal["random", "center", "start", "every"]
 Crop = Literal["none", "center", "random"]
+Colors = Literal["rgb", "bgr"]
+Chroma = Literal["fast", "exact"]
 Batching = Literal["pad", "ragged", "bucket"]
 Order = Literal["global", "interleave"]
 OnError = Literal["raise", "substitute"]
@@ -28,22 +32,28 @@ MAX_BLOCK_LENGTH = 2**31
 MAX_BAD_SAMPLES = 2**62
 
 
-def _take_whole(instance: object, name: str, lowest: int, highest: int, prefix: str = "") -> None:
-    """Check a whole number of an instance that is being made, and make it Python's own: NumPy's cannot travel."""
-    number = whole_number(f"{prefix}{name}", getattr(instance, name), lowest, highest)
-    object.__setattr__(instance, name, number)
+def _whole(lowest: int, highest: int) -> dict[str, Any]:
+    """Return what declares a field a whole number with bounds; None is left alone where it may be given."""
+    return {"bounds": (lowest, highest)}
 
 
-def _take_list_for_tuple(instance: object, *names: str) -> None:
-    """Turn the lists that people write where a tuple is meant into tuples, in an instance that is being made."""
-    for name in names:
-        if isinstance(getattr(instance, name), list):
-            object.__setattr__(instance, name, tuple(getattr(instance, name)))
+def _check_each(instance: Any, prefix: str = "") -> None:
+    """Check each number, truth value and choice of an instance that is being made, as its fields declare them.
 
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ConfigError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}")
+    Whole numbers become Python's own, since NumPy's cannot travel, and lists that people write for tuples become those.
+    """
+    hints = get_type_hints(type(instance))
+    for each in fields(instance):
+        value, hint, name = getattr(instance, each.name), hints[each.name], f"{prefix}{each.name}"
+        if isinstance(value, list):
+            object.__setattr__(instance, each.name, tuple(value))
+        if "bounds" in each.metadata:
+            if value is not None or type(None) not in get_args(hint):
+                object.__setattr__(instance, each.name, whole_number(name, value, *each.metadata["bounds"]))
+        elif hint is bool and not isinstance(value, bool):
+            raise ConfigError(f"{name}={value!r} is no truth value; give True or False")
+        elif get_origin(hint) is Literal and value not in get_args(hint):
+            raise ConfigError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, get_args(hint)))}")
 
 
 @dataclass(frozen=True)
@@ -68,15 +78,13 @@ class Clip:
         When a value is out of range.
     """
 
-    frames: int
-    stride: int = 1
+    frames: int = field(metadata=_whole(1, MAX_CLIP_FRAMES))
+    stride: int = field(default=1, metadata=_whole(1, MAX_CLIP_FRAMES))
     sampling: Sampling = "random"
-    hop: int = 1
+    hop: int = field(default=1, metadata=_whole(1, MAX_CLIP_FRAMES))
 
     def __post_init__(self) -> None:
-        for name in ("frames", "stride", "hop"):
-            _take_whole(self, name, 1, MAX_CLIP_FRAMES, "Clip.")
-        _check_choice("Clip.sampling", self.sampling, ("random", "center", "start", "every"))
+        _check_each(self, "Clip.")
 
     @property
     def span(self) -> int:
@@ -110,6 +118,13 @@ class Image:
         3 for RGB, 1 for grey (the JPEG's luma).
     short_side
         Scale the short side to this many pixels before cropping; None keeps the frame's own scale.
+    colors
+        How the files hold colours: ``"rgb"``, or ``"bgr"`` where red and blue are swapped, as when a writer gave RGB to
+        `cv2.imencode`. They are swapped back, in JPEGs and in stored pixels; samples are RGB either way.
+    chroma
+        How a JPEG's subsampled colours are decoded. ``"fast"``: each is repeated for its neighbours. ``"exact"``: they
+        are interpolated, and the DCT is the accurate one: the pixels that Pillow and OpenCV give, unless the frame is
+        also scaled down. `docs/design.md` has what the fast way leaves out; at the edges of strong colours it shows.
 
     Raises
     ------
@@ -121,7 +136,9 @@ class Image:
     crop: Crop = "none"
     flip: bool = False
     channels: Literal[1, 3] = 3
-    short_side: int | None = None
+    short_side: int | None = field(default=None, metadata=_whole(1, MAX_IMAGE_SIDE))
+    colors: Colors = "rgb"
+    chroma: Chroma = "fast"
 
     def __post_init__(self) -> None:
         if isinstance(self.size, (tuple, list)):
@@ -130,17 +147,19 @@ class Image:
             sides = tuple(whole_number("Image.size", side, 1, MAX_IMAGE_SIDE) for side in self.size)
             object.__setattr__(self, "size", sides)
         elif self.size is not None:
-            _take_whole(self, "size", 1, MAX_IMAGE_SIDE, "Image.")
-        _check_choice("Image.crop", self.crop, ("none", "center", "random"))
-        if not isinstance(self.flip, bool):
-            raise ConfigError(f"Image.flip={self.flip!r} is no truth value; give True or False")
+            object.__setattr__(self, "size", whole_number("Image.size", self.size, 1, MAX_IMAGE_SIDE))
         if isinstance(self.channels, bool) or not isinstance(self.channels, Integral) or self.channels not in (1, 3):
             raise ConfigError(f"Image.channels={self.channels!r}; give 3 for RGB or 1 for grey")
         object.__setattr__(self, "channels", int(self.channels))
+        _check_each(self, "Image.")
+        if self.channels == 1 and self.colors != "rgb":
+            raise ConfigError(
+                f"Image.colors={self.colors!r} swaps channels, and channels=1 has one: a JPEG's luma, which is another "
+                "when red and blue are swapped; give channels=3, and make it grey with tf.image.rgb_to_grayscale"
+            )
         if self.crop != "none" and self.size is None:
             raise ConfigError(f"Image.crop={self.crop!r} needs a size to cut out; give Image(size=(height, width))")
         if self.short_side is not None:
-            _take_whole(self, "short_side", 1, MAX_IMAGE_SIDE, "Image.")
             self._check_short_side(self.short_side)
 
     def _check_short_side(self, short_side: int) -> None:
@@ -197,6 +216,11 @@ class Spec:
         For ``"substitute"``: more of them in one epoch are an error. None: any number.
     indexed
         Whether each want names its samples itself, rather than leaving them to the plan; adds the field `position`.
+    split
+        Part of the videos, or of the rows of tables, by a hash of their names: ``"train[:90%]"``, ``"train[90%:]"``.
+        Numbers of samples stay those of all.
+    videos
+        Names of the videos, or tables, that an epoch goes through; None for all.
 
     Raises
     ------
@@ -204,62 +228,58 @@ class Spec:
         When a value is out of range, or the values contradict each other.
     """
 
-    batch_size: int
+    batch_size: int = field(metadata=_whole(1, MAX_BATCH_SIZE))
     clip: Clip | Frame | None
     image: Image = field(default_factory=Image)
     fields: tuple[str, ...] | None = None
     shuffle: bool = True
-    seed: int = 0
+    seed: int = field(default=0, metadata=_whole(0, MAX_SEED))
     shard: tuple[int, int] = (0, 1)
     drop_remainder: bool = True
-    prefetch: int = 0
+    prefetch: int = field(default=0, metadata=_whole(0, MAX_PREFETCH))
     on_error: OnError = "raise"
     batching: Batching = "pad"
     order: Order = "global"
-    cycle_length: int = 16
-    block_length: int = 1
-    max_bad_samples: int | None = None
+    cycle_length: int = field(default=16, metadata=_whole(1, MAX_CYCLE_LENGTH))
+    block_length: int = field(default=1, metadata=_whole(1, MAX_BLOCK_LENGTH))
+    max_bad_samples: int | None = field(default=None, metadata=_whole(0, MAX_BAD_SAMPLES))
     indexed: bool = False
+    split: str | None = None
+    videos: tuple[str, ...] | None = field(default=None, repr=False)  # there may be 100,000
 
     def __post_init__(self) -> None:
-        _take_whole(self, "batch_size", 1, MAX_BATCH_SIZE)
-        _take_whole(self, "seed", 0, MAX_SEED)
-        _take_whole(self, "prefetch", 0, MAX_PREFETCH)
-        _take_whole(self, "cycle_length", 1, MAX_CYCLE_LENGTH)
-        _take_whole(self, "block_length", 1, MAX_BLOCK_LENGTH)
-        _check_choice("on_error", self.on_error, ("raise", "substitute"))
-        _check_choice("batching", self.batching, ("pad", "ragged", "bucket"))
-        _check_choice("order", self.order, ("global", "interleave"))
-        for name in ("shuffle", "drop_remainder", "indexed"):
-            if not isinstance(getattr(self, name), bool):
-                raise ConfigError(f"{name}={getattr(self, name)!r} is no truth value; give True or False")
+        _check_each(self)
         if self.clip is not None and not isinstance(self.clip, (Clip, Frame)):
             raise ConfigError(f"clip={self.clip!r}; give Clip(frames=…), Frame(), or None for whole videos")
         if not isinstance(self.image, Image):
             raise ConfigError(f"image={self.image!r} is no Image; give Image(…)")
         self._check_combinations()
         self._check_shard()
-        _take_list_for_tuple(self, "fields")
         if self.fields is not None:
             self._check_fields(self.fields)
+        if self.split is not None:
+            read_split(self.split)
+        if self.videos is not None:
+            object.__setattr__(self, "videos", read_names(self.videos))
 
     def _check_combinations(self) -> None:
         if self.batching != "pad" and self.clip is not None:
             raise ConfigError(
                 f"batching={self.batching!r} is for whole videos, and clips all have one length; give clip=None"
             )
-        if self.max_bad_samples is not None:
-            _take_whole(self, "max_bad_samples", 0, MAX_BAD_SAMPLES)
-            if self.on_error != "substitute":
-                raise ConfigError(
-                    f"max_bad_samples={self.max_bad_samples!r} with on_error='raise', where the first bad sample is an "
-                    "error; give on_error='substitute'"
-                )
+        if self.max_bad_samples is not None and self.on_error != "substitute":
+            raise ConfigError(
+                f"max_bad_samples={self.max_bad_samples!r} with on_error='raise', where the first bad sample is an "
+                "error; give on_error='substitute'"
+            )
         if self.order == "interleave" and (self.indexed or self.batching == "bucket"):
             other = "an index" if self.indexed else "batching='bucket'"
             raise ConfigError(f"order='interleave' and {other} both say which samples make a step; leave one out")
         if self.indexed and self.batching == "bucket":
             raise ConfigError("batching='bucket' and an index both say which samples make a step; leave one out")
+        if self.indexed and (self.split is not None or self.videos is not None):
+            other = "split" if self.videos is None else "videos"
+            raise ConfigError(f"{other}= and an index both say which samples an epoch holds; leave one out")
 
     def _check_shard(self) -> None:
         if not isinstance(self.shard, (tuple, list)) or len(self.shard) != 2:
@@ -271,6 +291,15 @@ class Spec:
     def varies(self) -> bool:
         """Whether samples have a time axis of different length."""
         return self.clip is None
+
+    @property
+    def part(self) -> str:
+        """Which of the samples an epoch has, in short: the same for the same part, whatever else differs."""
+        said = "all" if self.split is None else self.split
+        if self.videos is None:
+            return said
+        digest = hashlib.blake2b("\0".join(sorted(self.videos)).encode(), digest_size=8).hexdigest()
+        return f"{said} of {len(self.videos)} videos ({digest})"
 
     def _check_fields(self, fields: tuple[str, ...]) -> None:
         if not isinstance(fields, tuple) or not all(isinstance(name, str) for name in fields):

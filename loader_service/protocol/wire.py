@@ -20,7 +20,7 @@ import msgpack
 
 from loader_service.errors import ConfigError, ProtocolError
 
-VERSION = 3
+VERSION = 4
 _MAGIC = b"LS"
 PREFIX = _MAGIC + bytes([VERSION])
 

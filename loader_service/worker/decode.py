@@ -15,7 +15,7 @@ import numpy as np
 import simplejpeg
 from numpy.typing import NDArray
 
-from loader_service.catalog.jpeg import START_OF_IMAGE
+from loader_service.catalog.codecs import MAX_PIXELS, START_OF_IMAGE, describe_bytes
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.protocol.spec import MAX_IMAGE_SIDE
 
@@ -26,7 +26,8 @@ _SAFE_PIXELS = 2**29 - 1
 #: Reducing a frame by less than this while decoding may cost more than it saves (simplejpeg on its `min_factor`).
 _LEAST_REDUCTION = 2.0
 
-_COLORSPACES = {1: "GRAY", 3: "RGB"}
+#: By channels, and whether red and blue are swapped; the codec writes each of them in one pass.
+_COLORSPACES = {(1, False): "GRAY", (3, False): "RGB", (3, True): "BGR"}
 
 _START_OF_SCAN_BYTES = b"\xff\xda"
 _START_OF_SCAN = 0xFFDA
@@ -36,19 +37,6 @@ _SKIPPED_SEGMENTS = frozenset((0xFFDB, 0xFFC4, 0xFFDD, 0xFFFE, *range(0xFFE0, 0x
 
 _SEGMENT = struct.Struct(">HH")  # marker, length without the marker
 _FRAME_HEADER = struct.Struct(">xHHB")  # precision, height, width, components
-
-_FOREIGN_FORMATS = (
-    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
-    (b"GIF8", "a GIF image"),
-    (b"BM", "a BMP image"),
-    (b"RIFF", "a WebP image or another RIFF file"),
-    (b"II*\0", "a TIFF image"),
-    (b"MM\0*", "a TIFF image"),
-    (b"\0\0\0\x0cjP  ", "a JPEG 2000 image"),
-    (b"\xff\x4f\xff\x51", "a JPEG 2000 codestream"),
-    (b"\xff\x0a", "a JPEG XL image"),
-    (b"\0\0\0\x0cJXL ", "a JPEG XL image"),
-)
 
 
 @dataclass(frozen=True)
@@ -74,7 +62,7 @@ class DecodeLimits:
     """
 
     max_side: int = MAX_IMAGE_SIDE
-    max_pixels: int = 2**26
+    max_pixels: int = MAX_PIXELS
     max_bytes: int = 2**26
     max_scans: int = 100
 
@@ -96,20 +84,39 @@ def check_header(jpeg: bytes, limits: DecodeLimits) -> tuple[int, int]:
     DecodeError
         When the bytes are no JPEG, or exceed a limit; the message does not say where they come from.
     """
-    if len(jpeg) > limits.max_bytes:
+    size = _one_scan_size(jpeg) or _any_size(jpeg, limits) if len(jpeg) <= limits.max_bytes else (0, 0)
+    check_size(len(jpeg), size, limits)
+    return size
+
+
+def check_size(encoded: int, size: tuple[int, int], limits: DecodeLimits) -> None:
+    """Make sure that a frame of so many bytes, which declares a height and width, may be decoded.
+
+    Raises
+    ------
+    DecodeError
+        When it exceeds a limit.
+    """
+    if encoded > limits.max_bytes:
         raise DecodeError(
-            f"the frame has {len(jpeg)!r} bytes, at most {limits.max_bytes!r} are decoded; store smaller frames"
+            f"the frame has {encoded!r} bytes, at most {limits.max_bytes!r} are decoded; store smaller frames"
         )
-    height, width = _one_scan_size(jpeg) or _any_size(jpeg, limits)
+    height, width = size
     if height > limits.max_side or width > limits.max_side or height * width > limits.max_pixels:
         raise DecodeError(
             f"the header says {height!r} x {width!r} pixels (height x width), expected sides of at most "
             f"{limits.max_side!r} and at most {limits.max_pixels!r} pixels in all; store smaller frames"
         )
-    return height, width
 
 
-def decode_into(jpeg: bytes, out: NDArray[np.uint8], at_least: tuple[int, int] | None = None) -> None:
+def decode_into(
+    jpeg: bytes,
+    out: NDArray[np.uint8],
+    at_least: tuple[int, int] | None = None,
+    *,
+    swapped: bool = False,
+    exact: bool = False,
+) -> None:
     """Decode a JPEG into `out` and nowhere else.
 
     Parameters
@@ -121,6 +128,10 @@ def decode_into(jpeg: bytes, out: NDArray[np.uint8], at_least: tuple[int, int] |
         shared memory. Its content is undefined after an error.
     at_least
         Decode at the reduced scale that `reduced_shape` found for this ``(height, width)``; None for full scale.
+    swapped
+        Whether to swap red and blue.
+    exact
+        Whether to interpolate subsampled colours, and to take the accurate DCT: libjpeg's defaults.
 
     Raises
     ------
@@ -135,9 +146,9 @@ def decode_into(jpeg: bytes, out: NDArray[np.uint8], at_least: tuple[int, int] |
     try:
         decoded = simplejpeg.decode_jpeg(
             jpeg,
-            _COLORSPACES[out.shape[2]],
-            fastdct=True,
-            fastupsample=True,
+            _COLORSPACES[out.shape[2], swapped],
+            fastdct=not exact,
+            fastupsample=not exact,
             min_height=min_height,
             min_width=min_width,
             min_factor=_LEAST_REDUCTION,
@@ -197,7 +208,7 @@ def _one_scan_size(jpeg: bytes) -> tuple[int, int] | None:
 
 def _any_size(jpeg: bytes, limits: DecodeLimits) -> tuple[int, int]:
     if jpeg[:2] != START_OF_IMAGE:
-        raise DecodeError(f"the frame is {_describe(jpeg)}, expected a JPEG image; store frames as JPEG")
+        raise DecodeError(f"the frame is {describe_bytes(jpeg)}, expected a JPEG image; store frames as JPEG")
     try:
         height, width, _, _ = simplejpeg.decode_jpeg_header(jpeg)
     except ValueError as error:
@@ -210,14 +221,3 @@ def _any_size(jpeg: bytes, limits: DecodeLimits) -> tuple[int, int]:
             f"the JPEG has {scans!r} scans, at most {limits.max_scans!r} are decoded; store it as a baseline JPEG"
         )
     return height, width
-
-
-def _describe(data: bytes) -> str:
-    if not data:
-        return "empty"
-    for magic, name in _FOREIGN_FORMATS:
-        if data.startswith(magic):
-            return name
-    if not data.strip(b"\0"):
-        return f"{len(data)!r} zero bytes"
-    return f"{len(data)!r} bytes that begin with {data[:8]!r}"

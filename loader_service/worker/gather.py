@@ -52,7 +52,7 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
             reader.read_array(video, field, start, frames[begin : begin + length])
         return
     row_bytes = frames.nbytes // len(frames)
-    frame_count = int(catalog.frame_counts[video])
+    frame_count = int(catalog.frame_counts[video]) - catalog.missing((field,))
     descriptor = reader.descriptor(video)
     for start, length, begin in runs:
         if not 0 <= start <= start + length <= frame_count:

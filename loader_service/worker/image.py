@@ -11,17 +11,19 @@ alone: they are the same in every process and every run on one kind of machine.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from loader_service.catalog.codecs import JPEG, PNG, Codec
 from loader_service.errors import DecodeError
+from loader_service.plan.image_draws import ImageDraws
 from loader_service.plan.image_shape import Size, crop_corner, scaled_shape
 from loader_service.protocol.spec import Image
 from loader_service.worker.decode import DecodeLimits, check_header, decode_into, reduced_shape
+from loader_service.worker.opencv import opencv
+from loader_service.worker.png import decode_png
 
 #: ``(height, width, channels) uint8``.
 Pixels = NDArray[np.uint8]
@@ -56,6 +58,8 @@ class ImageWriter:
 
     def __init__(self, image: Image, out_shape: tuple[int, int, int], limits: DecodeLimits | None = None) -> None:
         self._image = image
+        self._swapped = image.colors == "bgr"
+        self._exact = image.chroma == "exact"
         self._out_shape = out_shape
         self._window = out_shape[:2]
         self._limits = limits or DecodeLimits()
@@ -64,42 +68,44 @@ class ImageWriter:
         self._resize_room = np.empty(0, np.uint8)
         self._route = self._pixel_route = _Route((0, 0), (0, 0), (0, 0), straight=False)  # no frame has this size
 
-    def write(self, jpeg: bytes, out: Pixels, crop_draws: tuple[int, int], flip: bool) -> None:
-        """Write one frame.
+    def write(self, frame: bytes, out: Pixels, draws: ImageDraws, codec: Codec = JPEG) -> None:
+        """Write one encoded frame.
 
         Parameters
         ----------
-        jpeg
-            The frame's bytes.
+        frame
+            Its bytes.
         out
             ``(height, width, channels) uint8, C-order`` of the shape given to the constructor, usually a view into a
             slot; undefined after an error, and not kept.
-        crop_draws
-            Two numbers in [0, 2**64) that choose the rows and the columns of a random window; the same for all frames
-            of a clip, so that the window stands still.
-        flip
-            Whether this sample is mirrored left to right.
+        draws
+            Of the sample; the same for all frames of a clip, so that a random window stands still.
+        codec
+            What the video's frames are: JPEG or 8-bit PNG.
 
         Raises
         ------
         DecodeError
-            When the bytes are no safe, whole JPEG of a size that fits; without the frame's place.
+            When the bytes are no safe, whole picture of that format and of a size that fits; without the frame's place.
         ValueError
             When `out` has another shape or is not contiguous.
         """
+        if codec is PNG:
+            self._write_pixels(decode_png(frame, self._limits), out, draws, swapped=not self._swapped)
+            return
         self._check_out(out)
-        frame = check_header(jpeg, self._limits)
+        size = check_header(frame, self._limits)
         route = self._route
-        if frame != route.frame:
-            route = self._route = self._find_route(frame, encoded=True)
-        if route.straight and not flip:
-            decode_into(jpeg, out, at_least=route.scaled)
+        if size != route.frame:
+            route = self._route = self._find_route(size, encoded=True)
+        if route.straight and not draws.flip:
+            decode_into(frame, out, at_least=route.scaled, swapped=self._swapped, exact=self._exact)
             return
         pixels, self._decode_room = self._room(self._decode_room, route.decoded)
-        decode_into(jpeg, pixels, at_least=route.scaled)
-        self._finish(pixels, out, route, crop_draws, flip)
+        decode_into(frame, pixels, at_least=route.scaled, swapped=self._swapped, exact=self._exact)
+        self._finish(pixels, out, route, draws)
 
-    def write_pixels(self, pixels: Pixels, out: Pixels, crop_draws: tuple[int, int], flip: bool) -> None:
+    def write_pixels(self, pixels: Pixels, out: Pixels, draws: ImageDraws) -> None:
         """Write one frame that is stored as pixels; in one copy when nothing is to be done to it.
 
         Grey becomes three equal channels when three are asked for, and colours become the luma of a JPEG when one is.
@@ -108,7 +114,7 @@ class ImageWriter:
         ----------
         pixels
             ``(height, width, 1 or 3) uint8, C-order``; left as it is.
-        out, crop_draws, flip
+        out, draws
             As for `write`.
 
         Raises
@@ -118,41 +124,45 @@ class ImageWriter:
         ValueError
             When `out` has another shape or is not contiguous.
         """
+        self._write_pixels(pixels, out, draws, swapped=self._swapped)
+
+    def _write_pixels(self, pixels: Pixels, out: Pixels, draws: ImageDraws, *, swapped: bool) -> None:
+        """Write pixels, `swapped`: with red and blue exchanged, where there are colours."""
         self._check_out(out)
         frame = (pixels.shape[0], pixels.shape[1])
         route = self._pixel_route
         if frame != route.frame:
             route = self._pixel_route = self._find_route(frame, encoded=False)
-        if route.straight and not flip:
-            _copy(pixels, out)
+        if route.straight and not draws.flip:
+            _copy(pixels, out, swapped=swapped)
             return
-        if pixels.shape[2] != self._out_shape[2]:
+        if pixels.shape[2] != self._out_shape[2] or (swapped and pixels.shape[2] == 3):
             coloured, self._colour_room = self._room(self._colour_room, frame)
-            _copy(pixels, coloured)
+            _copy(pixels, coloured, swapped=swapped)
             pixels = coloured
-        self._finish(pixels, out, route, crop_draws, flip)
+        self._finish(pixels, out, route, draws)
 
     def takes_as_it_is(self, shape: tuple[int, ...]) -> bool:
-        """Return whether stored pixels of a shape are the sample already, when it is not to be mirrored."""
+        """Return whether stored pixels of a shape are the sample already, as they are."""
         frame = (shape[0], shape[1])
         unscaled = 0 not in frame and scaled_shape(self._image, frame) == frame
-        return tuple(shape) == self._out_shape and unscaled
+        return tuple(shape) == self._out_shape and unscaled and not self._image.flip and not self._swapped
 
     def _check_out(self, out: Pixels) -> None:
         if out.shape != self._out_shape:
             raise ValueError(f"out has shape {out.shape!r}, expected {self._out_shape!r}")
 
-    def _finish(self, pixels: Pixels, out: Pixels, route: _Route, crop_draws: tuple[int, int], flip: bool) -> None:
-        if route.resizes and route.scaled == self._window and not flip:
+    def _finish(self, pixels: Pixels, out: Pixels, route: _Route, draws: ImageDraws) -> None:
+        if route.resizes and route.scaled == self._window and not draws.flip:
             _resize(pixels, out)
             return
         if route.resizes:
             scaled, self._resize_room = self._room(self._resize_room, route.scaled)
             _resize(pixels, scaled)
             pixels = scaled
-        top, left = crop_corner(self._image, route.scaled, self._window, crop_draws)
+        top, left = crop_corner(self._image, route.scaled, self._window, draws.crop)
         window = pixels[top : top + self._window[0], left : left + self._window[1]]
-        if flip:
+        if draws.flip:
             _mirror(window, out)
         else:
             np.copyto(out, window)
@@ -181,15 +191,17 @@ class ImageWriter:
         return room[:length].reshape(shape), room
 
 
-def _copy(source: Pixels, out: Pixels) -> None:
-    """Copy pixels of the same height and width, from grey to colours or back where the channels differ."""
-    if source.shape[2] == out.shape[2]:
+def _copy(source: Pixels, out: Pixels, *, swapped: bool) -> None:
+    """Copy pixels of the same height and width: from grey to colours or back, or red and blue swapped if they are."""
+    channels = source.shape[2], out.shape[2]
+    if channels == (1, 1) or (channels == (3, 3) and not swapped):
         np.copyto(out, source)
         return
-    cv2 = _opencv()
+    cv2 = opencv()
+    to_grey = cv2.COLOR_BGR2GRAY if swapped else cv2.COLOR_RGB2GRAY
+    ways = {(3, 1): to_grey, (1, 3): cv2.COLOR_GRAY2RGB, (3, 3): cv2.COLOR_BGR2RGB}
     target = _planes(out)
-    way = cv2.COLOR_RGB2GRAY if out.shape[2] == 1 else cv2.COLOR_GRAY2RGB
-    _check_in_place(cv2.cvtColor(_planes(source), way, dst=target), target)
+    _check_in_place(cv2.cvtColor(_planes(source), ways[channels], dst=target), target)
 
 
 def _resize(source: Pixels, out: Pixels) -> None:
@@ -198,7 +210,7 @@ def _resize(source: Pixels, out: Pixels) -> None:
     Above one half, bilinear weights still take in every pixel of the source, and OpenCV's area averages would be
     slower than the decoder: 570 µs against 80 µs for 256 x 342 to 224 x 224, beside 220 µs of decoding.
     """
-    cv2 = _opencv()
+    cv2 = opencv()
     halves = source.shape[0] >= 2 * out.shape[0] or source.shape[1] >= 2 * out.shape[1]
     grows = source.shape[0] < out.shape[0] or source.shape[1] < out.shape[1]  # where OpenCV has no area averages
     target = _planes(out)
@@ -212,7 +224,7 @@ def _resize(source: Pixels, out: Pixels) -> None:
 def _mirror(source: Pixels, out: Pixels) -> None:
     """Write `source` mirrored left to right into `out`; for 224 x 224 x 3 in 5 µs, NumPy takes 160."""
     target = _planes(out)
-    _check_in_place(_opencv().flip(_planes(source), 1, dst=target), target)
+    _check_in_place(opencv().flip(_planes(source), 1, dst=target), target)
 
 
 def _planes(pixels: Pixels) -> Pixels:
@@ -226,12 +238,3 @@ def _check_in_place(result: Pixels, target: Pixels) -> None:
         raise ValueError(
             f"out of shape {target.shape!r}, strides {target.strides!r} cannot be written in place; give C-order uint8"
         )
-
-
-@functools.cache
-def _opencv() -> Any:
-    """Import OpenCV when the first frame needs it: 4 MB and 30 ms that other workers save."""
-    import cv2  # noqa: PLC0415 (lazy on purpose, see above)
-
-    cv2.setNumThreads(1)  # one worker is one core; OpenCV would start a pool of threads in each
-    return cv2

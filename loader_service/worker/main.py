@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import io
-import json
 import mmap
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 import zmq
 
 from loader_service import failpoints
-from loader_service.catalog.column_files import open_catalog
+from loader_service.catalog.cache.column_files import open_catalog
 from loader_service.catalog.columns import Catalog, FileStat
 from loader_service.errors import ConfigError, FileTouched, LoaderError
-from loader_service.lifeline import die_with_parent
+from loader_service.lifeline import told
 from loader_service.progress import Progress
 from loader_service.protocol import wire
 from loader_service.protocol.fields import SlotLayout
@@ -29,6 +26,7 @@ from loader_service.protocol.messages import (
     AdoptFile,
     BadRow,
     Drain,
+    DropSlots,
     DropStream,
     PrepareStream,
     Probed,
@@ -38,17 +36,18 @@ from loader_service.protocol.messages import (
     ToWorker,
     WorkerReady,
 )
-from loader_service.protocol.segments import map_segment
+from loader_service.protocol.rows import Rows
+from loader_service.protocol.segment_files import map_segment
 from loader_service.worker.frame_fields import Origin
-from loader_service.worker.patience import Patience
 from loader_service.worker.reader import Reader
-from loader_service.worker.rows import RowWriter
-from loader_service.worker.transform_probe import probe_transform
-from loader_service.worker.transformed_rows import TransformWriter
+from loader_service.worker.retry_patience import RetryPatience
+from loader_service.worker.row_writer import RowWriter
+from loader_service.worker_options import WorkerOptions
 
 if TYPE_CHECKING:
-    from loader_service.worker.python_source import GeneratorSource, MapSource
-    from loader_service.worker.transform import Transform
+    from loader_service.user_code.python_source import GeneratorSource, MapSource
+    from loader_service.user_code.transformed_rows import TransformWriter
+    from loader_service.worker.transforms import TransformedStreams
 
 #: How long an ended worker waits for its last words to be sent, in milliseconds.
 _LINGER_MS = 1000
@@ -57,24 +56,7 @@ _LINGER_MS = 1000
 _REPORT_AFTER_S = 0.001
 
 
-@dataclass(frozen=True)
-class WorkerOptions:
-    """What the daemon tells a worker on its command line."""
-
-    worker: int
-    parent_pid: int
-    address: str  # of the daemon's socket for workers
-    instance: str  # names the folder of the segments
-    catalog: str  # folder of the columns
-    source: str = ""  # the user's own, instead of files: package.module:Name
-    source_args: str = "[]"  # JSON: name=value texts
-    transform: str = ""  # the user's own: module:function
-    seed: int = 0  # of a generator source
-    progress: int | None = None  # descriptor of the memory that tells which sample is made
-    task_timeout: float = 60.0  # after which a worker that is at one task is killed
-
-
-class Worker:
+class WorkerProcess:
     """Executes tasks, one at a time.
 
     Parameters
@@ -92,22 +74,20 @@ class Worker:
 
     def __init__(self, options: WorkerOptions, catalog: Catalog) -> None:
         self._options = options
-        self._reader = Reader(catalog, patience=Patience(options.task_timeout))
+        self._reader = Reader(catalog, patience=RetryPatience(options.task_timeout))
         self._progress = Progress(options.progress, options.worker)
         self._origin = Origin(catalog, self._reader, _open_source(options), self._progress)
-        self._transform = _load_transform(options)
+        self._transforms = _load_transform(options, self._origin)
         self._writers: dict[int, RowWriter | TransformWriter] = {}
         self._slots: dict[int, dict[int, mmap.mmap]] = {}
 
     def prepare(self, message: PrepareStream) -> None:
         """Get ready for the tasks of a stream."""
         layout = SlotLayout(message.fields, message.spec.batch_size, message.frames)
-        if self._transform is None:
+        if self._transforms is None:
             self._writers[message.stream] = RowWriter(self._origin, message.spec, layout)
         else:
-            self._writers[message.stream] = TransformWriter(
-                self._origin, message.spec, layout, message.inputs, self._transform
-            )
+            self._writers[message.stream] = self._transforms.writer(message.spec, message.inputs, layout)
         self._slots[message.stream] = {}
 
     def probe(self, message: ProbeStream) -> Probed:
@@ -115,9 +95,9 @@ class Worker:
         worker, probe = self._options.worker, message.probe
         self._reader.begin()
         try:
-            if self._transform is None:
+            if self._transforms is None:
                 raise ConfigError("this service has no transform; start it with --transform MODULE:FUNCTION")
-            fields = probe_transform(self._origin, message.spec, message.inputs, self._transform)
+            fields = self._transforms.probe(message.spec, message.inputs)
         except FileTouched as error:
             return Probed(worker, probe, (), type(error).__name__, str(error), self._reader.touched)
         except LoaderError as error:
@@ -139,16 +119,14 @@ class Worker:
         memory = slots.get(task.slot)
         if memory is None:
             try:
-                size_bytes = writer.layout.size_bytes
-                memory = slots[task.slot] = map_segment(self._options.instance, task.slot, size_bytes, whole=True)
+                instance, size_bytes = self._options.instance, writer.layout.size_bytes
+                memory = slots[task.slot] = map_segment(instance, task.slot, size_bytes, whole=True)
             except LoaderError as error:  # the stream was closed while this task was on its way
-                return TaskDone(
-                    self._options.worker,
-                    task.task,
-                    tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows),
-                )
+                bad = tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows)
+                return TaskDone(self._options.worker, task.task, bad)
         self._reader.begin()
-        bad = writer.write(memory, task)
+        rows = Rows(task.rows, task.samples, task.positions, task.offsets, task.lengths, task.room)
+        bad = writer.write(memory, task.epoch, rows)
         failpoints.passing("worker.task_written")
         return TaskDone(self._options.worker, task.task, bad)
 
@@ -178,6 +156,10 @@ class Worker:
                     report(self.probe(message))
                 case DropStream():
                     self.drop(message)
+                case DropSlots(stream, slots):
+                    for slot in slots:
+                        if (memory := self._slots[stream].pop(slot, None)) is not None:
+                            memory.close()
                 case AdoptFile(file, size_bytes, mtime_ns, inode):
                     self._reader.adopt(file, FileStat(size_bytes, mtime_ns, inode % 2**64))
                 case Drain():
@@ -194,20 +176,21 @@ class Worker:
 
 
 def _open_source(options: WorkerOptions) -> MapSource | GeneratorSource | None:
-    if not options.source:
+    if options.source is None:
         return None
     # Here, not above: most services have no code of the user's.
-    from loader_service.worker.python_source import SourceOptions, open_source  # noqa: PLC0415
+    from loader_service.source_facts import SourceOptions  # noqa: PLC0415
+    from loader_service.user_code.python_source import open_source  # noqa: PLC0415
 
-    return open_source(SourceOptions(options.source, json.loads(options.source_args), options.seed), options.worker)
+    return open_source(SourceOptions(**options.source), options.worker)
 
 
-def _load_transform(options: WorkerOptions) -> Transform | None:
+def _load_transform(options: WorkerOptions, origin: Origin) -> TransformedStreams | None:
     if not options.transform:
         return None
-    from loader_service.worker.transform import Transform  # noqa: PLC0415 - as above
+    from loader_service.worker.transforms import TransformedStreams  # noqa: PLC0415 - as above
 
-    return Transform(options.transform)
+    return TransformedStreams(origin, options.transform)
 
 
 def print_by_lines() -> None:
@@ -219,7 +202,7 @@ def print_by_lines() -> None:
 def serve(options: WorkerOptions) -> None:
     """Connect to the daemon and execute tasks until told to leave."""
     catalog = open_catalog(options.catalog)
-    worker = Worker(options, catalog)
+    worker = WorkerProcess(options, catalog)
     with zmq.Context(io_threads=1) as context, context.socket(zmq.DEALER) as socket:
         socket.setsockopt(zmq.IDENTITY, b"worker-%d" % options.worker)
         socket.setsockopt(zmq.LINGER, _LINGER_MS)
@@ -233,18 +216,7 @@ def serve(options: WorkerOptions) -> None:
 
 def main() -> int:
     """Run one worker process; started by the daemon only."""
-    parser = argparse.ArgumentParser(prog="loader-service worker", description="Started by the daemon; not for people.")
-    for option in ("parent-pid", "worker"):
-        parser.add_argument(f"--{option}", type=int, required=True)
-    for option in ("address", "instance", "catalog"):
-        parser.add_argument(f"--{option}", required=True)
-    for option in ("source", "source-args", "transform"):
-        parser.add_argument(f"--{option}", default=argparse.SUPPRESS)
-    for option in ("seed", "progress"):
-        parser.add_argument(f"--{option}", type=int, default=argparse.SUPPRESS)
-    parser.add_argument("--task-timeout", type=float, default=argparse.SUPPRESS)
-    options = WorkerOptions(**vars(parser.parse_args()))
-    die_with_parent(options.parent_pid)
+    options = told(WorkerOptions)
     try:
         failpoints.passing("worker.starting")
         if options.source or options.transform:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import h5py
 
-    from loader_service.catalog.arrays import ArrayReader
-    from loader_service.catalog.plain import PlainReader
+    from loader_service.catalog.hdf5.arrays import ArrayReader
+    from loader_service.catalog.hdf5.plain import PlainReader
 
 _Result = TypeVar("_Result")
 
@@ -75,22 +75,23 @@ class OpenFile:
                 raise _short(offset, len(memory), done)
             done += got
 
-    def plain(self) -> PlainReader:
-        """Return what reads encoded frames through HDF5."""
+    def read_frame(self, layout: str, path: str, position: int, length: int) -> bytes:
+        """Return an encoded frame as the layout of this name reads it through HDF5; raises what h5py raises."""
+        # Here, not above: most workers never need h5py, and it doubles their memory and start-up time.
+        from loader_service.catalog.hdf5.plain import PlainReader  # noqa: PLC0415
+        from loader_service.catalog.layouts import LAYOUT_NAMED  # noqa: PLC0415
+
         if self._plain is None:
-            # Here, not above: most workers never need h5py, and it doubles their memory and start-up time.
-            from loader_service.catalog.plain import PlainReader  # noqa: PLC0415
-
             self._plain = PlainReader(self._open_hdf5())
-        return self._plain
+        return self._plain.read(LAYOUT_NAMED[layout], path, position, length)
 
-    def arrays(self) -> ArrayReader:
-        """Return what reads arrays through HDF5."""
+    def read_rows(self, place: tuple[str, int, int, int], frames: range, out: Any) -> int | None:
+        """Read frames of an array, which lies where `Catalog.rows_place` says, as `ArrayReader.read` does."""
+        from loader_service.catalog.hdf5.arrays import ArrayReader, RowsPlace  # noqa: PLC0415
+
         if self._arrays is None:
-            from loader_service.catalog.arrays import ArrayReader  # noqa: PLC0415
-
             self._arrays = ArrayReader(self._open_hdf5())
-        return self._arrays
+        return self._arrays.read(RowsPlace(*place), frames, out)
 
     def through_hdf5(self, read: Callable[[], _Result]) -> _Result:
         """Return what a read by h5py gives.
@@ -114,7 +115,7 @@ class OpenFile:
         if self._hdf5 is None:
             import h5py  # noqa: PLC0415
 
-            from loader_service.catalog.plain import CHUNK_CACHE_BYTES  # noqa: PLC0415
+            from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES  # noqa: PLC0415
 
             # No lock: it would keep the user from opening the file in append mode while a training runs, and a change
             # is noticed without it.

@@ -1,25 +1,22 @@
-"""Which sample goes into which row of a task, and where its frames lie in the slot; knows no field and no file."""
+"""Which frames fill each row of a task, and where they lie in the slot; knows no field and no file."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loader_service.plan.randomness import Purpose, draws
-from loader_service.plan.samples import Samples
-from loader_service.protocol.messages import Task
+from loader_service.plan.image_draws import ImageDraws, draw_images
+from loader_service.plan.numbering import Samples
+from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
 from loader_service.worker.gather import Run
 
 _Numbers = NDArray[np.int64]
-
-#: For each entry, the draws of the crop's rows and columns; and whether to mirror.
-Draws = tuple[Sequence[tuple[int, int]], Sequence[bool]]
 
 
 class Pick(NamedTuple):
@@ -28,8 +25,7 @@ class Pick(NamedTuple):
     video: int
     start: int  # the first frame
     length: int  # frames to write
-    crop: tuple[int, int]  # draws of the crop's rows and columns
-    flip: bool
+    draws: ImageDraws
 
 
 @dataclass(frozen=True)
@@ -38,6 +34,8 @@ class Picks:
 
     Parameters
     ----------
+    asked
+        What the task said of them.
     rows, samples, keys
         Row of the batch, number of the sample, and what its random draws are keyed by.
     videos, starts, lengths
@@ -46,8 +44,11 @@ class Picks:
         Where its frames begin among the frames of the whole slot.
     room
         Frames that each row has there: those that `lengths` leaves are padding.
+    draws
+        What chance decides of its pixels.
     """
 
+    asked: Rows
     rows: _Numbers
     samples: _Numbers
     keys: _Numbers
@@ -56,27 +57,38 @@ class Picks:
     lengths: _Numbers
     offsets: _Numbers
     room: int
+    draws: list[ImageDraws]
+
+    def each(self) -> list[Pick]:
+        """Return the frames of each row."""
+        return list(map(Pick, self.videos.tolist(), self.starts.tolist(), self.lengths.tolist(), self.draws))
+
+    def by_place(self) -> _Numbers:
+        """Return the entries in the order of their frames in the files."""
+        return np.lexsort((self.starts, self.videos))
 
 
-def make_picks(samples: Samples, spec: Spec, task: Task) -> Picks:
+def make_picks(samples: Samples, spec: Spec, epoch: int, rows: Rows) -> Picks:
     """Return what fills the rows of a task.
 
-    A sample's clip is drawn from (seed, epoch, key), where the key is its position in the client's index, or else its
-    own number.
+    All draws are functions of (seed, epoch, key), where the key is the sample's position in the client's index, or else
+    its own number.
 
     Raises
     ------
     IndexError
         When there is no such sample.
     """
-    rows, numbers = np.asarray(task.rows, np.int64), np.asarray(task.samples, np.int64)
-    keys = np.asarray(task.positions, np.int64) if task.positions else numbers
-    videos, starts = samples.videos(numbers), samples.starts(task.epoch, numbers, keys)
+    places, numbers, keys = (np.asarray(column, np.int64) for column in (rows.rows, rows.samples, rows.keys))
+    videos, starts = samples.videos(numbers), samples.starts(epoch, numbers, keys)
     if spec.varies:
-        lengths, offsets = np.asarray(task.lengths, np.int64), np.asarray(task.offsets, np.int64)
-        return Picks(rows, numbers, keys, videos, starts, lengths, offsets, task.room)
-    room = spec.clip.frames if isinstance(spec.clip, Clip) else 1
-    return Picks(rows, numbers, keys, videos, starts, samples.lengths(numbers), rows * room, room)
+        room = rows.room
+        lengths, offsets = np.asarray(rows.lengths, np.int64), np.asarray(rows.offsets, np.int64)
+    else:
+        room = spec.clip.frames if isinstance(spec.clip, Clip) else 1
+        lengths, offsets = samples.lengths(numbers), places * room
+    draws = draw_images(spec, epoch, keys)
+    return Picks(rows, places, numbers, keys, videos, starts, lengths, offsets, room, draws)
 
 
 def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], list[Run]]]:
@@ -85,7 +97,7 @@ def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], list[Run]]]:
     Rows whose frames follow each other in the video and in the slot, without padding, are one run. For samples whose
     frames are neighbours (a stride of 1).
     """
-    order = np.lexsort((picks.starts, picks.videos))
+    order = picks.by_place()
     videos, starts, lengths, begins = (
         each[order] for each in (picks.videos, picks.starts, picks.lengths, picks.offsets)
     )
@@ -99,17 +111,3 @@ def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], list[Run]]]:
     entries = order.tolist()
     for place, (first, end) in enumerate(itertools.pairwise(changes)):
         yield int(videos[first]), entries[first:end], runs[run_changes[place] : run_changes[place + 1]]
-
-
-def draw(spec: Spec, epoch: int, keys: _Numbers) -> Draws:
-    """Return, for each key, the draws of the crop's rows and columns, and whether to mirror; for all cameras."""
-    count = len(keys)
-    crops: Sequence[tuple[int, int]] = [(0, 0)] * count
-    flips: Sequence[bool] = [False] * count
-    if spec.image.crop == "random":
-        tops = draws(spec.seed, epoch, keys, Purpose.CROP_TOP).tolist()
-        lefts = draws(spec.seed, epoch, keys, Purpose.CROP_LEFT).tolist()
-        crops = list(zip(tops, lefts, strict=True))
-    if spec.image.flip:
-        flips = (draws(spec.seed, epoch, keys, Purpose.FLIP) >> np.uint64(63)).astype(bool).tolist()
-    return crops, flips

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from loader_service.catalog.columns import Access, Catalog, FileStat
+from loader_service.catalog.columns import RAW, Catalog, FileStat
 from loader_service.errors import ConfigError, DecodeError, FileTouched
 from loader_service.worker.open_file import HDF5Failure, OpenFile, stat_of
-from loader_service.worker.patience import Patience
+from loader_service.worker.retry_patience import RetryPatience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,12 +41,12 @@ class Reader:
         When `max_open_files` is less than 1.
     """
 
-    def __init__(self, catalog: Catalog, max_open_files: int = 64, patience: Patience | None = None) -> None:
+    def __init__(self, catalog: Catalog, max_open_files: int = 64, patience: RetryPatience | None = None) -> None:
         if max_open_files < 1:
             raise ConfigError(f"max_open_files={max_open_files!r} leaves no file to read from; give 1 or more")
         self._catalog = catalog
         self._max_open_files = max_open_files
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPatience()
         self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
         self._adopted: dict[int, FileStat] = {}
         self.touched = -1  # the file that was last found to have another time or inode
@@ -70,7 +70,7 @@ class Reader:
         frames
             Frame numbers; one that is given several times is read once.
         field
-            Of JPEGs: `Catalog.is_encoded` says whether it is.
+            Of encoded images: `Catalog.is_encoded` says whether it is.
 
         Raises
         ------
@@ -91,9 +91,9 @@ class Reader:
                 raise IndexError(f"reading {self._describe(video, frame)}: the video has {len(offsets)} frames")
             if not lengths[frame]:
                 raise DecodeError(
-                    f"reading {self._describe(video, frame)}: expected a JPEG, got 0 bytes; write it again"
+                    f"reading {self._describe(video, frame)}: expected an image, got 0 bytes; write it again"
                 )
-        read = self._read_direct if self._catalog.access(video, field) is Access.RAW else self._read_through_hdf5
+        read = self._read_direct if self._catalog.way(video, field) == RAW else self._read_through_hdf5
         for frame in dict.fromkeys(frames):
             extent = int(offsets[frame]), int(lengths[frame])
             # One look at the file is for all frames that are asked for together.
@@ -132,7 +132,7 @@ class Reader:
             When the catalog has no such video or frame.
         """
         self._check_video(video)
-        count = int(self._catalog.frame_counts[video])
+        count = int(self._catalog.frame_counts[video]) - self._catalog.missing((field,))
         last = first + (len(out) - 1) * stride
         if not len(out):
             return
@@ -246,10 +246,10 @@ class Reader:
 
     def _read_rows(self, place: tuple[int, int, str], out: NDArray[Any], stride: int) -> None:
         video, first, field = place
-        path, address = self._catalog.dataset_path(video, field), self._catalog.address(video, field)
+        rows_place = self._catalog.rows_place(video, field)
         rows = range(first, first + len(out) * stride, stride)
         try:
-            unwritten = self._try((video, first), _read_array, path, -2 - address, rows, out)
+            unwritten = self._try((video, first), _read_array, rows_place, rows, out)
         except HDF5Failure as error:
             if len(rows) > 1:  # one of them is the bad one: find its number
                 for number, frame in enumerate(rows):
@@ -259,14 +259,14 @@ class Reader:
             ) from error
         if unwritten is not None:
             raise DecodeError(
-                f"reading {field!r}, {self._describe(video, unwritten)}: its part of the dataset {path!r} was never "
-                "written; write it, or leave the video out"
+                f"reading {field!r}, {self._describe(video, unwritten)}: its part of the dataset {rows_place[0]!r} was "
+                "never written; write it, or leave the video out"
             )
 
     def _read_through_hdf5(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
         video, _, field = place
-        access, path = self._catalog.access(video, field), self._catalog.dataset_path(video, field)
-        data = file.through_hdf5(lambda: file.plain().read(access, path, *extent))
+        layout, path = self._catalog.way(video, field), self._catalog.dataset_path(video, field)
+        data = file.through_hdf5(lambda: file.read_frame(layout, path, *extent))
         if len(data) != extent[1]:
             raise HDF5Failure(f"expected {extent[1]} bytes, got {len(data)}")
         return data
@@ -281,5 +281,5 @@ def _descriptor_of(file: OpenFile) -> int:
     return file.descriptor
 
 
-def _read_array(file: OpenFile, path: str, element: int, rows: range, out: NDArray[Any]) -> int | None:
-    return file.through_hdf5(lambda: file.arrays().read(path, element, rows, out))
+def _read_array(file: OpenFile, place: tuple[str, int, int, int], rows: range, out: NDArray[Any]) -> int | None:
+    return file.through_hdf5(lambda: file.read_rows(place, rows, out))

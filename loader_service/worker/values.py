@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from loader_service.catalog.columns import Catalog
-from loader_service.protocol.fields import SERVICE_FIELDS
 from loader_service.worker.picks import Picks
 
 #: Gives a field's values for the rows of a task, one for each.
@@ -20,17 +19,14 @@ _NUMBERS: dict[str, Column] = {
 }
 
 
-def is_column(catalog: Catalog, name: str) -> bool:
-    """Return whether a field has one value a sample, rather than frames."""
-    return name in SERVICE_FIELDS or catalog.field(name).kind == "value"
-
-
-def column(catalog: Catalog, name: str) -> Column:
-    """Return the function that gives a field's values; KeyError when the catalog has no such column."""
+def column(catalog: Catalog, name: str) -> Column | None:
+    """Return the function that gives a field's values; None of a field that has frames, rather than one a sample."""
     if name in _NUMBERS:
         return _NUMBERS[name]
     if name == "video":
         return lambda picks: _names(catalog, picks.videos.tolist())
+    if catalog.field(name).kind != "value":
+        return None
     values = catalog.values(name)
     return lambda picks: values[picks.videos]
 

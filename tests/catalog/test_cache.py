@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from loader_service.catalog.cache_folder import cache_path
-from loader_service.catalog.column_files import open_catalog
-from loader_service.catalog.pruning import Limits, prune
+from loader_service.catalog.cache.cache_folder import cache_path
+from loader_service.catalog.cache.column_files import open_catalog
+from loader_service.catalog.cache.pruning import CacheLimits, prune
 from tests.support.catalogs import catalog_of, frames_of
 from tests.support.videos import make_videos, write_videos
 
@@ -65,7 +65,8 @@ def add(data: Path, files: list[Path], age_s: float = 0) -> str:
 _USER = """
 import sys
 from pathlib import Path
-from loader_service.catalog.scan import ScanOptions, scan
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.scan_options import ScanOptions
 catalog = scan(sys.argv[2:], ScanOptions(), cache_dir=Path(sys.argv[1]), processes=0)
 print(catalog.directory, flush=True)
 sys.stdin.read()
@@ -85,13 +86,13 @@ def user_of(cache: Path, *files: Path, **environment: str) -> Iterator[tuple[sub
 
 def test_the_catalogs_used_last_are_kept_and_no_more_than_the_limit(data: Path) -> None:
     names = [add(data, choice, age_s=1000 - age) for age, choice in enumerate(choices(data, 40))]
-    assert kept(data) == set(names[-Limits().catalogs :])
+    assert kept(data) == set(names[-CacheLimits().catalogs :])
 
 
 def test_a_catalog_that_is_found_again_counts_as_used(data: Path) -> None:
     first, *others = [add(data, choice, age_s=1000 - age) for age, choice in enumerate(choices(data, 6))]
     catalog_of(data, *choices(data, 1)[0]).close()
-    prune(data / "cache", Limits(catalogs=2))
+    prune(data / "cache", CacheLimits(catalogs=2))
     assert kept(data) == {first, others[-1]}
 
 
@@ -101,9 +102,9 @@ def test_catalogs_take_no_more_room_than_the_limit(data: Path) -> None:
         name: sum(path.stat().st_size for path in (cache_path(data / "cache") / "catalogs" / name).iterdir())
         for name in names
     }
-    prune(data / "cache", Limits(catalog_bytes=sizes[names[-1]] + sizes[names[-2]]))
+    prune(data / "cache", CacheLimits(catalog_bytes=sizes[names[-1]] + sizes[names[-2]]))
     assert kept(data) == set(names[-2:])
-    prune(data / "cache", Limits(catalog_bytes=0))
+    prune(data / "cache", CacheLimits(catalog_bytes=0))
     assert kept(data) == {names[-1]}
 
 
@@ -114,20 +115,20 @@ def test_a_catalog_that_a_living_process_uses_stays_however_old_it_is(data: Path
         assert directory.name == old
         os.utime(directory, (0, 0))
         new = add(data, other)
-        prune(data / "cache", Limits(catalogs=1))
+        prune(data / "cache", CacheLimits(catalogs=1))
         assert kept(data) == {old, new}
         user.send_signal(signal.SIGKILL)
         user.wait()
-        prune(data / "cache", Limits(catalogs=1))
+        prune(data / "cache", CacheLimits(catalogs=1))
         assert kept(data) == {new}
 
 
 def test_a_catalog_that_this_process_uses_stays_and_can_be_read(data: Path) -> None:
     used = catalog_of(data, data / "f3.h5")
     os.utime(used.directory, (0, 0))
-    prune(data / "cache", Limits(catalogs=1))
+    prune(data / "cache", CacheLimits(catalogs=1))
     add(data, [data / "f0.h5"])
-    prune(data / "cache", Limits(catalogs=1))
+    prune(data / "cache", CacheLimits(catalogs=1))
     assert open_catalog(used.directory).frame_count == 4
     assert frames_of(used, 0) == make_videos([4], seed=3)["video0"]
 
@@ -135,7 +136,7 @@ def test_a_catalog_that_this_process_uses_stays_and_can_be_read(data: Path) -> N
 def test_a_catalog_that_was_removed_is_made_again(data: Path) -> None:
     first = add(data, [data / "f0.h5"], age_s=1000)
     second = add(data, [data / "f1.h5"])
-    prune(data / "cache", Limits(catalogs=1))
+    prune(data / "cache", CacheLimits(catalogs=1))
     assert kept(data) == {second}
     assert add(data, [data / "f0.h5"]) == first
 
@@ -148,7 +149,7 @@ def test_the_scans_used_last_are_kept_up_to_the_limit(data: Path, caplog: pytest
     for age, path in enumerate(scans):
         used = path.stat().st_mtime - age
         os.utime(path, (used, used))
-    prune(data / "cache", Limits(scan_bytes=sum(path.stat().st_size for path in scans[:4])))
+    prune(data / "cache", CacheLimits(scan_bytes=sum(path.stat().st_size for path in scans[:4])))
     assert sorted((cache_path(data / "cache") / "scans").rglob("*.npz")) == scans[:4]
     assert "removed 2 scans" in caplog.text
 
@@ -160,7 +161,7 @@ def test_a_scan_that_is_used_again_counts_as_used(data: Path) -> None:
         os.utime(path, (0, 0))
     add(data, [data / "f2.h5"])
     (used,) = [path for path in scans if path.stat().st_mtime > 0]
-    prune(data / "cache", Limits(scan_bytes=0))
+    prune(data / "cache", CacheLimits(scan_bytes=0))
     assert list((cache_path(data / "cache") / "scans").rglob("*.npz")) == [used]
 
 
@@ -176,7 +177,7 @@ def test_what_killed_writers_left_goes_after_a_day_and_what_is_being_written_sta
         scan.with_name(name).write_bytes(b"half")
     for path in (places[0], scan.with_name(old)):
         os.utime(path, (path.stat().st_mtime - 2 * _DAY_S,) * 2)
-    prune(data / "cache", Limits())
+    prune(data / "cache", CacheLimits())
     assert not places[0].exists()
     assert not scan.with_name(old).exists()
     assert places[1].exists()
@@ -223,14 +224,15 @@ def test_several_processes_prune_at_once_and_each_gets_its_catalog(data: Path) -
 _CROWDED = """
 import random, sys
 from pathlib import Path
-from loader_service.catalog.pruning import Limits, prune
-from loader_service.catalog.scan import ScanOptions, scan
+from loader_service.catalog.cache.pruning import CacheLimits, prune
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.scan_options import ScanOptions
 cache, seed, files = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 draw = random.Random(seed)
 for _ in range(60):
     chosen = sorted(draw.sample(files, draw.choice((1, 1, 2))))
     catalog = scan(chosen, ScanOptions(), cache_dir=cache, processes=0)
-    prune(cache, Limits(catalogs=1, scan_bytes=0))
+    prune(cache, CacheLimits(catalogs=1, scan_bytes=0))
     assert [catalog.file_path(number) for number in range(catalog.file_count)] == chosen
     assert (catalog.directory / "catalog.json").exists()
     catalog.close()

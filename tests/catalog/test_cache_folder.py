@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from loader_service.catalog.cache_folder import cache_path
+from loader_service.catalog.cache.cache_folder import cache_path
+from loader_service.catalog.cache.pruning import CacheLimits, prune
 from loader_service.catalog.columns import Catalog
-from loader_service.catalog.pruning import Limits, prune
 from tests.support.catalogs import catalog_of
 from tests.support.services import command_line
 from tests.support.users import STRANGER, as_root, give
 from tests.support.videos import make_videos, write_videos
 
-NOTHING = Limits(catalogs=0, catalog_bytes=0, scan_bytes=0)
+NOTHING = CacheLimits(catalogs=0, catalog_bytes=0, scan_bytes=0)
 SCAN, CATALOG, UNFINISHED = "0" * 30 + ".npz", "0" * 32, ".new-" + "0" * 16
 
 

@@ -6,8 +6,8 @@ import h5py
 import numpy as np
 import pytest
 
-from loader_service.catalog.class_lists import write_class_lists
-from loader_service.catalog.class_words import class_advice, class_lines
+from loader_service.catalog.labels.class_lists import write_class_lists
+from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.errors import CatalogError, ConfigError
 from tests.support.catalogs import catalog_of
 from tests.support.episodes import write_table
@@ -73,7 +73,7 @@ def test_classes_that_files_have_come_with_advice_and_others_without(tmp_path):
 
 
 def test_more_texts_than_classes_may_be_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("loader_service.catalog.label_values.MOST_CLASSES", 2)
+    monkeypatch.setattr("loader_service.catalog.labels.encode.MOST_CLASSES", 2)
     with pytest.raises(
         CatalogError, match=r"video 'video0' in .* expected at most 2 classes, .* found 3 different texts"
     ):
@@ -152,7 +152,7 @@ def test_a_name_that_is_not_listed_is_refused_with_file_and_video(tmp_path):
 def test_a_csv_may_name_unlisted_classes_of_videos_that_are_not_here(tmp_path):
     write_videos(tmp_path / "a.h5", "vlen", THREE)
     (tmp_path / "labels.csv").write_text("video,label\nvideo0,bee\nvideo1,ant\nvideo2,bee\nother,cat\n")
-    options = {"labels_csv": str(tmp_path / "labels.csv"), "classes": listed(tmp_path, "bee\nant\n")}
+    options = {"labels": str(tmp_path / "labels.csv"), "classes": listed(tmp_path, "bee\nant\n")}
     assert labels_of(catalog_of(tmp_path, **options)) == [0, 1, 0]
     (tmp_path / "labels.csv").write_text("video,label\nvideo0,bee\nvideo1,cat\nvideo2,bee\n")
     said = r"labels\.csv', row 3: video 'video1' in '.*a\.h5': the class 'cat' is not listed in '.*classes\.txt'"
@@ -213,7 +213,7 @@ def test_further_columns_have_lists_of_their_own(tmp_path):
     write_videos(tmp_path / "a.h5", "vlen", THREE)
     (tmp_path / "l.csv").write_text("video,label,sex\nvideo0,1,m\nvideo1,2,f\nvideo2,3,m\n")
     options = {
-        "labels_csv": str(tmp_path / "l.csv"),
+        "labels": str(tmp_path / "l.csv"),
         "classes": (f"sex={listed(tmp_path, 'm|f'.replace('|', chr(10)))[0]}",),
     }
     catalog = catalog_of(tmp_path, **options)
@@ -291,7 +291,7 @@ def test_a_name_that_no_message_can_hold_is_no_class(tmp_path):
     write_videos(tmp_path / "a.h5", "vlen", THREE)
     rows = "".join(f"video{number},{number},{'x' * 5000}{number}\n" for number in range(3))
     (tmp_path / "l.csv").write_text(f"video,label,caption\n{rows}")
-    catalog = catalog_of(tmp_path, labels_csv=str(tmp_path / "l.csv"))
+    catalog = catalog_of(tmp_path, labels=str(tmp_path / "l.csv"))
     assert [field.name for field in catalog.fields] == ["frames", "label"]
     assert any("expected names of 4096 bytes at most, found one of 5001" in reason for reason in catalog.left_out)
 
@@ -300,16 +300,16 @@ def test_a_further_column_of_very_many_texts_is_classes_only_when_it_is_named(tm
     write_videos(tmp_path / "a.h5", "vlen", THREE)
     rows = "".join(f"video{number},{number},patient {number}\n" for number in range(1001))
     (tmp_path / "l.csv").write_text(f"video,label,patient\n{rows}")
-    catalog = catalog_of(tmp_path, labels_csv=str(tmp_path / "l.csv"))
+    catalog = catalog_of(tmp_path, labels=str(tmp_path / "l.csv"))
     assert [field.name for field in catalog.fields] == ["frames", "label"]
     assert any("'patient' has 1001 different texts; where they are classes, say" in each for each in catalog.left_out)
-    named = catalog_of(tmp_path, labels_csv=f"{tmp_path}/l.csv:patient=patient")
+    named = catalog_of(tmp_path, labels=f"{tmp_path}/l.csv:patient=patient")
     assert len(named.field("patient").classes) == 1001
 
 
 def test_classes_of_all_fields_fit_one_message(tmp_path, monkeypatch):
-    monkeypatch.setattr("loader_service.catalog.label_column.MOST_CLASS_BYTES", 4)
+    monkeypatch.setattr("loader_service.catalog.labels.label_fields.MOST_CLASS_BYTES", 4)
     write_videos(tmp_path / "a.h5", "vlen", THREE)
     (tmp_path / "l.csv").write_text("video,label,kind\nvideo0,aa,x\nvideo1,bb,y\nvideo2,cc,zz\n")
     with pytest.raises(ConfigError, match=r"at most 8 bytes of classes in all fields, found 6 in 'label', 4 in 'kind'"):
-        catalog_of(tmp_path, labels_csv=str(tmp_path / "l.csv"))
+        catalog_of(tmp_path, labels=str(tmp_path / "l.csv"))

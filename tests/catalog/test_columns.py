@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from loader_service.catalog.column_files import COLUMNS, FORMAT_VERSION, open_catalog
+from loader_service.catalog.cache.column_files import COLUMNS, FORMAT_VERSION, open_catalog
 from loader_service.errors import CatalogError
 from tests.support.catalogs import catalog_of
 from tests.support.videos import make_videos, write_videos
@@ -49,7 +49,7 @@ def test_no_column_takes_a_pickle(catalog):
 
 
 @pytest.mark.parametrize(
-    "name", [*COLUMNS, "heights.0", "accesses.0", "path_rules.0", "extent_offsets.0", "extent_lengths.0", "values.1"]
+    "name", [*COLUMNS, "heights.0", "ways.0", "path_rules.0", "extent_offsets.0", "extent_lengths.0", "values.1"]
 )
 def test_a_column_cut_off_or_missing_is_refused(catalog, name):
     path = catalog.directory / f"{name}.npy"

@@ -27,7 +27,7 @@ def write_csv(folder, content, name="labels.csv"):
 
 
 def with_csv(folder, content, columns="", **options):
-    return catalog_of(folder, labels_csv=f"{write_csv(folder, content)}{columns}", **options)
+    return catalog_of(folder, labels=f"{write_csv(folder, content)}{columns}", **options)
 
 
 def values(catalog, field="label"):
@@ -113,7 +113,7 @@ def test_a_class_that_no_video_here_has_is_numbered_too(tmp_path):
     write_videos(tmp_path / "train.h5", "vlen", make_videos([1, 1], prefix="t"))
     write_videos(tmp_path / "val.h5", "vlen", make_videos([1], prefix="v"))
     path = write_csv(tmp_path, "video,label\nt0,ant\nt1,bee\nv0,bee\n")
-    train, val = (catalog_of(tmp_path, tmp_path / f"{name}.h5", labels_csv=str(path)) for name in ("train", "val"))
+    train, val = (catalog_of(tmp_path, tmp_path / f"{name}.h5", labels=str(path)) for name in ("train", "val"))
     assert train.classes == val.classes == ("ant", "bee")
     assert (values(train), values(val)) == ([0, 1], [1])
 
@@ -206,7 +206,7 @@ def test_labels_may_be_folders_beside_other_columns_of_a_csv(tmp_path):
     (tmp_path / "cats").mkdir()
     write_videos(tmp_path / "cats" / "a.h5", "vlen", make_videos([1]))
     path = write_csv(tmp_path, "id,age\na,1\n")
-    options = {"labels_csv": f"{path}:video=id,age=age", "label": "{folder}"}
+    options = {"labels": f"{path}:video=id,age=age", "label": "{folder}"}
     catalog = catalog_of(tmp_path, tmp_path / "cats/a.h5", **options)
     assert (catalog.classes, values(catalog), values(catalog, "age")) == (("cats",), [0], [1])
 
@@ -239,12 +239,12 @@ def test_a_column_named_twice_in_the_file_is_refused_when_it_is_meant(file):
 def test_file_names_may_hold_colons_and_equals_signs(file, name, columns):
     write_csv(file.parent, rows_of(5, 6, 7), name)
     write_csv(file.parent, rows_of(0, 0, 0), "a")
-    assert values(catalog_of(file.parent, labels_csv=f"{file.parent}/{name}{columns}")) == [5, 6, 7]
+    assert values(catalog_of(file.parent, labels=f"{file.parent}/{name}{columns}")) == [5, 6, 7]
 
 
 def test_a_file_that_is_not_there_is_named_without_its_columns(file):
     with pytest.raises(ConfigError, match=r"--labels '/no\.csv': cannot read it"):
-        catalog_of(file.parent, labels_csv="/no.csv:video=id,label=target")
+        catalog_of(file.parent, labels="/no.csv:video=id,label=target")
 
 
 # ---- which rows
@@ -268,7 +268,7 @@ def test_a_row_names_a_video_by_path_or_name(tmp_path, key):
     write_videos(tmp_path / "cats/a.h5", "vlen", make_videos([1]))
     write_videos(tmp_path / "dogs/b.h5", "vlen", make_videos([1], prefix="other"))
     path = write_csv(tmp_path, f"video,label\n{key.format(root=tmp_path)},3\nother0,4\n")
-    assert values(catalog_of(tmp_path, tmp_path / "*/*.h5", labels_csv=str(path))) == [3, 4]
+    assert values(catalog_of(tmp_path, tmp_path / "*/*.h5", labels=str(path))) == [3, 4]
 
 
 @pytest.mark.parametrize("key", ["cats/ep7.h5", "cats/ep7", "ep7.h5", "ep7", "ep7.mp4", "{root}/cats/ep7.h5"])
@@ -278,7 +278,7 @@ def test_a_file_that_is_a_video_goes_by_its_path_or_stem(tmp_path, key):
     for name in ("cats/ep7", "dogs/ep8"):
         write_videos(tmp_path / f"{name}.h5", "file", make_videos([2]))
     path = write_csv(tmp_path, f"video,label\n{key.format(root=tmp_path)},3\nep8,4\n")
-    assert values(catalog_of(tmp_path, tmp_path / "*/*.h5", labels_csv=str(path))) == [3, 4]
+    assert values(catalog_of(tmp_path, tmp_path / "*/*.h5", labels=str(path))) == [3, 4]
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
@@ -286,10 +286,10 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
         (tmp_path / folder).mkdir()
         write_videos(tmp_path / folder / "001.h5", "file", make_videos([2]))
     path = write_csv(tmp_path, "video,label\ncats/001,3\ndogs/001.h5,4\n")
-    assert values(catalog_of(tmp_path, tmp_path / "*/*.h5", labels_csv=str(path))) == [3, 4]
+    assert values(catalog_of(tmp_path, tmp_path / "*/*.h5", labels=str(path))) == [3, 4]
     path = write_csv(tmp_path, "video,label\n001,3\n")
     with pytest.raises(ConfigError, match=r"row 2: '001' names several videos; .*'dogs/001\.h5' and 'cats/001\.h5'"):
-        catalog_of(tmp_path, tmp_path / "*/*.h5", labels_csv=str(path))
+        catalog_of(tmp_path, tmp_path / "*/*.h5", labels=str(path))
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_a_row_that_is_a_whole_path_below_the_root_names_that_file_alone(tmp_pat
     paths = [tmp_path / name for name in ("a.h5", "b/a.h5", "b/b/a.h5")]
     for path in paths:
         write_videos(path, "file", make_videos([2]))
-    catalog = catalog_of(tmp_path, *paths, labels_csv=str(write_csv(tmp_path, f"video,label\n{rows}")))
+    catalog = catalog_of(tmp_path, *paths, labels=str(write_csv(tmp_path, f"video,label\n{rows}")))
     found = {catalog.file_path(number): label for number, label in enumerate(values(catalog))}
     assert [found[str(path)] for path in paths] == [1, 2, 3]
 
@@ -312,12 +312,12 @@ def test_keys_that_an_error_suggests_match(tmp_path):
     for path in paths:
         write_videos(path, "vlen", make_videos([1, 1]))
     with pytest.raises(ConfigError, match=r"'video0' names several videos; .*'a\.hdf5/video0' and 'a\.h5/video0'"):
-        catalog_of(tmp_path, *paths, labels_csv=str(write_csv(tmp_path, "video,label\nvideo0,1\nvideo1,2\n")))
+        catalog_of(tmp_path, *paths, labels=str(write_csv(tmp_path, "video,label\nvideo0,1\nvideo1,2\n")))
     with pytest.raises(ConfigError, match=r"'a/video0' names several videos; .*'a\.hdf5/video0' and 'a\.h5/video0'"):
-        catalog_of(tmp_path, *paths, labels_csv=str(write_csv(tmp_path, "video,label\na/video0,1\na/video1,2\n")))
+        catalog_of(tmp_path, *paths, labels=str(write_csv(tmp_path, "video,label\na/video0,1\na/video1,2\n")))
     keys = [f"{name}/video{number}" for name in ("a.h5", "a.hdf5", "b/a.h5") for number in range(2)]
     rows = "video,label\n" + "".join(f"{key},{number}\n" for number, key in enumerate(keys))
-    assert sorted(values(catalog_of(tmp_path, *paths, labels_csv=str(write_csv(tmp_path, rows))))) == [*range(6)]
+    assert sorted(values(catalog_of(tmp_path, *paths, labels=str(write_csv(tmp_path, rows))))) == [*range(6)]
 
 
 def test_a_row_of_another_folder_names_no_video_here(tmp_path):
@@ -325,7 +325,7 @@ def test_a_row_of_another_folder_names_no_video_here(tmp_path):
     write_videos(tmp_path / "cats/001.h5", "file", make_videos([2]))
     path = write_csv(tmp_path, "video,label\ndogs/001,3\n")
     with pytest.raises(CatalogError, match=r"first without one is '001' in .*call it '001\.h5' or '001'"):
-        catalog_of(tmp_path, tmp_path / "cats/001.h5", labels_csv=str(path))
+        catalog_of(tmp_path, tmp_path / "cats/001.h5", labels=str(path))
 
 
 def test_a_version_is_no_ending(tmp_path):
@@ -369,7 +369,7 @@ def test_a_further_column_in_which_rows_disagree_is_left_out(file):
 def test_order_and_place_of_a_csv_do_not_matter_and_its_cells_do(file):
     first = with_csv(file.parent, rows_of(1, 2, 3))
     moved = catalog_of(
-        file.parent, labels_csv=str(write_csv(file.parent, "video,label\nvideo2,3\nvideo1,2\nvideo0,1\n", "b"))
+        file.parent, labels=str(write_csv(file.parent, "video,label\nvideo2,3\nvideo1,2\nvideo0,1\n", "b"))
     )
     edited = with_csv(file.parent, rows_of(1, 2, 4))
     assert first.fingerprint == moved.fingerprint != edited.fingerprint

@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 import pytest
 
-from loader_service.catalog.schema import Schema, SchemaField
 from loader_service.errors import CatalogError, ConfigError
+from loader_service.schema import Schema, SchemaField
 from loader_service.worker.reader import Reader
 from tests.support.catalogs import catalog_of, names_of
 from tests.support.episodes import write_table
@@ -133,7 +133,7 @@ def test_labels_that_are_missing_or_no_values_are_refused(tmp_path, labels, labe
     [
         ([1, 2], r"expected 3 labels, one per video; found 'labels' integer \(2,\)"),
         ([[1, 2, 3]], r"expected 3 labels, one per video; found 'labels' integer \(1, 3\)"),
-        (np.zeros(3, [("x", "i4")]), r"numbers or texts; found 'labels' another type"),
+        (np.zeros(3, [("x", "i4")]), r"numbers or texts; found 'labels' compound"),
         (np.array([2**63, 0, 0], np.uint64), r"entry 0 of 'labels': expected a 64-bit number"),
     ],
 )
@@ -183,7 +183,7 @@ def test_a_pattern_for_labels_of_videos_is_refused_for_a_table(tmp_path):
         catalog_of(tmp_path, label="/kind")
 
 
-@pytest.mark.parametrize("other", ["labels_csv", "schema"])
+@pytest.mark.parametrize("other", ["labels", "schema"])
 def test_labels_have_one_place(tmp_path, other):
     schema = Schema(("groups",), (SchemaField("label", "value", ("@class",)),))
     value = schema if other == "schema" else "labels.csv"
@@ -196,7 +196,7 @@ def test_labels_have_one_place(tmp_path, other):
 
 def with_csv(tmp_path, text, **options):
     (tmp_path / "labels.csv").write_text(text, encoding="utf-8")
-    return catalog_of(tmp_path, labels_csv=str(tmp_path / "labels.csv"), **options)
+    return catalog_of(tmp_path, labels=str(tmp_path / "labels.csv"), **options)
 
 
 @pytest.mark.parametrize("header", ["", "video,label\n", "\ufeffvideo,label\r\n"])
@@ -279,7 +279,7 @@ def test_a_csv_and_a_field_of_frames_that_a_schema_calls_label_are_refused(tmp_p
 def test_a_csv_file_that_is_not_there_is_named(tmp_path):
     write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
     with pytest.raises(ConfigError, match=r"--labels '/no\.csv': cannot read it"):
-        catalog_of(tmp_path, labels_csv="/no.csv")
+        catalog_of(tmp_path, labels="/no.csv")
 
 
 def test_an_edited_csv_makes_another_catalog(tmp_path):

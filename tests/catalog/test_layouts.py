@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from loader_service.catalog.columns import Access
+from loader_service.catalog.columns import RAW
 from loader_service.errors import CatalogError
 from tests.support.catalogs import catalog_of, frames_of, names_of
 from tests.support.videos import LAYOUTS, Storage, frame_jpeg, make_videos, write_videos
@@ -50,29 +50,29 @@ def test_every_layout_is_found_and_read_back(tmp_path, layout, storage):
 
 
 @pytest.mark.parametrize(
-    ("layout", "storage", "access"),
+    ("layout", "storage", "way"),
     [
-        ("group_vlen", Storage(), Access.RAW),
-        ("vlen", Storage(chunks=3), Access.RAW),
-        ("vlen", Storage(chunks=3, compression="gzip"), Access.RAW),
-        ("vlen", Storage(chunks=3, compression="lzf"), Access.VLEN),
-        ("group_datasets", Storage(), Access.RAW),
-        ("group_datasets", Storage(opaque=True), Access.RAW),
-        ("group_datasets", Storage(chunks=9000), Access.RAW),
-        ("group_datasets", Storage(chunks=500, compression="gzip"), Access.DATASETS),
-        ("flat", Storage(), Access.RAW),
-        ("flat", Storage(chunks=700, compression="gzip"), Access.FLAT),
-        ("padded", Storage(), Access.RAW),
-        ("padded", Storage(chunks=3), Access.RAW),
-        ("padded", Storage(chunks=3, compression="gzip"), Access.PADDED),
+        ("group_vlen", Storage(), RAW),
+        ("vlen", Storage(chunks=3), RAW),
+        ("vlen", Storage(chunks=3, compression="gzip"), RAW),
+        ("vlen", Storage(chunks=3, compression="lzf"), "vlen"),
+        ("group_datasets", Storage(), RAW),
+        ("group_datasets", Storage(opaque=True), RAW),
+        ("group_datasets", Storage(chunks=9000), RAW),
+        ("group_datasets", Storage(chunks=500, compression="gzip"), "datasets"),
+        ("flat", Storage(), RAW),
+        ("flat", Storage(chunks=700, compression="gzip"), "flat"),
+        ("padded", Storage(), RAW),
+        ("padded", Storage(chunks=3), RAW),
+        ("padded", Storage(chunks=3, compression="gzip"), "padded"),
     ],
 )
-def test_bytes_that_lie_plainly_in_the_file_are_read_without_hdf5(tmp_path, layout, storage, access):
+def test_bytes_that_lie_plainly_in_the_file_are_read_without_hdf5(tmp_path, layout, storage, way):
     videos = make_videos([4, 6])
     write_videos(tmp_path / "a.h5", layout, videos, storage=storage)
     catalog = catalog_of(tmp_path)
-    assert {catalog.access(video) for video in range(2)} == {access}
-    assert catalog.ways("frames") == {access.name.lower(): 2}
+    assert {catalog.way(video) for video in range(2)} == {way}
+    assert catalog.ways("frames") == {way: 2}
     assert [frames_of(catalog, video) for video in range(2)] == list(videos.values())
 
 
@@ -120,7 +120,7 @@ def test_files_of_every_version_and_with_a_userblock_are_read(tmp_path, libver, 
                 rows[number] = np.frombuffer(frame, np.uint8)
     catalog = catalog_of(tmp_path)
     assert [frames_of(catalog, video) for video in range(3)] == [frames] * 3
-    assert {catalog.access(video) is Access.RAW for video in range(3)} == {userblock == 0}
+    assert {(catalog.way(video) == RAW) for video in range(3)} == {userblock == 0}
 
 
 def test_padded_rows_split_over_chunks_are_read_through_hdf5(tmp_path):
@@ -132,7 +132,7 @@ def test_padded_rows_split_over_chunks_are_read_through_hdf5(tmp_path):
         file.create_dataset("one/images", data=rows, chunks=(2, 600))
         file.create_dataset("two/images", data=rows)
     catalog = catalog_of(tmp_path)
-    assert [catalog.access(video) for video in range(2)] == [Access.PADDED, Access.RAW]
+    assert [catalog.way(video) for video in range(2)] == ["padded", RAW]
     assert catalog.ways("frames") == {"raw": 1, "padded": 1}
     assert [frames_of(catalog, video) for video in range(2)] == [frames, frames]
 
@@ -148,11 +148,11 @@ def test_a_padded_frame_full_of_zeros_keeps_them(tmp_path):
 
 def test_videos_at_any_depth_are_named_by_their_path(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        for path in ("train/day2/v10", "train/day2/v9", "test/v1"):
+        for path in ("indoor/day2/v10", "indoor/day2/v9", "garden/v1"):
             file.create_dataset(path, (1,), h5py.vlen_dtype(np.uint8))[0] = np.frombuffer(frame_jpeg(0), np.uint8)
     catalog = catalog_of(tmp_path)
-    assert names_of(catalog) == ["test/v1", "train/day2/v9", "train/day2/v10"]
-    assert catalog.dataset_path(1) == "train/day2/v9"
+    assert names_of(catalog) == ["garden/v1", "indoor/day2/v9", "indoor/day2/v10"]
+    assert catalog.dataset_path(1) == "indoor/day2/v9"
 
 
 def test_one_video_files_are_named_by_their_stems(tmp_path):
@@ -199,11 +199,17 @@ def test_a_pattern_chooses_among_cameras(tmp_path):
 
 @pytest.mark.parametrize("pattern", ["v*", "v*/frame*"])
 def test_a_pattern_may_name_groups_or_the_datasets_in_them(tmp_path, pattern):
-    videos = {"v1": [b"raw", b"bytes"], "v2": [b"!"]}
-    write_videos(tmp_path / "a.h5", "group_datasets", videos)
+    videos = make_videos([2, 1])
+    write_videos(tmp_path / "a.h5", "group_datasets", {"v1": videos["video0"], "v2": videos["video1"]})
     catalog = catalog_of(tmp_path, frames=pattern)
     assert names_of(catalog) == ["v1", "v2"]
-    assert frames_of(catalog, 0) == videos["v1"]
+    assert frames_of(catalog, 0) == videos["video0"]
+
+
+def test_a_pattern_says_where_frames_are_and_the_bytes_what_they_are(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_datasets", {"v1": [b"raw", b"bytes"], "v2": [b"!"]})
+    with pytest.raises(CatalogError, match=r"'v1/frame0', frame 0: expected JPEG or PNG images, found raw bytes"):
+        catalog_of(tmp_path, frames="v*")
 
 
 def test_a_pattern_that_matches_nothing_says_what_there_is(tmp_path):
@@ -225,7 +231,7 @@ def test_a_file_without_videos_is_refused_with_what_it_holds(tmp_path):
         file["features"] = np.zeros(3, np.complex64)
         file["pixels"] = np.zeros(4, np.uint8)
     with pytest.raises(
-        CatalogError, match=r"found no video: expected .*found 'features' another type \(3,\), 'pixels' uint8"
+        CatalogError, match=r"found no video: expected .*found 'features' complex \(3,\), 'pixels' uint8"
     ):
         catalog_of(tmp_path)
 

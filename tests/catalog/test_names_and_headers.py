@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loader_service.catalog.jpeg import frame_size
+from loader_service.catalog.codecs import picture_size
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from tests.support.videos import frame_jpeg
@@ -49,13 +49,13 @@ def test_stars_stay_within_a_part_of_the_path(pattern, path, expected):
 
 @pytest.mark.parametrize("grey", [False, True])
 def test_size_comes_from_the_frame_header(grey):
-    assert frame_size(frame_jpeg(0, 34, 56, grey=grey)) == (34, 56)
+    assert picture_size(frame_jpeg(0, 34, 56, grey=grey)) == (34, 56)
 
 
 def test_size_is_found_behind_thumbnails_and_fill_bytes():
     jpeg = frame_jpeg(0, 34, 56)
     exif = b"\xff\xe1" + (2 + 60_000).to_bytes(2, "big") + frame_jpeg(1).ljust(60_000, b"\0")
-    assert frame_size(jpeg[:2] + exif + b"\xff\xff" + jpeg[2:]) == (34, 56)
+    assert picture_size(jpeg[:2] + exif + b"\xff\xff" + jpeg[2:]) == (34, 56)
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_size_is_found_behind_thumbnails_and_fill_bytes():
     ],
 )
 def test_no_jpeg_has_no_size(data):
-    assert frame_size(data) is None
+    assert picture_size(data) is None
 
 
 @given(st.binary(max_size=200), st.integers(0, 300))
 def test_damaged_headers_never_hang_nor_raise(noise, cut):
     jpeg = frame_jpeg(0)
     for data in (jpeg[:cut] + noise, b"\xff\xd8" + noise, jpeg[:cut]):
-        size = frame_size(data)
+        size = picture_size(data)
         assert size is None or min(size) > 0

@@ -8,10 +8,11 @@ import shutil
 import numpy as np
 import pytest
 
-from loader_service.catalog import file_scan, scan
-from loader_service.catalog.cache_folder import cache_path
-from loader_service.catalog.column_files import COLUMNS, open_catalog
-from loader_service.catalog.findings import ScanOptions
+from loader_service.catalog.cache.cache_folder import cache_path
+from loader_service.catalog.cache.column_files import COLUMNS, open_catalog
+from loader_service.catalog.scan import catalog_scan as scan
+from loader_service.catalog.scan import file_scan
+from loader_service.scan_options import ScanOptions
 from tests.support.catalogs import catalog_of, frames_of, names_of
 from tests.support.videos import make_videos, write_videos
 

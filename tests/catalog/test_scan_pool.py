@@ -10,10 +10,10 @@ import sys
 import numpy as np
 import pytest
 
-from loader_service.catalog import scan_pool
-from loader_service.catalog.findings import ScanOptions
-from loader_service.catalog.scan_pool import ScanPool
+from loader_service.catalog.scan import scan_pool
+from loader_service.catalog.scan.scan_pool import ScanPool
 from loader_service.errors import CatalogError
+from loader_service.scan_options import ScanOptions
 from tests.support import processes
 from tests.support.catalogs import catalog_of, frames_of
 from tests.support.videos import make_videos, write_videos
@@ -88,7 +88,7 @@ def test_a_file_that_crashes_its_scan_is_refused_by_name_or_skipped(data, sabota
 def test_a_scan_that_hangs_is_given_up(data, sabotage):
     sabotage("time.sleep(600)")
     with pytest.raises(CatalogError, match=r"bad\.h5': the process that scanned it was not done within 0\.5 s"):
-        catalog_of(data, processes=1, timeout_s=0.5)
+        catalog_of(data, processes=1, scan_timeout=0.5)
 
 
 def test_an_error_that_nobody_thought_of_is_the_files(data, sabotage):
@@ -142,7 +142,7 @@ def test_a_scan_ends_with_whoever_asked_for_it(data, sabotage):
 def test_this_process_never_loads_hdf5():
     program = (
         "import sys\nfrom pathlib import Path\n"
-        "from loader_service.catalog.scan import ScanOptions, scan\nimport loader_service.cli\n"
+        "from loader_service.catalog.scan.catalog_scan import scan\nimport loader_service.cli\n"
         "assert 'h5py' not in sys.modules, sorted(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -70,7 +70,7 @@ class Trainer:
         return {
             "close the stream": self.stream.close,
             "drop the stream": lambda: self.connection.drop(self.stream),
-            "close the iterator": self.batches.close,  # type: ignore[attr-defined] # it is a generator
+            "close the iterator": self.batches.close,
             "close the connection": self.connection.close,
             "leave the connection": self.connection.__exit__,
             "release the batch": self.batch.clear,

@@ -13,7 +13,7 @@ from loader_service.daemon.segments import SegmentStore
 from loader_service.protocol import messages as m
 from loader_service.protocol import wire
 from loader_service.protocol.fields import Field, SlotLayout
-from loader_service.protocol.segments import map_segment
+from loader_service.protocol.segment_files import map_segment
 from tests.support.services import new_endpoint
 
 _M = TypeVar("_M")
@@ -86,7 +86,8 @@ class ScriptedService:
         while True:
             for place, message in enumerate(self._inbox):
                 if isinstance(message, kind):
-                    return self._inbox.pop(place)
+                    del self._inbox[place]
+                    return message
             assert time.monotonic() < deadline, f"no {kind.__name__} came; these did: {self._inbox}"
             self._hear(20)
 
@@ -100,7 +101,8 @@ class ScriptedService:
         if not self._socket.poll(timeout_ms):
             return
         self._peer, payload = self._socket.recv_multipart()
-        for message in wire.decode(payload, m.FromClient):
+        received: list[Any] = wire.decode(payload, m.FromClient)
+        for message in received:
             if not isinstance(message, (m.Heartbeat, m.Goodbye)):
                 self._inbox.append(message)
             elif self.heartbeats:
@@ -145,5 +147,11 @@ class ScriptedService:
         self._segments.remove(self.slots)
 
     def forget_client(self) -> None:
-        """Say that the client is unknown, as a service does that was restarted or has given the client up."""
+        """Say that the client is unknown, as a service does that has given the client up."""
         self.say(m.Stranger())
+
+    def restart(self) -> None:
+        """Be another run of the service, to which the client is unknown."""
+        self._segments.__exit__(None, None, None)
+        self._segments = SegmentStore()
+        self.forget_client()

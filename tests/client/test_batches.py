@@ -14,7 +14,7 @@ import pytest
 
 import loader_client
 from loader_client import Clip, ConfigError, Connection, DecodeError, Image, Spec
-from loader_client.stream import MAX_EPOCH
+from loader_client.starts import MAX_EPOCH
 from tests.client.reference import Reference, decode
 from tests.support.services import Service, running_service
 from tests.support.videos import frame_jpeg, make_videos, write_videos

@@ -30,7 +30,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Run a service of twelve videos of six frames, two of which have a broken JPEG."""
     videos = {name: list(frames) for name, frames in _VIDEOS.items()}
     videos["video3"][2] = videos["video3"][2][: len(videos["video3"][2]) // 3]
-    videos["video10"][5] = b"GIF89a" + videos["video10"][5][6:]
+    videos["video10"][5] = b"damage" + videos["video10"][5][6:]
     path = tmp_path_factory.mktemp("bad") / "a.h5"
     write_videos(path, "group_vlen", videos, dict.fromkeys(videos, 0))
     with running_service(path, workers=2) as running:
@@ -212,7 +212,7 @@ def test_bad_samples_of_a_private_service_are_named_and_not_its_endpoint(
     service: Service, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     videos = {name: list(frames) for name, frames in _VIDEOS.items()}
-    videos["video3"][2] = b"GIF89a" + videos["video3"][2][6:]
+    videos["video3"][2] = b"damage" + videos["video3"][2][6:]
     path = tmp_path / "a.h5"
     write_videos(path, "group_vlen", videos, dict.fromkeys(videos, 0))
     options: dict[str, Any] = {"clip": _CLIP, "on_error": "substitute"}

@@ -9,7 +9,7 @@ import pytest
 
 from loader_client import ConfigError, cluster
 from loader_client.cluster import Membership, from_environment, own_share, share
-from loader_client.request import check_options
+from loader_client.stream_options import check_options
 
 
 def _config(cluster: dict[str, int], role: str, index: Any) -> dict[str, str]:

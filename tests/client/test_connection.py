@@ -196,7 +196,7 @@ from loader_client import Clip, LoaderError, Spec
 connection = loader_client.connect(sys.argv[1])
 stream = connection.open(Spec(4, Clip(frames=4)))
 stream.fetch(0, 0)
-with connection._changed:  # as the link's thread may hold it in the moment of the fork
+with connection._thread._changed:  # as the session's thread may hold it in the moment of the fork
     child = os.fork()
 if child == 0:
     for use in (lambda: stream.fetch(0, 1), connection.status, lambda: connection.open(stream.spec)):

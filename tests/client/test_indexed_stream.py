@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from loader_client.connecting import connect
 from loader_client.connection import Connection
 from loader_client.indexes import AnnouncedIndex, Index, RowIndex
-from loader_client.reach import connect
 from loader_client.request import Request
 from loader_client.stream import Stream
 from loader_service.errors import ConfigError, LoaderError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loader_client.indexes import ENDLESS, AnnouncedIndex, Contents, RowIndex, rows_of_keys
+from loader_client.indexes import ENDLESS, AnnouncedIndex, RowIndex, StepContents, rows_of_keys
 from loader_service.errors import ConfigError
 from loader_service.protocol.spec import Frame, Spec
 
@@ -87,7 +87,7 @@ def test_an_announced_step_is_known_until_it_is_forgotten():
     assert index.steps_per_epoch == ENDLESS
     index.announce(1, 2, np.array([5, 5, 99]), 40)
     assert index.knows(1, 2)
-    assert index.contents(1, 2) == Contents((5, 5, 99), (40, 41, 42))
+    assert index.contents(1, 2) == StepContents((5, 5, 99), (40, 41, 42))
     index.forget(1, 2)
     assert not index.knows(1, 2)
 

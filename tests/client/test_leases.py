@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 import weakref
@@ -12,14 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loader_client import leases
 from loader_client.forms import Batch
-from loader_client.leases import COPY_BELOW_BYTES, Leases
+from loader_client.session.delivery import COPY_BELOW_BYTES, Delivery, StreamAtService
+from loader_client.session.lease_book import LeaseBook
+from loader_client.slot_memory import SlotMemory
 from loader_service.daemon.segments import SegmentStore
 from loader_service.errors import ServiceUnavailable
 from loader_service.protocol.fields import ALIGNMENT_BYTES, Field, SlotLayout
-from loader_service.protocol.messages import Ready
-from loader_service.protocol.segments import map_segment
+from loader_service.protocol.messages import Opened, Ready
+from loader_service.protocol.segment_files import map_segment
 
 _ROWS = 4
 _LAYOUT = SlotLayout(
@@ -35,23 +37,35 @@ _SMALL = SlotLayout((Field("label", "int64", ()),), _ROWS)
 
 
 class Bench:
-    """Leases over real segments; `released` is what was handed back so far."""
+    """What a session does of leases, over real segments; `released` is what was handed back so far."""
 
     def __init__(self, store: SegmentStore, layout: SlotLayout, slots: int) -> None:
         self.released: list[int] = []
+        self.copied_batches = 0
         self.numbers = store.create(slots, layout.size_bytes)
         self.instance = store.instance
-        self.leases = Leases(layout, store.instance, slots, self.released.append)
+        self.at = StreamAtService(1, store.instance, Opened(1, 1, layout.fields, 10, slots, slots // 2), layout)
+        self.book = LeaseBook(self.at)
+        self.slots = SlotMemory(functools.partial(_end, self.book, self.released))
         self._layout = layout
 
-    def take(self, lease: int, rows: int = _ROWS) -> Batch:
+    def take(self, lease: int, rows: int = _ROWS, slot: int | None = None) -> Batch:
         """Return the batch of a lease; its number chooses the slot."""
-        slot = self.numbers[(lease - 1) % len(self.numbers)]
-        return self.leases.take(Ready(1, lease, slot, lease, rows))
+        ready = Ready(1, lease, slot or self.numbers[(lease - 1) % len(self.numbers)], lease, rows)
+        self.slots.map(self.at, ready.slot)
+        self.book.take(ready)
+        delivery = Delivery(self.at, ready, self.book.lend(lease))
+        self.copied_batches += bool(self.at.large) and not delivery.lent
+        return self.slots.arrays_of(delivery, self.slots.of(delivery))
 
     def memory(self, place: int) -> Any:
         """Return a slot's memory as the service sees it."""
         return map_segment(self.instance, self.numbers[place], self._layout.size_bytes)
+
+
+def _end(book: LeaseBook, released: list[int], _at: StreamAtService, lease: int) -> None:
+    if book.end(lease):
+        released.append(lease)
 
 
 @pytest.fixture
@@ -77,12 +91,12 @@ def test_a_large_field_lies_in_the_slot_and_a_small_one_is_a_copy(bench):
 
 def test_the_lease_ends_when_the_last_of_its_arrays_dies(bench):
     batch = bench.take(1)
-    assert bench.leases.out == 1
+    assert bench.book.lent == 1
     del batch["depth"], batch["label"], batch["video"]
     assert bench.released == []
     del batch["frames"]
     assert bench.released == [1]
-    assert bench.leases.out == 0
+    assert bench.book.lent == 0
 
 
 def test_a_small_field_holds_no_lease(bench):
@@ -130,20 +144,20 @@ def test_each_lease_ends_once_though_its_arrays_die_in_many_threads(bench):
                 threads.submit([batch.pop(name)].clear)
             del batch
     assert sorted(bench.released) == list(leases)
-    assert bench.leases.out == 0
+    assert bench.book.lent == 0
 
 
 def test_the_death_of_an_array_takes_no_lock_so_it_may_happen_inside_one(store):
     lock = threading.Lock()
     released: list[int] = []
 
-    def release(lease: int) -> None:
+    def release(_at: StreamAtService, lease: int) -> None:
         assert lock.locked()
         released.append(lease)
 
-    numbers = store.create(1, _LAYOUT.size_bytes)
-    leases = Leases(_LAYOUT, store.instance, 2, release)
-    cycle: list[Any] = [leases.take(Ready(1, 1, numbers[0], 1, _ROWS))]
+    bench = Bench(store, _LAYOUT, slots=2)
+    bench.slots = SlotMemory(release)
+    cycle: list[Any] = [bench.take(1)]
     cycle.append(cycle)
     del cycle
     with lock:
@@ -153,30 +167,30 @@ def test_the_death_of_an_array_takes_no_lock_so_it_may_happen_inside_one(store):
 
 def test_half_of_the_slots_may_be_held_and_what_comes_then_is_copied(bench):
     held = [bench.take(lease) for lease in range(1, 5)]
-    assert bench.leases.out == 4
+    assert bench.book.lent == 4
     assert bench.released == []
     slot = bench.memory(4)
     _LAYOUT.view("frames", slot)[...] = 9
     copy = bench.take(5)
     assert bench.released == [5]
-    assert bench.leases.copied_batches == 1
+    assert bench.copied_batches == 1
     _LAYOUT.view("frames", slot)[...] = 1
     assert (copy["frames"] == 9).all()
     held.pop()
     assert bench.take(6) is not None
-    assert bench.leases.copied_batches == 1
+    assert bench.copied_batches == 1
 
 
 def test_a_stream_of_a_single_slot_still_leases_it(store):
     bench = Bench(store, _LAYOUT, slots=1)
     held = bench.take(1)
-    assert bench.leases.out == 1
+    assert bench.book.lent == 1
     assert held["frames"].flags.writeable
 
 
 def test_every_array_is_aligned_whether_it_is_a_copy_or_not(bench):
     batches = [bench.take(lease) for lease in range(1, 8)]
-    assert bench.leases.copied_batches == 3
+    assert bench.copied_batches == 3
     assert {array.ctypes.data % ALIGNMENT_BYTES for batch in batches for array in batch.values()} == {0}
 
 
@@ -189,7 +203,7 @@ def test_a_batch_without_large_fields_holds_no_lease(store):
     bench = Bench(store, _SMALL, slots=2)
     batch = bench.take(1)
     assert bench.released == [1]
-    assert bench.leases.copied_batches == 0
+    assert bench.copied_batches == 0
     assert batch["label"].dtype == np.int64
 
 
@@ -198,7 +212,7 @@ def test_arrays_outlive_the_segment_and_the_leases(store):
     frames = bench.take(1)["frames"]
     frames[...] = 3
     store.remove(bench.numbers)
-    released, gone = bench.released, weakref.ref(bench.leases)
+    released, gone = bench.released, weakref.ref(bench.slots)
     del bench
     assert gone() is None  # without the cycle collector
     assert (frames == 3).all()
@@ -206,28 +220,11 @@ def test_arrays_outlive_the_segment_and_the_leases(store):
     assert released == []  # the service took it back with the stream
 
 
-def test_two_threads_do_not_both_take_the_last_lease(store, monkeypatch):
-    """With two slots, the service would have none left to fill."""
-    bench = Bench(store, _LAYOUT, slots=2)
-    both_have_chosen = threading.Barrier(2)
-    copy = leases._aligned_copy
-
-    def copy_together(array: Any) -> Any:
-        if array.dtype == np.int64:  # the label, which is copied whether the lease is kept or not
-            both_have_chosen.wait(10.0)
-        return copy(array)
-
-    monkeypatch.setattr(leases, "_aligned_copy", copy_together)
-    with ThreadPoolExecutor(2) as threads:
-        batches = list(threads.map(bench.take, (1, 2)))
-    assert (len(batches), bench.leases.out, len(bench.released)) == (2, 1, 1)
-
-
 def test_a_slot_that_is_not_there_is_named(bench):
     with pytest.raises(
         ServiceUnavailable,
         match=r"cannot map slot 99: .*/slot-99: .*must share /dev/shm.*LOADER_SERVICE_SHM",
     ):
-        bench.leases.take(Ready(1, 1, 99, 1, _ROWS))
+        bench.take(1, slot=99)
     assert bench.released == []
-    assert bench.leases.out == 0
+    assert bench.book.lent == 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loader_client.lookahead import Claim, Lookahead, Position
+from loader_client.session.lookahead import Claim, Lookahead, Position
 
 #: Steps asked for by a living cursor until a dropped one counts as stale, with room to spare.
 _LONG = 64

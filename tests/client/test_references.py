@@ -15,7 +15,7 @@ import pytest
 
 import loader_client
 from loader_client import Clip, ConfigError, Spec
-from loader_service.protocol.segments import shared_memory
+from loader_service.protocol.segment_files import shared_memory
 from tests.support import processes
 from tests.support.services import Service
 from tests.support.waiting import eventually

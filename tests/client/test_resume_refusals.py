@@ -159,6 +159,25 @@ def test_another_model_or_other_data_is_refused(tf: Any, service: Service, train
         _fit(tf, _model(tf, 1), short, Resume(short, backup_dir=tmp_path / "b"), epochs=3)
 
 
+def test_another_part_of_the_data_is_refused(tf: Any, service: Service, tmp_path: Path) -> None:
+    from loader_client.keras import Resume  # noqa: PLC0415 - as above
+
+    def part(**chosen: Any) -> Any:
+        data = loader_client.dataset(service.endpoint, batch_size=2, clip=Clip(frames=1), fields=("index",), **chosen)
+        return data.map(lambda index: (tf.zeros((2, 1, 4, 4, 3)), tf.cast(index, tf.float32)[:, None]))
+
+    kept = part(split="train[:99.9%]")
+    _interrupted(tf, kept, tmp_path / "b", save_freq=2)
+    for other, said in ((part(), "'all'"), (part(split="train[:99.8%]"), r"'train\[:99\.8%\]'")):
+        with pytest.raises(ConfigError, match=rf"'train\[:99\.9%\]' as the part of the data.* {said} as the part"):
+            _fit(tf, _model(tf, 1), other, Resume(other, backup_dir=tmp_path / "b", save_freq=2), epochs=3)
+    again = part(split="train[:99.9%]")
+    assert _fit(tf, _model(tf, 1), again, Resume(again, backup_dir=tmp_path / "b", save_freq=2), epochs=3).epoch == [
+        1,
+        2,
+    ]
+
+
 def test_a_file_that_cannot_be_read_is_named(tf: Any, train: Any, tmp_path: Path) -> None:
     from loader_client.keras import Resume  # noqa: PLC0415 - as above
 

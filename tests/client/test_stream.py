@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loader_client import stream as stream_module
+from loader_client.connecting import connect
 from loader_client.connection import Connection
 from loader_client.indexes import RowIndex
-from loader_client.link import Link
 from loader_client.patience import Patience
-from loader_client.reach import connect
 from loader_client.request import Request
+from loader_client.session import stream_wants
+from loader_client.session_thread import SessionThread
 from loader_client.stream import Stream
 from loader_service.errors import CatalogChanged, DecodeError, LoaderError, ProtocolError, ServiceUnavailable
 from loader_service.protocol import messages as m
@@ -225,7 +225,7 @@ def test_a_lease_of_the_service_before_is_not_released_to_the_one_after():
         fetching = play.threads.submit(lambda: held.append(play.stream.fetch(0, 0)))
         play.service.say(play.service.fill(play.expect_want(0), lease=1))
         fetching.result(_SOON_S)
-        play.service.forget_client()
+        play.service.restart()
         play.service.welcome()
         play.service.open_stream(stream=1)
         play.expect_want(1)
@@ -254,7 +254,7 @@ def test_a_service_that_comes_back_with_another_number_of_steps_ends_the_stream(
     with scene() as play:
         fetching = play.fetch(0)
         play.expect_want(0)
-        play.service.forget_client()
+        play.service.restart()
         play.service.welcome()
         play.service.steps_per_epoch = 99
         play.service.open_stream()
@@ -297,7 +297,7 @@ def test_a_step_that_takes_too_long_is_given_up_and_taken_back():
 
 
 def test_a_wait_for_a_step_is_told_and_names_it(monkeypatch, caplog):
-    monkeypatch.setattr(stream_module, "_SAY_EVERY_S", 0.05)
+    monkeypatch.setattr(stream_wants, "SAY_EVERY_S", 0.05)
     with scene() as play:
         fetching = play.fetch(0)
         want = play.expect_want(0)
@@ -309,7 +309,7 @@ def test_a_wait_for_a_step_is_told_and_names_it(monkeypatch, caplog):
 
 
 def test_a_wait_for_a_service_is_told_and_names_endpoint_and_time_left(monkeypatch, caplog):
-    monkeypatch.setattr(stream_module, "_SAY_EVERY_S", 0.2)
+    monkeypatch.setattr(stream_wants, "SAY_EVERY_S", 0.2)
     with scene(Patience(reconnect_timeout_s=1.5)) as play:
         fetching = play.fetch(0)
         play.expect_want(0)
@@ -344,7 +344,7 @@ def test_a_closed_connection_says_so_to_those_who_wait():
 
 
 def test_a_stream_given_up_while_it_was_being_opened_is_closed_when_it_opens(monkeypatch):
-    monkeypatch.setattr("loader_client.connection._ANSWER_S", 0.1)
+    monkeypatch.setattr("loader_client.session.session.OPENING_S", 0.1)
     with ScriptedService() as service, ThreadPoolExecutor(1) as threads:
         connecting = threads.submit(connect, service.endpoint)
         service.welcome()
@@ -361,6 +361,17 @@ def test_many_threads_may_fetch_at_once():
         for lease, place in enumerate(range(4), start=1):
             play.service.say(play.service.fill(play.expect_want(place), lease=lease, place=place))
         assert [fetching.result(_SOON_S) for fetching in fetchings] == [0, 1, 2, 3]
+
+
+def test_two_threads_do_not_both_keep_the_last_slot_that_may_be_kept():
+    """With two slots, the service would have none left to fill."""
+    with scene(prefetch=1) as play:
+        fetchings = [play.threads.submit(play.stream.fetch, 0, step) for step in range(2)]
+        wants = [play.expect_want(step) for step in range(2)]
+        play.service.say(*(play.service.fill(want, lease=want.step + 1, place=want.step) for want in wants))
+        held = [fetching.result(_SOON_S) for fetching in fetchings]
+        play.service.expect(m.Release)
+        assert (len(held), play.stream.leases_out) == (2, 1)
 
 
 def test_a_service_of_another_version_is_named(monkeypatch):
@@ -383,12 +394,12 @@ def test_closing_without_a_service_does_not_wait_for_one():
 
 def test_a_connection_that_nobody_has_any_more_ends_by_itself():
     with scene() as play:
-        thread = play.connection._link._thread
+        thread = play.connection._thread._thread
         connecting = play.threads.submit(connect, play.service.endpoint)
         play.service.welcome()
         other: list[Connection] = [connecting.result(_SOON_S)]
         del connecting
-        others_thread = other[0]._link._thread
+        others_thread = other[0]._thread._thread
         other.clear()
         eventually(lambda: gc.collect() is not None and not others_thread.is_alive(), "the link's thread ends")
         assert thread.is_alive()
@@ -418,7 +429,7 @@ def test_a_link_that_breaks_tells_its_cause_to_those_who_wait_and_to_those_who_a
         waiting.append(play.threads.submit(play.connection.open, _SPEC))
         for question in (m.Want, m.GetStatus, m.OpenStream):
             play.service.expect(question)
-        play.connection._link.send(m.Scale(1, {2}), 1)  # what cannot be packed
+        play.threads.submit(play.connection._ask, lambda number: m.Scale(number, {2}), m.Done)  # what cannot be packed
         for each in (*waiting, play.fetch(1), play.threads.submit(play.connection.status)):
             with pytest.raises(ProtocolError, match=r"has broken: ProtocolError: Scale\.workers=\{2\} cannot travel"):
                 each.result(_SOON_S)
@@ -426,10 +437,10 @@ def test_a_link_that_breaks_tells_its_cause_to_those_who_wait_and_to_those_who_a
 
 
 def test_a_link_that_breaks_while_it_connects_tells_its_cause(thread_errors, monkeypatch):
-    def connect_nowhere(_link: Link, _endpoint: str) -> None:
+    def connect_nowhere(_thread: SessionThread) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(Link, "_keep_in_touch", lambda link: connect_nowhere(link, link._endpoint))
+    monkeypatch.setattr(SessionThread, "_keep_in_touch", connect_nowhere)
     with pytest.raises(LoaderError, match=r"has broken: OSError: \[Errno 24\] Too many open files; connect again"):
         connect(new_endpoint())
     assert thread_errors == [OSError]

@@ -14,7 +14,7 @@ import pytest
 import loader_client
 from loader_client import Clip, Connection
 from loader_service.protocol.messages import StreamStatus
-from loader_service.protocol.segments import user_directory
+from loader_service.protocol.segment_files import user_directory
 from tests.client.reference import Reference
 from tests.support.services import Service
 from tests.support.waiting import eventually

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from loader_service.core.actions import SendReady, SendTask
-from loader_service.core.events import Lengths, Row, StreamOpened
+from loader_service.core.planned import Lengths, Row, RowSource
+from loader_service.protocol.messages import Ready, Task
 
 
 @dataclass
@@ -15,13 +15,16 @@ class Process:
     number: int
     owed_since: float | None  # since when it owes a report; None: it owes nothing
     started: bool = False
+    connected: bool = False  # was heard in time, and is told what concerns all
     alive: bool = True
     hung: bool = False
     leaving: bool = False  # too heavy: it works until another has started in its place
     draining: bool = False  # more than the workers wanted: it gets no more tasks
     condemned: bool = False  # `KillWorker` was seen
-    dismissed: bool = False  # `StopWorker` was seen
-    tasks: list[SendTask] = field(default_factory=list)
+    dismissed: bool = False  # `Drain` was seen
+    tasks: list[Task] = field(default_factory=list)
+    probes: dict[int, float] = field(default_factory=dict)  # when each was given
+    spoke_at: float = 0.0  # when it came to the end of something
     reported: list[int] = field(default_factory=list)
 
     @property
@@ -58,7 +61,7 @@ class Promise:
     step: int
     rows: tuple[Row, ...]  # as planned
     made: dict[int, Made] = field(default_factory=dict)  # by slot
-    ready: SendReady | None = None
+    ready: Ready | None = None
     forgotten: bool = False
 
     @property
@@ -78,13 +81,32 @@ class Shape:
     indexed: bool
 
 
+@dataclass(frozen=True)
+class OpenStream:
+    """What the model knows of a stream from its opening on."""
+
+    client: bytes
+    stream: int
+    slots: tuple[int, ...]
+    source: RowSource
+    substitutes: int
+    lengths: Lengths
+    indexed: bool
+
+
 @dataclass
 class Channel:
     """An open stream."""
 
-    opened: StreamOpened
+    opened: OpenStream
     row_count: int
     promises: dict[int, Promise] = field(default_factory=dict)  # by want
     last_want: int = 0
     made: list[int] = field(default_factory=list)  # slots that came later
+    removed: list[int] = field(default_factory=list)  # slots that went
     returned: list[int] = field(default_factory=list)  # leases that are not out any more
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Its slots."""
+        return tuple(each for each in (*self.opened.slots, *self.made) if each not in self.removed)

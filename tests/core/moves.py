@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from loader_service.core.events import Lengths
+from loader_service.core import events as e
+from loader_service.core.planned import Lengths
+from loader_service.protocol import messages as m
 from tests.core.model import Channel, Process, Shape
 from tests.core.sources import is_deadly
 from tests.core.world import STEPS_PER_EPOCH, World
@@ -16,8 +18,8 @@ Thing = TypeVar("Thing")
 #: Makes one thing happen.
 Move = Callable[[World, Pick], None]
 
-CLIENTS = ("train-0", "train-1", "eval")
-MOST_CHANNELS, MOST_WORKERS = 4, 4
+CLIENTS = (b"train-0", b"train-1", b"eval")
+MOST_STREAMS, MOST_WORKERS = 4, 4
 _ROW_BYTES = (100, 2**20, 3 * 2**20)  # steps that stay whole, are cut, and are cut into rows
 
 
@@ -36,12 +38,48 @@ def _process(world: World, pick: Pick, fits: Callable[[Process], bool]) -> Proce
 
 def open_stream(world: World, pick: Pick) -> None:
     """A client opens a stream."""
-    if len(world.channels) < MOST_CHANNELS:
+    if len(world.door.asked) < MOST_STREAMS:
         client = CLIENTS[pick(len(CLIENTS))]
         lengths = tuple(Lengths)[pick(3)]
         frame_bytes = 0 if lengths is Lengths.ALIKE else _ROW_BYTES[pick(3)] // 4
         shape = Shape(_ROW_BYTES[pick(3)], 2 * pick(2), frame_bytes, lengths, indexed=pick(3) == 0)
-        world.open(client, 1 + pick(4), 1 + pick(6), shape)
+        world.ask(client, 2 + pick(3), 1 + pick(6), shape)
+
+
+def ask_again(world: World, pick: Pick) -> None:
+    """A client asks for a stream again, since the answer was lost."""
+    asked = one_of(list(world.door.asked.values()), pick)
+    if asked:
+        world.ask_again(asked.client, asked.request)
+
+
+def make_segments(world: World, pick: Pick) -> None:
+    """The first segments of a stream are made, or cannot be."""
+    if world.door.to_make:
+        world.make_segments(pick(len(world.door.to_make)), fits=pick(4) > 0)
+
+
+def hello(world: World, pick: Pick) -> None:
+    """A client says hello, perhaps again."""
+    world.hello(CLIENTS[pick(len(CLIENTS))])
+
+
+def beat(world: World, pick: Pick) -> None:
+    """A client says that it lives, perhaps one that the service has given up."""
+    world.beat(CLIENTS[pick(len(CLIENTS))])
+
+
+def miss(world: World, pick: Pick) -> None:
+    """A message to a client cannot be sent."""
+    world.miss(CLIENTS[pick(len(CLIENTS))])
+
+
+def answer_probe(world: World, pick: Pick) -> None:
+    """A worker has tried a transform, or could not read what it is for."""
+    process = _process(world, pick, lambda each: each.answers and bool(each.probes))
+    if process:
+        outcome = pick(6)
+        world.probed(process, error="SourceError" if outcome == 0 else "", file=0 if outcome == 1 else -1)
 
 
 def want_next(world: World, pick: Pick) -> None:
@@ -104,7 +142,12 @@ def close(world: World, pick: Pick) -> None:
 
 def lose_client(world: World, pick: Pick) -> None:
     """A client ends."""
-    world.lose(CLIENTS[pick(len(CLIENTS))])
+    client = CLIENTS[pick(len(CLIENTS))]
+    ways = (e.ClientEnded(client), m.Goodbye(), e.ClientsDisconnected("a flood"))
+    way = ways[min(2, pick(8) // 3)]
+    if isinstance(way, e.ClientsDisconnected):
+        world.door.ending.update(CLIENTS)
+    world.lose(client, way)
 
 
 def start_worker(world: World, pick: Pick) -> None:
@@ -200,6 +243,8 @@ def settle(world: World) -> None:
     """Let everything come to its end without new faults; see that every want is answered and nothing is left."""
     world.scale(max(1, world.wanted_workers))
     for _ in range(100):
+        for client in list(world.door.connected):
+            world.beat(client)
         world.tick(world.limits.task_timeout_s if any(each.hung for each in world.processes.values()) else 5.0)
         for process in list(world.processes.values()):
             if not process.alive or process.condemned or process.dismissed:
@@ -208,6 +253,10 @@ def settle(world: World) -> None:
                 world.start(process)
             while process.answers and process.tasks and not _dies_at_its_task(process):
                 world.end(process, 0, ())
+            while process.answers and process.probes:
+                world.probed(process)
+        while world.door.to_make:
+            world.make_segments(0, fits=True)
         while world.slots_to_make:
             make_slot(world, lambda _: 0)
         while world.files_to_check:
@@ -218,7 +267,9 @@ def settle(world: World) -> None:
             return  # too many had died while they were starting
     left = [each for channel in world.channels.values() for each in channel.promises.values()]
     assert not left, f"never answered: {left}"
+    assert not world.door.pending(), f"never opened nor refused: {world.door.pending()}"
     assert world.scheduler.idle
-    for figures in world.scheduler.stream_figures():
-        assert (figures.slots_filling, figures.slots_leased, figures.wants_waiting) == (0, 0, 0)
-    assert world.scheduler.working == world.wanted_workers == len(world.processes)
+    for stream in world.scheduler.streams:
+        status = stream.status("", 0)
+        assert (status.slots_filling, status.slots_leased, status.wants_waiting) == (0, 0, 0)
+    assert world.scheduler.staff.working == world.wanted_workers == len(world.processes)

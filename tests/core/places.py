@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loader_service.core.actions import SendTask
-from loader_service.core.events import Lengths, Row
+from loader_service.core.planned import Lengths, Row
+from loader_service.protocol.messages import Task
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Places:
     room: int
 
 
-def laid_out(task: SendTask) -> Places:
+def laid_out(task: Task) -> Places:
     """Return what a task says."""
     return Places(task.positions, task.offsets, task.lengths, task.room)
 

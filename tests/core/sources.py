@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loader_service.core.events import Row
+from loader_service.core.planned import Row
 
 _MOST_ROWS, _MOST_ATTEMPTS = 64, 16
 
@@ -51,6 +51,10 @@ class SpreadSource:
         """Return words for a sample."""
         return f"sample {sample}"
 
+    def place(self, sample: int) -> tuple[str, str]:
+        """Return words for a sample's file and video."""
+        return f"file {self._row(sample, None).file}", self.describe(sample)
+
     def _row(self, sample: int, position: int | None) -> Row:
         told = meaning(sample)
         file = (told.step * 5 + told.row * 3 + told.attempt) % self.file_count
@@ -83,6 +87,10 @@ class ListedSource:
     def describe(self, sample: int) -> str:
         """Return words for a sample."""
         return f"sample {sample} of file {self.files[sample % 100]}"
+
+    def place(self, sample: int) -> tuple[str, str]:
+        """Return words for a sample's file and video."""
+        return f"file {self.files[sample % 100]}", f"sample {sample}"
 
 
 def is_irreplaceable(sample: int) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from loader_service.core import actions as a
+from loader_service.core import effects as a
 from loader_service.core import events as e
-from loader_service.protocol.messages import BadRow
-from tests.core.desk import Desk, ready, send
+from tests.core.desk import Desk, failed, noted, orders, ready, send
 
 
-def touched(desk: Desk, worker: int, task: int, *rows: int) -> list[a.Action]:
+def touched(desk: Desk, worker: int, task: int, *rows: int) -> list[a.Effect]:
     """Report a task some of whose rows lie in a file that has to be looked at."""
-    return desk.happen(e.TaskEnded(worker, task, tuple(BadRow(row, "FileTouched", "") for row in rows)))
+    return desk.end(worker, task, *rows, error="FileTouched")
 
 
 def busy(substitutes: int = 0) -> Desk:
@@ -28,7 +27,7 @@ def test_rows_of_a_touched_file_are_done_when_it_was_looked_at_and_are_not_count
     assert not desk.scheduler.idle
     assert desk.happen(e.FileChecked(0)) == [send(2, 3, (0,))]
     assert desk.end(2, 3) == [ready(0, lease=1)]
-    assert (desk.scheduler.counters.samples_bad, desk.scheduler.counters.samples_substituted) == (0, 0)
+    assert (desk.service.counters.samples_bad, desk.service.counters.samples_substituted) == (0, 0)
     assert desk.scheduler.idle
 
 
@@ -36,9 +35,10 @@ def test_a_file_with_other_content_fails_its_rows_and_no_other_sample_takes_thei
     desk = busy(substitutes=3)
     touched(desk, 2, 1, 0)
     desk.end(1, 2)
-    noted, failed = desk.happen(e.FileChecked(0, "other frames"))
-    assert noted == a.NoteBadSample(1, "CatalogChanged: other frames")
-    assert failed == a.SendFailed("train", 1, 0, "CatalogChanged", "other frames")
+    assert desk.happen(e.FileChecked(0, "other frames")) == [
+        *noted("CatalogChanged: other frames", told=True),
+        failed(0, "CatalogChanged", "other frames"),
+    ]
     assert desk.scheduler.idle
 
 
@@ -50,7 +50,7 @@ def test_a_file_is_asked_for_once_though_many_rows_wait_for_it() -> None:
     assert a.CheckFile(0) in touched(desk, 1, 1, 0, 1)
     assert a.CheckFile(0) not in touched(desk, 1, 2, 0, 1)
     again = desk.happen(e.FileChecked(0))
-    assert {row for each in again if isinstance(each, a.SendTask) for row in each.rows} == {0, 1}
+    assert {row for _, task in orders(again) for row in task.rows} == {0, 1}
 
 
 def test_a_file_that_changes_again_is_looked_at_again() -> None:
@@ -62,11 +62,11 @@ def test_a_file_that_changes_again_is_looked_at_again() -> None:
 
 
 def test_held_rows_go_with_their_want_stream_and_client() -> None:
-    for gone in (e.WantForgotten("train", 1, 0), e.StreamClosed("train", 1), e.ClientLost("train")):
+    for go in (lambda desk: desk.forget(0), Desk.close, Desk.lose):
         desk = busy()
         touched(desk, 2, 1, 0)
         desk.end(1, 2)
-        desk.happen(gone)
+        go(desk)
         assert desk.scheduler.idle
         assert desk.happen(e.FileChecked(0)) == []
 

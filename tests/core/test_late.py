@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from loader_service.core import actions as a
+from loader_service.core import effects as a
 from loader_service.core import events as e
-from tests.core.desk import Desk, ready, send
+from tests.core.desk import Desk, announced, killed, orders, ready, send
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def desk() -> Desk:
     return made
 
 
-def _stop_worker_1(desk: Desk) -> list[a.Action]:
+def _stop_worker_1(desk: Desk) -> list[a.Effect]:
     """Worker 1 stands still with row 1 of want 2; worker 2 has done row 0, and the time has come."""
     desk.want(2)
     desk.end(2, 3)
@@ -36,7 +36,7 @@ def test_an_idle_worker_does_all_rows_of_a_late_step_again_in_another_slot(desk:
         send(2, 5, (0,), slot=11),
         send(2, 6, (1,), slot=11),
     ]
-    assert desk.scheduler.counters.steps_redone == 1
+    assert desk.service.counters.steps_redone == 1
 
 
 def test_the_second_slot_answers_when_it_is_whole_first_and_the_first_is_not_used_before_its_worker_ended(
@@ -45,22 +45,22 @@ def test_the_second_slot_answers_when_it_is_whole_first_and_the_first_is_not_use
     _stop_worker_1(desk)
     desk.end(2, 5)
     assert desk.end(2, 6) == [ready(2, slot=11, lease=2)]
-    filling = [desk.scheduler.stream_figures()[0].slots_filling]
+    filling = [desk.streams()[0].slots_filling]
     desk.want(3)
     desk.want(4)
-    filling.append(desk.scheduler.stream_figures()[0].slots_filling)
+    filling.append(desk.streams()[0].slots_filling)
     assert filling == [1, 2], "slot 10 is not free: worker 1 may write into it"
-    assert desk.scheduler.stream_figures()[0].wants_waiting == 1
-    desk.happen(e.WorkerExited(1, "was killed by SIGKILL"))
-    assert desk.scheduler.stream_figures()[0].wants_waiting == 0
+    assert desk.streams()[0].wants_waiting == 1
+    desk.exit(1)
+    assert desk.streams()[0].wants_waiting == 0
 
 
 def test_the_first_slot_answers_when_the_late_worker_is_first_after_all(desk: Desk) -> None:
     _stop_worker_1(desk)
     desk.end(2, 5)
     answers = desk.end(1, 4)
-    assert [each for each in answers if isinstance(each, a.SendReady)] == [ready(2, slot=10, lease=2)]
-    assert not [each for each in desk.end(2, 6) if isinstance(each, a.SendReady)], "a want is answered once"
+    assert announced(answers) == [ready(2, slot=10, lease=2).message]
+    assert not announced(desk.end(2, 6)), "a want is answered once"
 
 
 def test_a_late_worker_gets_nothing_until_it_has_ended_a_task_and_then_has_its_files_again(desk: Desk) -> None:
@@ -68,8 +68,8 @@ def test_a_late_worker_gets_nothing_until_it_has_ended_a_task_and_then_has_its_f
     assert desk.scheduler._ownership.workers == (2,)
     desk.end(2, 5)
     desk.end(2, 6)
-    orders = _orders(desk.want(3)) + _orders(desk.want(4))
-    assert {each.worker for each in orders} == {2}
+    given = orders(desk.want(3)) + orders(desk.want(4))
+    assert {worker for worker, _ in given} == {2}
     desk.end(1, 4)
     assert desk.scheduler._ownership.workers == (2, 1)
 
@@ -79,7 +79,7 @@ def test_nothing_is_done_again_while_the_others_are_busy(desk: Desk) -> None:
     desk.now += 1.0
     assert desk.happen(e.ClockTicked()) == [], "both are late, and nobody is idle"
     answers = desk.end(2, 3)
-    assert [each.worker for each in answers if isinstance(each, a.SendTask)] == [2, 2]
+    assert [worker for worker, _ in orders(answers)] == [2, 2]
 
 
 def test_a_slot_is_asked_for_once_when_none_is_free_and_used_for_the_late_step(desk: Desk) -> None:
@@ -88,10 +88,12 @@ def test_a_slot_is_asked_for_once_when_none_is_free_and_used_for_the_late_step(d
     for task in (3, 5, 7, 8):
         desk.end(2, task)
     desk.now += 1.0
-    assert desk.happen(e.ClockTicked()) == [a.MakeSlot(1)] * 2, "one for each step that worker 1 has rows of"
-    answers = desk.happen(e.SlotMade(1, 77))
-    assert {each.slot for each in _orders(answers)} == {77}
-    assert desk.scheduler.stream_figures()[0].slots == 4
+    assert desk.happen(e.ClockTicked()) == [a.MakeSegments(1, 1, 1, 7)] * 2, (
+        "one for each step that worker 1 has rows of"
+    )
+    answers = desk.happen(e.SegmentsMade(1, (77,)))
+    assert {task.slot for _, task in orders(answers)} == {77}
+    assert desk.streams()[0].slots == 4
 
 
 def test_a_slot_that_was_made_when_nobody_is_late_any_more_goes_to_what_waits(desk: Desk) -> None:
@@ -103,38 +105,38 @@ def test_a_slot_that_was_made_when_nobody_is_late_any_more_goes_to_what_waits(de
     desk.happen(e.ClockTicked())
     for task in (4, 6):
         desk.end(1, task)
-    answers = desk.happen(e.SlotMade(1, 77))
-    assert {each.slot for each in _orders(answers)} == {77}, "want 5"
-    assert desk.scheduler.counters.steps_redone == 0
+    answers = desk.happen(e.SegmentsMade(1, (77,)))
+    assert {task.slot for _, task in orders(answers)} == {77}, "want 5"
+    assert desk.service.counters.steps_redone == 0
 
 
 def test_a_slot_that_was_made_for_a_stream_that_is_gone_is_removed(desk: Desk) -> None:
-    desk.happen(e.StreamClosed("train", 1))
-    assert desk.happen(e.SlotMade(1, 77)) == [a.RetireStream(1, (77,))]
+    desk.close(1)
+    assert desk.happen(e.SegmentsMade(1, (77,))) == [a.RemoveSegments((77,))]
 
 
 def test_a_step_is_done_again_once_and_then_its_deadline_decides(desk: Desk) -> None:
     _stop_worker_1(desk)
     desk.now += 30.0
-    assert not _orders(desk.happen(e.ClockTicked()))
-    assert desk.scheduler.counters.steps_redone == 1
+    assert not orders(desk.happen(e.ClockTicked()))
+    assert desk.service.counters.steps_redone == 1
 
 
 def test_a_straggler_with_nothing_to_do_does_the_late_step_again_when_nobody_else_can(desk: Desk) -> None:
     _stop_worker_1(desk)
     desk.end(2, 5)
     desk.end(2, 6)
-    desk.scheduler._staff._workers[1].straggles = True
+    desk.scheduler.staff._workers[1].straggles = True
     desk.release(2)
     desk.now += 60.0
     desk.end(1, 4)
-    straggler = desk.scheduler._staff._workers[1]
-    desk.scheduler._staff._disown(straggler)
+    straggler = desk.scheduler.staff._workers[1]
+    desk.scheduler.staff._disown(straggler)
     straggler.straggles = True
-    desk.scheduler._staff.vacancies.update(straggler)
+    desk.scheduler.staff.vacancies.update(straggler)
     desk.want(3)
     desk.now += 20.0
-    assert {each.worker for each in _orders(desk.happen(e.ClockTicked()))} == {1}
+    assert {worker for worker, _ in orders(desk.happen(e.ClockTicked()))} == {1}
 
 
 def test_no_row_is_done_again_by_another_worker_that_is_late_too() -> None:
@@ -142,15 +144,14 @@ def test_no_row_is_done_again_by_another_worker_that_is_late_too() -> None:
     desk.open(slots=3, files=(0, 1, 2))
     desk.want(1)
     desk.now = 0.1
-    tasks = {task.task: worker for worker, at in desk.scheduler.tasks_at_hand(0.1).items() for task in at}
+    tasks = {task.task: each.worker for each in desk.scheduler.staff for task in each.tasks}
     for task, worker in tasks.items():
         desk.end(worker, task)
     desk.release(1)
-    orders = _orders(desk.want(2))
-    (idle,) = (each for each in orders if each.worker == 1)
+    (idle,) = (task for worker, task in orders(desk.want(2)) if worker == 1)
     desk.end(1, idle.task)
     desk.now += 2.0
-    assert {each.worker for each in _orders(desk.happen(e.ClockTicked()))} == {1}, "2 and 3 stand still"
+    assert {worker for worker, _ in orders(desk.happen(e.ClockTicked()))} == {1}, "2 and 3 stand still"
 
 
 def test_a_worker_that_is_late_is_killed_early_where_there_is_no_slot_to_do_its_step_again(desk: Desk) -> None:
@@ -161,12 +162,11 @@ def test_a_worker_that_is_late_is_killed_early_where_there_is_no_slot_to_do_its_
     desk.now += 1.0
     desk.happen(e.ClockTicked())
     for _ in range(2):
-        desk.happen(e.SlotMade(1, None))
+        desk.happen(e.SegmentsMade(1, (), e.Shortage("none left")))
     deadline = desk.scheduler.next_deadline()
-    assert deadline == pytest.approx(desk.now + 4.0)
+    assert deadline == pytest.approx(desk.now + 0.4)
     desk.now = deadline or 0.0
-    killed, *_ = desk.happen(e.ClockTicked())
-    assert killed == a.KillWorker(1, "did not finish task 4 within 5 s")
+    assert desk.happen(e.ClockTicked())[:2] == killed(1, "did not finish task 4 within 1.4 s")
 
 
 def test_a_bad_row_is_replaced_in_each_slot_by_the_same_sample() -> None:
@@ -175,15 +175,11 @@ def test_a_bad_row_is_replaced_in_each_slot_by_the_same_sample() -> None:
     desk.want(1)
     desk.now = 0.1
     desk.end(1, 2)
-    (first,) = _orders(desk.end(2, 1, 0))
+    ((_, first),) = orders(desk.end(2, 1, 0))
     assert first.samples == (100,)
     desk.now = 20.0  # worker 2 has row 0, and is late with what takes its place
-    again = {each.rows: each for each in _orders(desk.happen(e.ClockTicked()))}
+    again = {task.rows: task for _, task in orders(desk.happen(e.ClockTicked()))}
     assert again[0,].slot == 11
     assert again[0,].samples == (0,), "as planned, and not as it was replaced before"
-    (second,) = (each for each in _orders(desk.end(1, again[0,].task, 0)) if each.rows == (0,))
+    (second,) = (task for _, task in orders(desk.end(1, again[0,].task, 0)) if task.rows == (0,))
     assert (second.slot, second.samples) == (11, first.samples)
-
-
-def _orders(answers: list[a.Action]) -> list[a.SendTask]:
-    return [each for each in answers if isinstance(each, a.SendTask)]

@@ -13,7 +13,7 @@ from loader_service.core.ledger import Limits
 from tests.core import moves
 from tests.core.world import World
 
-_LIMITS = Limits(least_wants=4)
+_LIMITS = Limits(least_wants=4, client_timeout_s=150.0)
 _FILE_SETS = ((300,), (100, 100, 50), tuple(range(1, 12)), (0, 0, 5, 5, 90))
 
 #: How often each move happens in the long runs, relative to the others.
@@ -27,6 +27,12 @@ _WEIGHTS = {
     moves.release_nonsense: 1,
     moves.close: 1,
     moves.lose_client: 0.5,
+    moves.hello: 1,
+    moves.beat: 4,
+    moves.miss: 0.1,
+    moves.ask_again: 2,
+    moves.make_segments: 8,
+    moves.answer_probe: 6,
     moves.start_worker: 12,
     moves.end_task: 90,
     moves.report_again: 2,
@@ -61,7 +67,7 @@ def test_the_long_lives_are_long_enough() -> None:
 
 def _live(generator: random.Random, most_events: int) -> World:
     """Return a world after a life at random, and after it came to rest."""
-    world = World(generator.choice(_FILE_SETS), _LIMITS)
+    world = World(generator.choice(_FILE_SETS), _LIMITS, tries_transforms=generator.random() < 0.5)
     chances, weights = list(_WEIGHTS), list(_WEIGHTS.values())
     world.scale(generator.randint(1, moves.MOST_WORKERS))
     while world.events < most_events and not world.gave_up:
@@ -78,9 +84,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     world: World
 
-    @initialize(files=st.sampled_from(_FILE_SETS), workers=st.integers(0, moves.MOST_WORKERS))
-    def begin(self, files: tuple[int, ...], workers: int) -> None:
-        self.world = World(files, _LIMITS)
+    @initialize(files=st.sampled_from(_FILE_SETS), workers=st.integers(0, moves.MOST_WORKERS), transforms=st.booleans())
+    def begin(self, files: tuple[int, ...], workers: int, transforms: bool) -> None:
+        self.world = World(files, _LIMITS, tries_transforms=transforms)
         self.world.scale(workers)
 
     @rule(data=st.data(), move=st.sampled_from(list(_WEIGHTS)), times=st.integers(1, 4))

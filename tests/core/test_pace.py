@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loader_service.core import actions as a
-from loader_service.core import events as e
+from loader_service.core.effects import Effect
 from loader_service.core.pace import Pace, Paces
-from tests.core.desk import Desk
+from loader_service.protocol.messages import Task, Want
+from tests.core.desk import TRAIN, Desk, announced, orders
 from tests.core.test_staff import Crew
 
 MIB = 2**20
@@ -107,9 +107,7 @@ def test_a_straggler_owns_no_files_and_gets_single_rows_of_what_is_needed_last()
     tasks = {1: [2], 2: [1]}
     desk.want(0)
     for want in range(1, 10):
-        for action in desk.want(want):
-            assert isinstance(action, a.SendTask)
-            tasks[action.worker].append(action.task)
+        _collect(desk.want(want), tasks)
     for _ in range(4):
         desk.now += 1.0
         _collect(desk.end(1, tasks[1].pop(0)), tasks)
@@ -121,7 +119,7 @@ def test_a_straggler_owns_no_files_and_gets_single_rows_of_what_is_needed_last()
     while tasks[2]:
         answers = desk.end(2, tasks[2].pop(0))
         _collect(answers, tasks)
-        rows = [action.rows for action in answers if isinstance(action, a.SendTask) and action.worker == 2]
+        rows = [task.rows for worker, task in orders(answers) if worker == 2]
         if rows:
             assert [len(each) for each in rows] == [1]
             break
@@ -132,29 +130,28 @@ def test_a_straggler_owns_no_files_and_gets_single_rows_of_what_is_needed_last()
 def test_a_straggler_to_whom_the_others_leave_nothing_is_tried_again_after_a_rest() -> None:
     desk = Desk(workers=2, files=2)
     desk.open(slots=2, files=(0, 0, 1, 1))
-    answers, busy, free = desk.want(1), [], {1: 0.0, 2: 0.0}
+    answers, busy, free = desk.want(1), list[tuple[float, int, Task]](), {1: 0.0, 2: 0.0}
     want, tried = 1, []
     while want < 1000:
         straggles = desk.scheduler._ownership.workers == (1,)
-        for order in [each for each in answers if isinstance(each, a.SendTask)]:
-            slow = order.worker == 2 and not straggles  # and from then on it is as fast as the other one
-            free[order.worker] = max(free[order.worker], desk.now) + len(order.rows) * (20.0 if slow else 1.0)
-            busy.append((free[order.worker], order))
-            if order.worker == 2 and straggles:
-                tried.append(order.rows)
+        for worker, task in orders(answers):
+            slow = worker == 2 and not straggles  # and from then on it is as fast as the other one
+            free[worker] = max(free[worker], desk.now) + len(task.rows) * (20.0 if slow else 1.0)
+            busy.append((free[worker], worker, task))
+            if worker == 2 and straggles:
+                tried.append(task.rows)
         if tried and not straggles:
             break
-        desk.now, order = busy.pop(busy.index(min(busy, key=lambda each: each[0])))
-        answers = desk.end(order.worker, order.task)
-        for ready in [each for each in answers if isinstance(each, a.SendReady)]:
+        desk.now, worker, task = busy.pop(busy.index(min(busy, key=lambda each: each[0])))
+        answers = desk.end(worker, task.task)
+        for ready in announced(answers):
             want += 1
-            answers += desk.release(ready.lease) + desk.happen(e.StepWanted("train", 1, want, 0, 0))
+            answers = answers + desk.release(ready.lease) + desk.hear(TRAIN, Want(1, want, 0, 0))
     assert {len(rows) for rows in tried} == {1}
     assert desk.scheduler._ownership.workers == (1, 2)
     assert len(tried) < want / 4
 
 
-def _collect(answers: list[a.Action], tasks: dict[int, list[int]]) -> None:
-    for action in answers:
-        if isinstance(action, a.SendTask):
-            tasks[action.worker].append(action.task)
+def _collect(answers: list[Effect], tasks: dict[int, list[int]]) -> None:
+    for worker, task in orders(answers):
+        tasks[worker].append(task.task)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from loader_service.core import actions as a
+from loader_service.core import effects as a
 from loader_service.core import events as e
-from loader_service.core.scheduler import StreamFigures, WorkerFigures
-from tests.core.desk import Desk, ready, send
+from loader_service.protocol import messages as m
+from tests.core.desk import Desk, failed, noted, ready, send
 
 # ---- wants
 
@@ -79,7 +79,7 @@ def test_a_forgotten_want_that_is_repeated_stays_forgotten(desk: Desk) -> None:
     desk.forget(5)
     assert desk.want(5) == []
     assert desk.end(2, 1) == desk.end(1, 2) == []
-    assert desk.scheduler.stream_figures()[0].slots_filling == 0
+    assert desk.streams()[0].slots_filling == 0
 
 
 def test_a_forgotten_want_whose_worker_dies_gives_its_slot_up_when_that_is_reaped(desk: Desk) -> None:
@@ -107,8 +107,8 @@ def test_forgetting_what_is_over_is_fine(desk: Desk) -> None:
 
 def test_a_bad_row_fails_the_step_by_name_once_its_other_rows_are_done(desk: Desk) -> None:
     desk.want(5)
-    assert desk.end(2, 1, 0) == [a.NoteBadSample(1, "DecodeError: row 0")]
-    assert desk.end(1, 2) == [a.SendFailed("train", 1, 5, "DecodeError", "row 0")]
+    assert desk.end(2, 1, 0) == [*noted("DecodeError: row 0")]
+    assert desk.end(1, 2) == [failed(5, "DecodeError", "row 0")]
     assert desk.want(6) == [send(1, 4, (1,)), send(2, 3, (0,))]
 
 
@@ -118,7 +118,7 @@ def test_the_lowest_bad_row_names_the_error_whichever_was_found_first(
 ) -> None:
     desk.want(5)
     answers = [desk.end(*each) for each in order][-1]
-    assert answers[-1] == a.SendFailed("train", 1, 5, "DecodeError", "row 0")
+    assert answers[-1] == failed(5, "DecodeError", "row 0")
 
 
 def test_a_bad_row_is_substituted_as_often_as_the_stream_allows() -> None:
@@ -126,11 +126,11 @@ def test_a_bad_row_is_substituted_as_often_as_the_stream_allows() -> None:
     desk.open(substitutes=2)
     desk.want(5)
     desk.end(1, 2)
-    assert desk.end(2, 1, 0) == [a.NoteBadSample(1, "DecodeError: row 0"), send(2, 3, (0,), (100,))]
-    assert desk.end(2, 3, 0) == [a.NoteBadSample(1, "DecodeError: row 0"), send(2, 4, (0,), (200,))]
+    assert desk.end(2, 1, 0) == [*noted("DecodeError: row 0", told=True), send(2, 3, (0,), (100,))]
+    assert desk.end(2, 3, 0) == [*noted("DecodeError: row 0", told=True), send(2, 4, (0,), (200,))]
     assert desk.end(2, 4) == [ready(5, lease=1, substituted=1)]
-    assert desk.scheduler.stream_figures()[0].samples_substituted == 1
-    counters = desk.scheduler.counters
+    assert desk.streams()[0].samples_substituted == 1
+    counters = desk.service.counters
     assert (counters.samples_bad, counters.samples_substituted) == (2, 2)
 
 
@@ -141,8 +141,8 @@ def test_a_row_that_stays_bad_fails_the_step() -> None:
     desk.end(1, 2)
     desk.end(2, 1, 0)
     assert desk.end(2, 3, 0) == [
-        a.NoteBadSample(1, "DecodeError: row 0"),
-        a.SendFailed("train", 1, 5, "DecodeError", "row 0; what was tried in its place, 1 times, was bad too"),
+        *noted("DecodeError: row 0", told=True),
+        failed(5, "DecodeError", "row 0; what was tried in its place, 1 times, was bad too"),
     ]
 
 
@@ -150,7 +150,7 @@ def test_a_bad_row_named_twice_or_not_of_the_task_counts_once_or_not_at_all() ->
     desk = Desk(workers=2)
     desk.open(substitutes=1)
     desk.want(5)
-    assert desk.end(2, 1, 0, 0, 1, 9) == [a.NoteBadSample(1, "DecodeError: row 0"), send(2, 3, (0,), (100,))]
+    assert desk.end(2, 1, 0, 0, 1, 9) == [*noted("DecodeError: row 0", told=True), send(2, 3, (0,), (100,))]
 
 
 def test_a_report_said_twice_counts_once(desk: Desk) -> None:
@@ -180,7 +180,7 @@ def test_the_nearest_deadline_counts(desk: Desk) -> None:
     desk.now = 3.0
     desk.want(5)
     desk.now = 20.0
-    desk.happen(e.WorkersWanted(3))
+    desk.happen(e.ScaleWanted(3))
     assert desk.scheduler.next_deadline() == 50.0  # of the start, which is due before the tasks
 
 
@@ -188,12 +188,16 @@ def test_figures_count_what_is_there(desk: Desk) -> None:
     desk.want(5)
     desk.want(6)
     desk.end(1, 2)
-    assert desk.scheduler.stream_figures() == [StreamFigures(1, "train", 100, 0, 1, 1, 0, 1)]
-    assert desk.scheduler.worker_figures() == [
-        WorkerFigures(1, "working", 1, 0, 1),
-        WorkerFigures(2, "working", 1, 1, 0),
+    assert desk.streams() == [_status(steps_done=0, filling=1, leased=0)]
+    assert [desk.scheduler.worker_status(each, 10 + each.worker) for each in desk.scheduler.staff] == [
+        m.WorkerStatus(1, 11, "working", 1, 0, 1),
+        m.WorkerStatus(2, 12, "working", 1, 1, 0),
     ]
-    assert (desk.scheduler.working, desk.scheduler.idle) == (2, False)
+    assert (desk.scheduler.staff.working, desk.scheduler.idle) == (2, False)
     desk.end(2, 1)
-    assert desk.scheduler.stream_figures() == [StreamFigures(1, "train", 100, 1, 1, 0, 1, 1)]
+    assert desk.streams() == [_status(steps_done=1, filling=0, leased=1)]
     assert desk.scheduler.idle
+
+
+def _status(steps_done: int, filling: int, leased: int) -> m.StreamStatus:
+    return m.StreamStatus(1, "", 0, 100, steps_done, 1, filling, leased, 1, 7, 0)

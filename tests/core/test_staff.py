@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from loader_service.core.actions import Action, GiveUp, KillWorker, StartWorker, StopWorker
+from loader_service.core.effects import Effect, GiveUp, KillWorker, Send, StartWorker
 from loader_service.core.ledger import Ledger, Limits
 from loader_service.core.ownership import Ownership
-from loader_service.core.staff import FIRST_RETRY_S, LAST_RETRY_S, Staff
+from loader_service.core.staff import Staff
 from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
 from loader_service.core.worker import Worker, WorkerState
+from loader_service.core.worker_starts import FIRST_RETRY_S, LAST_RETRY_S
+from loader_service.protocol.messages import Drain
+from tests.core.desk import killed
 
 LIMITS = Limits(task_timeout_s=60.0, start_timeout_s=30.0, failed_starts=3)
 
@@ -22,18 +25,18 @@ class Crew:
         self.ownership = Ownership([100, 100, 100, 100])
         self.staff = Staff(self.ownership, LIMITS, self.ledger)
 
-    def scale(self, count: int, now: float) -> list[Action]:
+    def scale(self, count: int, now: float) -> list[Effect]:
         """Ask for a number of workers."""
         self.staff.scale(count, now)
         return self.hire(now)
 
-    def hire(self, now: float) -> list[Action]:
+    def hire(self, now: float) -> list[Effect]:
         """Let the staff do what is due."""
         self.staff.hire(now)
         self.staff.validate()
         return self.ledger.take()
 
-    def tick(self, now: float) -> list[Action]:
+    def tick(self, now: float) -> list[Effect]:
         """Let the clock strike."""
         self.staff.kill_late(now)
         return self.hire(now)
@@ -42,7 +45,7 @@ class Crew:
         """Let a worker say that it waits for tasks."""
         self.staff.started(worker, now)
 
-    def exit(self, worker: int, now: float, cause: str = "exited with 1") -> list[Action]:
+    def exit(self, worker: int, now: float, cause: str = "exited with 1") -> list[Effect]:
         """Reap a worker."""
         self.staff.exited(worker, cause, now)
         return self.hire(now)
@@ -211,7 +214,7 @@ def test_a_new_number_of_workers_is_tried_whatever_failed_before(crew: Crew) -> 
     crew.tick(9.0)
     for worker in (4, 5):
         crew.exit(worker, 9.0)
-    assert crew.scale(0, 9.5) == [StopWorker(1)]
+    assert crew.scale(0, 9.5) == [Send(1, Drain())]
     assert crew.scale(1, 9.6) == [StartWorker(6)]
 
 
@@ -219,7 +222,7 @@ def test_a_worker_that_hangs_while_starting_has_failed_to_start(crew: Crew) -> N
     crew.scale(1, 0.0)
     assert crew.staff.next_deadline() == 30.0
     assert crew.tick(29.9) == []
-    assert crew.tick(30.0) == [KillWorker(1, "was starting for more than 30 s")]
+    assert crew.tick(30.0) == [*killed(1, "was starting for more than 30 s")]
     assert crew.staff.next_deadline() == 30.0 + FIRST_RETRY_S
     assert crew.exit(1, 30.1) == []
     assert crew.tick(30.0 + FIRST_RETRY_S) == [StartWorker(2)]
@@ -256,7 +259,7 @@ def test_the_deadline_of_being_late_comes_before_that_of_being_killed(pair: Crew
 def test_a_hung_worker_is_killed_once_and_keeps_its_tasks_until_it_is_reaped(pair: Crew) -> None:
     task = pair.give(1, 11, now=10.0)
     assert pair.tick(69.9) == []
-    assert pair.tick(70.0) == [KillWorker(1, "did not finish task 11 within 60 s"), StartWorker(3)]
+    assert pair.tick(70.0) == [*killed(1, "did not finish task 11 within 60 s"), StartWorker(3)]
     assert pair.tick(71.0) == []
     assert pair.ownership.workers == (2,)
     gone = pair.staff.exited(1, "was killed by SIGKILL", 72.0)
@@ -319,18 +322,18 @@ def test_scaling_one_to_four_to_two_lets_the_last_two_drain(crew: Crew) -> None:
     for worker in (2, 3, 4):
         crew.start(worker)
     crew.give(3, 31, now=2.0)
-    assert crew.scale(2, 3.0) == [StopWorker(4)]
+    assert crew.scale(2, 3.0) == [Send(4, Drain())]
     assert crew.states()[3] is WorkerState.DRAINING
     assert crew.ownership.workers == (1, 2)
     crew.staff.take_back(3, 31, now=4.0)
-    assert crew.hire(4.0) == [StopWorker(3)]
+    assert crew.hire(4.0) == [Send(3, Drain())]
     assert [crew.exit(worker, 5.0) for worker in (4, 3)] == [[], []]
     assert crew.ledger.counters.workers_lost == 0
 
 
 def test_a_worker_that_is_not_wanted_any_more_before_it_started_is_stopped(crew: Crew) -> None:
     crew.scale(2, 0.0)
-    assert crew.scale(1, 1.0) == [StopWorker(2)]
+    assert crew.scale(1, 1.0) == [KillWorker(2)], "it cannot hear yet"
     crew.start(2)
     assert crew.states() == {1: WorkerState.STARTING, 2: WorkerState.STOPPING}
     assert crew.exit(2, 2.0) == []
@@ -347,13 +350,13 @@ def test_a_draining_worker_that_dies_is_not_replaced(pair: Crew) -> None:
 def test_a_draining_worker_that_hangs_is_killed(pair: Crew) -> None:
     pair.give(2, 11, now=0.0)
     pair.scale(1, 1.0)
-    assert pair.tick(60.0) == [KillWorker(2, "did not finish task 11 within 60 s")]
+    assert pair.tick(60.0) == [*killed(2, "did not finish task 11 within 60 s")]
 
 
 def test_a_worker_that_does_not_stop_is_killed(pair: Crew) -> None:
     pair.scale(1, 1.0)
     assert pair.staff.next_deadline() == 31.0
-    assert pair.tick(31.0) == [KillWorker(2, "was stopping for more than 30 s")]
+    assert pair.tick(31.0) == [*killed(2, "was stopping for more than 30 s")]
     assert pair.tick(99.0) == []
 
 
@@ -369,7 +372,7 @@ def test_a_heavy_worker_leaves_when_another_has_started_in_its_place(pair: Crew)
     assert pair.hire(1.0) == [StartWorker(3)]
     assert pair.ownership.workers == (1, 2)
     pair.start(3, 2.0)
-    assert pair.hire(2.0) == [StopWorker(1)]
+    assert pair.hire(2.0) == [Send(1, Drain())]
     assert pair.ownership.workers == (2, 3)
     assert pair.exit(1, 3.0) == []
     assert pair.ledger.counters.workers_lost == 0
@@ -387,7 +390,7 @@ def test_scaling_to_the_same_number_changes_nothing(pair: Crew) -> None:
 
 
 def test_scaling_to_none_leaves_no_owner(pair: Crew) -> None:
-    assert pair.scale(0, 1.0) == [StopWorker(2), StopWorker(1)]
+    assert pair.scale(0, 1.0) == [Send(2, Drain()), Send(1, Drain())]
     assert pair.ownership.owner(0) is None
 
 
@@ -399,7 +402,7 @@ def test_the_worker_that_is_late_with_its_task_leaves_and_not_a_healthy_one(pair
     assert pair.scale(1, 35.0) == []  # it has not done what it holds
     assert pair.states() == {1: WorkerState.DRAINING, 2: WorkerState.WORKING}
     assert pair.ownership.workers == (2,)
-    assert pair.tick(65.0) == [KillWorker(1, "did not finish task 1 within 60 s")]
+    assert pair.tick(65.0) == [*killed(1, "did not finish task 1 within 60 s")]
 
 
 def test_of_two_late_workers_the_one_that_is_longest_at_its_task_leaves_first() -> None:
@@ -423,19 +426,19 @@ def test_a_worker_whose_tasks_take_long_is_not_late_for_that(pair: Crew) -> None
     assert pair.worker(1).busy_s(109.0) == 9.0
     assert pair.worker(1).late_s(109.0) == 0.0
     assert pair.worker(1).late_s(137.0) == 37.0
-    assert pair.scale(1, 109.0) == [StopWorker(2)]
+    assert pair.scale(1, 109.0) == [Send(2, Drain())]
 
 
 def test_a_straggler_leaves_before_a_faster_one(pair: Crew) -> None:
     pair.worker(1).straggles = True
     pair.ownership.leave(1)
-    assert pair.scale(1, 10.0) == [StopWorker(1)]
+    assert pair.scale(1, 10.0) == [Send(1, Drain())]
 
 
 def test_those_that_start_leave_before_those_that_are_late(pair: Crew) -> None:
     pair.scale(3, 1.0)
     pair.give(1, task=1, now=2.0)
-    assert pair.scale(2, 50.0) == [StopWorker(3)]
+    assert pair.scale(2, 50.0) == [KillWorker(3)]
 
 
 def test_a_task_that_waits_behind_another_is_not_what_a_worker_is_at(pair: Crew) -> None:

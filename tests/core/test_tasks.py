@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loader_service.core.events import Row
 from loader_service.core.ownership import Ownership
+from loader_service.core.planned import Row
 from loader_service.core.tasks import LEAST_PIECES, SMALL_TASK_BYTES, PendingTask, TaskQueues, cut
 
 MIB = 2**20

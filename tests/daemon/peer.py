@@ -12,7 +12,7 @@ import zmq
 from loader_service.protocol import messages as m
 from loader_service.protocol import wire
 from loader_service.protocol.fields import SlotLayout
-from loader_service.protocol.segments import map_segment
+from loader_service.protocol.segment_files import map_segment
 from loader_service.protocol.spec import Clip, Spec
 
 _M = TypeVar("_M")

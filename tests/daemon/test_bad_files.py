@@ -157,7 +157,7 @@ BOMB = b"\xff\xd8\xff\xc0\x00\x11\x08\xff\xdc\xff\xdc\x03\x01\x22\x00\x02\x11\x0
 BROKEN = {
     "truncated": frame_jpeg(5)[:400],
     "no header": b"\0" * 500,
-    "a PNG": b"\x89PNG\r\n\x1a\n" + b"\0" * 500,
+    "almost a PNG": b"\x89PNX\r\n\x1a\n" + b"\0" * 500,
     "empty": b"",
     "flipped": flipped(frame_jpeg(5)),
     "a bomb": BOMB,

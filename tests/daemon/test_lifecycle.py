@@ -19,7 +19,7 @@ import pytest
 from loader_client import Clip, Spec, connect
 from loader_client.patience import Patience
 from loader_service.errors import ConfigError, ServiceUnavailable
-from loader_service.protocol.segments import instance_directory, user_directory
+from loader_service.protocol.segment_files import instance_directory, user_directory
 from tests.support import processes
 from tests.support.services import new_endpoint, running_service, started_service
 from tests.support.waiting import eventually

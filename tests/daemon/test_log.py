@@ -40,7 +40,7 @@ def test_20000_malformed_messages_are_a_few_lines_and_a_count(small_videos: Path
 def test_a_bad_sample_is_logged_once_however_many_epochs_and_streams_meet_it(tmp_path: Path) -> None:
     videos = {name: list(frames) for name, frames in make_videos([6] * 12, seed=3).items()}
     for bad in ("video3", "video7"):
-        videos[bad][2] = b"GIF89a" + videos[bad][2][6:]
+        videos[bad][2] = b"damage" + videos[bad][2][6:]
     write_videos(tmp_path / "a.h5", "group_vlen", videos, dict.fromkeys(videos, 0))
     with running_service(tmp_path / "a.h5", workers=2) as service:
         with loader_client.connect(service.endpoint) as connection:

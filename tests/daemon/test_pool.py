@@ -10,17 +10,18 @@ import pytest
 
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.words import MOST_LINES
+from loader_service.worker_options import WorkerOptions
 from tests.support import processes
 from tests.support.waiting import eventually
 
 MISSING = "/nowhere/catalog"
-ARGUMENTS = ("--address=ipc:///nowhere.sock", f"--instance={'0' * 16}", f"--catalog={MISSING}")
+OPTIONS = WorkerOptions(0, "ipc:///nowhere.sock", "0" * 16, MISSING)
 
 
 @pytest.fixture
 def pool(watched):
     """A pool whose workers end at once, as their catalog is not there."""
-    with Pool(watched, ARGUMENTS) as pool:
+    with Pool(watched, OPTIONS) as pool:
         yield pool
 
 
@@ -110,7 +111,7 @@ def test_kill_ends_a_worker_and_an_unknown_one_is_no_error(watched, pool):
 
 
 def test_no_worker_outlives_the_pool(watched):
-    with Pool(watched, ARGUMENTS) as pool:
+    with Pool(watched, OPTIONS) as pool:
         for worker in (1, 2):
             pool.start(worker)
             os.kill(pool.pid(worker), signal.SIGSTOP)

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from loader_service.catalog.findings import ScanOptions
 from loader_service.daemon import rechecks
 from loader_service.daemon.rechecks import Rechecks
+from loader_service.scan_options import ScanOptions
 from tests.support.catalogs import catalog_of
 from tests.support.processes import children
 from tests.support.videos import make_videos, write_videos

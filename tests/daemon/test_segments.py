@@ -15,7 +15,7 @@ import pytest
 from loader_service.daemon.segments import SegmentStore
 from loader_service.errors import ConfigError
 from loader_service.private_folders import Folder
-from loader_service.protocol.segments import (
+from loader_service.protocol.segment_files import (
     ENVIRONMENT_VARIABLE,
     instance_directory,
     segment_path,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from loader_client import Clip, ConfigError, Frame, LoaderError, Spec, connect
-from loader_client.reach import reach
+from loader_client.connecting import connection_to
 from loader_service.daemon.launcher import PrivateService
 from loader_service.daemon.words import MOST_LINES
 from loader_service.errors import SourceError
@@ -164,7 +164,7 @@ def test_a_keras_pydataset_is_served_as_it_is(tmp_path, monkeypatch):
 def test_a_private_service_of_a_source_needs_no_files():
     with ExitStack() as opened:
         service = {"source": f"{OWN}:Items", "source_arg": ["count=6", "bad=5"], "start_timeout_s": 60}
-        connection = reach(opened, None, 1, service, None)
+        connection = connection_to(opened, None, 1, service, None)
         assert connection.status().serves == f"source '{OWN}:Items', 6 items"
         assert "item 5 of" in str(the_error(connection.endpoint, batch_size=6))
 
@@ -383,7 +383,7 @@ def test_a_wrong_reference_is_one_line_that_names_the_fix(small_videos, argument
     ("name", "said"),
     [
         ("slow_to_make", "gave nothing within 1 s; make it faster, or raise --scan-timeout"),
-        ("gone_when_made", "ended with code 0, saying 'nothing'; its code must not end the process"),
+        ("gone_when_made", "exited with code 0; its code must not end the process"),
     ],
 )
 def test_a_source_that_hangs_or_ends_its_process_is_refused(name, said):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loader_service.catalog.columns import Catalog
-from loader_service.core.events import Row
+from loader_service.core.planned import Row
 from loader_service.daemon.stream_rows import SUBSTITUTES, CatalogRows
 from loader_service.protocol.spec import Clip, Frame, Spec
 from tests.support.catalogs import catalog_of

@@ -7,7 +7,7 @@ import pytest
 
 from loader_service.protocol import messages as m
 from loader_service.protocol.fields import SlotLayout
-from loader_service.protocol.segments import map_segment
+from loader_service.protocol.segment_files import map_segment
 from loader_service.protocol.spec import Clip, Frame, Spec
 from tests.conftest import LENGTHS
 from tests.daemon.peer import Peer

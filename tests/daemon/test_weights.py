@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from loader_client import connect
-from loader_service.daemon.weights import Verdict, Weights
+from loader_service.daemon.workers import Verdict, Weights
 from tests.support.services import running_service
 from tests.support.waiting import eventually
 

@@ -25,7 +25,7 @@ def test_every_snippet_runs(tmp_path: Path) -> None:
             tmp_path / "data" / "train" / f"part{number}.h5", "group_vlen", videos, dict.fromkeys(videos, number)
         )
     snippets = _SNIPPET.findall(_PAGE.read_text())
-    assert len(snippets) == 4
+    assert len(snippets) == 5
     program = "\n".join(f"exec({snippet!r}, {{'__name__': 'snippet'}})" for snippet in snippets)
     done = subprocess.run(
         [sys.executable, "-c", program],

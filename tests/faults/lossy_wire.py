@@ -6,6 +6,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import zmq
 
@@ -65,7 +66,7 @@ class LossyWire:
                     self._let_go()
                 for peer, back in backs.items():
                     if back in ready:
-                        self._carry(lambda payload, to=peer: front.send_multipart((to, payload)), back.recv())
+                        self._carry(partial(_send_to, front, peer), back.recv())
                 if front in ready:
                     peer, payload = front.recv_multipart()
                     if peer not in backs:
@@ -99,3 +100,7 @@ class LossyWire:
         held, self._held = self._held, []
         for send, payload in held:
             send(payload)
+
+
+def _send_to(front: zmq.Socket[bytes], peer: bytes, payload: bytes) -> None:
+    front.send_multipart((peer, payload))

@@ -12,11 +12,12 @@ import pickle
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from loader_client import ConfigError, Image
-from loader_service.protocol.segments import shared_memory
+from loader_service.protocol.segment_files import shared_memory
 from tests.faults.training import STREAM, train_numpy
 from tests.support.services import running_service
 
@@ -25,7 +26,7 @@ _FILLER = shared_memory() / "filler"
 
 def main() -> None:
     files, report = sys.argv[1:]
-    saw = {"refusals": []}
+    saw: dict[str, Any] = {"refusals": []}
     with (
         tempfile.TemporaryDirectory(dir="/tmp") as folder,
         running_service(files, workers=2, memory="1G", endpoint=f"ipc://{folder}/scene.sock") as service,
@@ -53,7 +54,7 @@ def _fill() -> str:
             while True:
                 filler.write(b"x" * 4096)
         except OSError as error:
-            return errno.errorcode[error.errno]
+            return errno.errorcode[error.errno or 0]
 
 
 if __name__ == "__main__":

@@ -11,20 +11,26 @@ import itertools
 import logging
 import os
 import pickle
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import loader_client
 from loader_client import Clip, Image, LoaderError
 from loader_client.forms import Batch
-from loader_service.protocol.segments import shared_memory
+from loader_service.protocol.segment_files import shared_memory
 
 #: 8 clips of 16 frames of 224 x 224 pixels: 19 MB.
-BATCH = {"batch_size": 8, "clip": Clip(frames=16, sampling="every", hop=2), "image": Image(size=(224, 224))}
+BATCH: dict[str, Any] = {
+    "batch_size": 8,
+    "clip": Clip(frames=16, sampling="every", hop=2),
+    "image": Image(size=(224, 224)),
+}
 
 #: What the README shows: 39 MB.
-README = {**BATCH, "batch_size": 16}
+README: dict[str, Any] = {**BATCH, "batch_size": 16}
 
 
 class _Warnings(logging.Handler):
@@ -83,12 +89,28 @@ def refusals(files: str) -> dict[str, Any]:
         said["alone"] = _refusal(connection)
         (shared_memory() / "of-somebody-else").write_bytes(bytes(5 * 2**20))
         with loader_client.connect(files, workers=1) as other:
-            small = {"batch_size": 1, "clip": Clip(frames=1), "image": Image(size=224)}
+            small: dict[str, Any] = {"batch_size": 1, "clip": Clip(frames=1), "image": Image(size=224)}
             theirs, ours = other.batches(**small), connection.batches(**small)
             next(theirs), next(ours)
             said["beside others"] = _refusal(connection)
     (shared_memory() / "of-somebody-else").unlink()
     return said
+
+
+def stopped(files: str) -> dict[str, Any]:
+    """Stop one worker of two, and see how long the longest pause is, and whether the batches are the same."""
+    with loader_client.connect(files, workers=2) as connection:
+        expected = [digest(batch) for batch in connection.batches(**BATCH, epochs=6)]
+        seen, longest_s, begun = [], 0.0, time.monotonic()
+        for number, batch in enumerate(connection.batches(**BATCH, epochs=6)):
+            if number == 8:
+                os.kill(connection.status().workers[0].pid, signal.SIGSTOP)
+            elif number > 8:
+                longest_s = max(longest_s, time.monotonic() - begun)
+            seen.append(digest(batch))
+            begun = time.monotonic()
+        slots = [each.slots for each in connection.status().streams]
+    return {"expected": expected, "seen": seen, "longest_s": longest_s, "slots": slots}
 
 
 def notebook(files: str) -> dict[str, Any]:
@@ -126,7 +148,8 @@ def main() -> None:
     scene, files, report = sys.argv[1:]
     heard = _Warnings()
     logging.getLogger().addHandler(heard)
-    saw = {"epochs": epochs, "two_streams": two_streams, "refusals": refusals, "notebook": notebook}[scene](files)
+    scenes = {each.__name__: each for each in (epochs, two_streams, refusals, stopped, notebook)}
+    saw = scenes[scene](files)
     with open(report, "wb") as file:
         pickle.dump({**saw, "warnings": heard.said}, file)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loader_service.protocol.segments import instance_directory
+from loader_service.protocol.segment_files import instance_directory
 from tests.support.leaks import Belongings
 from tests.support.services import running_service, started_service
 

@@ -19,7 +19,7 @@ import pytest
 
 import loader_client
 from loader_client import ConfigError, Patience
-from loader_service.protocol.segments import instance_directory
+from loader_service.protocol.segment_files import instance_directory
 from tests.faults.conftest import Once
 from tests.faults.pauses import halted_for
 from tests.faults.training import Log, Train, train_numpy
@@ -74,6 +74,19 @@ def test_a_service_killed_and_restarted_three_times_is_a_pause_at_the_same_step(
         assert log == undisturbed
 
 
+def test_the_first_batch_comes_soon_after_a_killed_service_is_ready_again(videos: str) -> None:
+    with Successive(videos) as services, loader_client.connect(services.endpoint, patience=_PATIENCE) as connection:
+        stream = connection.open(loader_client.Spec(8, loader_client.Clip(4, sampling="every", hop=4)))
+        for step in range(3):
+            stream.fetch(0, step)
+        services.current.kill()
+        services.start()
+        ready = time.monotonic()
+        stream.fetch(0, stream.steps_per_epoch - 1)  # no step that was made ahead
+        assert time.monotonic() - ready <= 1.5
+        assert connection.status().streams[0].steps_done <= stream.prefetch + 2, "nothing is made twice"
+
+
 def test_a_supervised_service_killed_at_any_point_of_a_step_is_a_pause(
     videos: str, undisturbed: Log, train: Train, once: Once
 ) -> None:
@@ -81,7 +94,7 @@ def test_a_supervised_service_killed_at_any_point_of_a_step_is_a_pause(
     with running_service(videos, workers=2, supervise=True, environment=environment) as supervisor:
         assert list(train(supervisor.endpoint, patience=_PATIENCE)) == undisturbed
         assert once.fired == 3
-        assert supervisor.log.count("the service ended with code -9") == 3
+        assert supervisor.log.count("the service was killed by SIGKILL") == 3
 
 
 def test_the_next_start_removes_the_batches_of_a_service_killed_with_its_workers_and_no_others(

@@ -103,3 +103,9 @@ def test_a_notebook_cell_can_be_run_again_and_again_in_one_gigabyte(files: str, 
     assert len(saw["seen"]) == 4
     assert all(seen == saw["seen"][0] for seen in saw["seen"])
     assert saw["warnings"] == []
+
+
+def test_one_stopped_worker_of_two_is_a_short_pause_with_64_mb_too(files: str, tmp_path: Path) -> None:
+    seen = play("stopped", "64m", files, tmp_path)
+    assert seen["seen"] == seen["expected"]
+    assert seen["longest_s"] <= 2.0, seen["log"]

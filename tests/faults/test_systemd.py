@@ -21,8 +21,8 @@ import pytest
 
 import loader_client
 from loader_client import Patience
-from loader_service.catalog.cache_folder import cache_path
-from loader_service.protocol.segments import ENVIRONMENT_VARIABLE, shared_memory
+from loader_service.catalog.cache.cache_folder import cache_path
+from loader_service.protocol.segment_files import ENVIRONMENT_VARIABLE, shared_memory
 from tests.faults.training import Log, Train
 from tests.faults.user_manager import can_run, user_manager
 from tests.support.services import command_line, new_endpoint, running_service

@@ -16,7 +16,7 @@ import pytest
 
 import loader_client
 from loader_service.protocol.messages import Status
-from loader_service.protocol.segments import instance_directory
+from loader_service.protocol.segment_files import instance_directory
 from tests.faults.training import EPOCHS, STREAM, Entry, Log, Train, entry, train_numpy
 from tests.support.services import Service, running_service
 from tests.support.waiting import eventually

@@ -33,4 +33,4 @@ def test_questions_lost_doubled_and_swapped_are_asked_again(videos: str) -> None
             assert connection.scale(workers).endswith(f"→ {workers} workers")
             assert connection.catalog.videos == 32
             assert connection.status().pid == service.pid
-        assert connection._replies == {}
+        assert connection._thread._session._requests.all() == []  # nothing is asked for any more

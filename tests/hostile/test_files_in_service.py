@@ -160,7 +160,7 @@ def write_late_bad_checksum(path):
     ("write", "message"),
     [
         (write_unwritten_chunks, "zero bytes"),
-        (write_empty_frame, "expected a JPEG, got 0 bytes"),
+        (write_empty_frame, "expected an image, got 0 bytes"),
         (write_late_bad_checksum, "HDF5 cannot give its bytes"),
     ],
 )

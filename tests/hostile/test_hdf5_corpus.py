@@ -10,10 +10,10 @@ import pytest
 
 import loader_client
 from benchmarks.fuzz import FILE_S, damage_file
-from loader_service.catalog.findings import ScanOptions
-from loader_service.catalog.scan_pool import ScanPool
+from loader_service.catalog.scan.scan_pool import ScanPool
 from loader_service.errors import CatalogError, LoaderError
 from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.scan_options import ScanOptions
 from tests.hostile import inputs
 from tests.support.services import running_service
 
@@ -33,7 +33,7 @@ def corpus(tmp_path_factory):
 
 def test_each_damaged_file_is_scanned_or_refused_by_name_in_time(corpus):
     scanned = 0
-    with ScanPool(ScanOptions(timeout_s=FILE_S), 2) as pool:
+    with ScanPool(ScanOptions(scan_timeout=FILE_S), 2) as pool:
         last = time.monotonic()
         for path, outcome in zip(corpus, pool.scan(corpus), strict=True):
             if isinstance(outcome, CatalogError):

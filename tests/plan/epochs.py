@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loader_service.plan.steps import Plan
+from loader_service.plan.epoch import Plan
 
 
 def epoch_of(plan: Plan, epoch: int = 0) -> list[int]:

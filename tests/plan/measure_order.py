@@ -8,15 +8,17 @@ from __future__ import annotations
 import itertools
 import math
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from loader_service.plan.clips import ClipPlan
+from loader_service.plan.clips import ClipSamples
+from loader_service.plan.epoch import Plan
 from loader_service.plan.network import Network
 from loader_service.plan.order import ROUNDS, Permutation
 from loader_service.plan.randomness import Purpose, draws
-from loader_service.plan.steps import Plan
 from loader_service.protocol.spec import Clip, Spec
 from tests.plan import uniformity
 from tests.plan.uniformity import Orders
@@ -86,7 +88,7 @@ def large(order_of: OrderOf, n: int, count: int) -> list[float]:
 
 def quality() -> None:
     names = ("positions", "neighbour pair", "distant pair", "whole order", "epochs", "seeds one bit apart")
-    rows = [("n", "orders", "made by", *names)]
+    rows: list[tuple[str, ...]] = [("n", "orders", "made by", *names)]
     for n, count in ((5, 200_000), (10, 100_000), (37, 50_000)):
         for name, order_of in (("this", ours), ("Philox", philox)):
             figures = small(order_of, n, count)
@@ -158,7 +160,7 @@ def faint_traces(count: int = 120_000) -> None:
 
 
 def rounds() -> None:
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             "rounds",
             "66 x 63: equal moves, z",
@@ -202,13 +204,14 @@ def total_variation(n: int, sides: tuple[int, int], rounds: int) -> list[float]:
     numbers = np.arange(size)
     digits = numbers % low, numbers // low
 
-    def after(function: tuple[int, ...], changed: int) -> np.ndarray:
+    def after(function: tuple[int, ...], changed: int) -> NDArray[np.int64]:
         added = np.array(function)[digits[1 - changed]]
         if changed:
             image = digits[0] + low * ((digits[1] + added) % high)
         else:
             image = (digits[0] + added) % low + low * digits[1]
-        return by_code[np.searchsorted(codes, image[permutations] @ weights, sorter=by_code)]
+        found: NDArray[np.int64] = by_code[np.searchsorted(codes, image[permutations] @ weights, sorter=by_code)]
+        return found
 
     moves = [
         [after(f, changed) for f in itertools.product(range(sides[changed]), repeat=sides[1 - changed])]
@@ -224,7 +227,7 @@ def total_variation(n: int, sides: tuple[int, int], rounds: int) -> list[float]:
     distances = []
     for index in range(rounds):
         choices = moves[1 - index % 2]
-        chances = sum(np.bincount(move, chances, len(chances)) for move in choices) / len(choices)
+        chances = np.sum([np.bincount(move, chances, len(chances)) for move in choices], axis=0) / len(choices)
         seen = np.bincount(kinds.ravel(), chances)
         distances.append(float(np.abs(seen - 1 / math.factorial(n)).sum() / 2))
     return distances
@@ -236,19 +239,23 @@ def median_us(action: Callable[[], object], number: int) -> str:
     return f"{taken / number * 1e6:.1f}"
 
 
+def _next_samples(plan: Plan, steps: Iterator[tuple[int, int]]) -> object:
+    return plan.samples(*next(steps))
+
+
 def cost() -> None:
     rows = [("what", "µs")]
     for n in (320, 1_000_000, 2**40):
         plan = Plan(n, Spec(batch_size=16, clip=Clip(frames=16)))
         steps = ((epoch, step) for epoch in itertools.count() for step in range(plan.steps_per_epoch))
-        taken = median_us(lambda plan=plan, steps=steps: plan.samples(*next(steps)), number=4096)
+        taken = median_us(partial(_next_samples, plan, steps), number=4096)
         rows.append((f"a step of 16 of {n:,} samples, mean over 4096 steps in turn", taken))
     permutation = Permutation(1_000_000, 0, 0)
     for count in (16, 4096):
         positions = np.arange(count)
-        taken = median_us(lambda positions=positions: permutation(positions), number=50)
+        taken = median_us(partial(permutation, positions), number=50)
         rows.append((f"{count} positions of a million", taken))
-    clips = ClipPlan(np.arange(1_000_000, dtype=np.int32) % 120, Clip(frames=16), seed=0)
+    clips = ClipSamples(np.arange(1_000_000, dtype=np.int32) % 120, Clip(frames=16), seed=0)
     samples = np.arange(16) * 60_000
     rows.append(("starts of 16 samples of a million videos", median_us(lambda: clips.starts(3, samples), number=500)))
     print_table(*rows)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loader_service.plan.buckets import BUCKET_BATCHES, MEASURED_SAMPLES, BucketPlan, padding_share
-from loader_service.plan.steps import Plan
+from loader_service.plan.epoch import Plan
 from loader_service.protocol.spec import Spec
 from tests.plan.epochs import epoch_of
 

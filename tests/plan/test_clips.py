@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loader_service.plan.clips import ClipPlan
+from loader_service.plan.clips import ClipSamples
 from loader_service.protocol.spec import Clip
 from tests.plan.uniformity import even_counts_p
 
@@ -30,13 +30,13 @@ def plain_windows(count: int, clip: Clip) -> list[int]:
 
 
 def test_random_starts_are_those_of_earlier_versions():
-    plan = ClipPlan(np.array([30, 5, 0, 100, 16]), Clip(8, stride=2), seed=3)
+    plan = ClipSamples(np.array([30, 5, 0, 100, 16]), Clip(8, stride=2), seed=3)
     assert plan.starts(0, np.arange(4)).tolist() == [6, 0, 36, 1]
     assert plan.starts(1, np.arange(4)).tolist() == [5, 0, 28, 0]
 
 
 def test_every_window_comes_once_and_in_order():
-    plan = ClipPlan(np.array([10, 3, 4], dtype=np.int32), Clip(4, sampling="every", hop=3), seed=0)
+    plan = ClipSamples(np.array([10, 3, 4], dtype=np.int32), Clip(4, sampling="every", hop=3), seed=0)
     samples = np.arange(plan.sample_count)
     assert plan.videos(samples).tolist() == [0, 0, 0, 1, 2]
     assert plan.starts(0, samples).tolist() == [0, 3, 6, 0, 0]
@@ -51,7 +51,7 @@ def test_windows_equal_those_found_by_trying(counts, clip):
         expected = [(video, None) for video, count in enumerate(counts) if count]
     else:
         expected = [(video, start) for video, count in enumerate(counts) for start in plain_windows(int(count), clip)]
-    plan = ClipPlan(counts, clip, seed=1)
+    plan = ClipSamples(counts, clip, seed=1)
     samples = np.arange(plan.sample_count)
     assert plan.videos(samples).tolist() == [video for video, _ in expected]
     if clip.sampling == "every":
@@ -61,14 +61,13 @@ def test_windows_equal_those_found_by_trying(counts, clip):
 @settings(deadline=None)
 @given(COUNTS, CLIPS, st.integers(0, 5))
 def test_frames_exist_and_are_as_many_as_the_length_says(counts, clip, epoch):
-    plan = ClipPlan(counts, clip, seed=1)
+    plan = ClipSamples(counts, clip, seed=1)
     samples = np.arange(plan.sample_count)
     rows = zip(plan.videos(samples), plan.starts(epoch, samples), plan.lengths(samples), strict=True)
     for video, start, length in rows:
         wanted = [int(start) + index * clip.stride for index in range(clip.frames)]
         there = [frame for frame in wanted if frame < counts[video]]
         assert length == len(there)
-        assert plan.frames(int(video), int(start)).tolist() == there + there[-1:] * (clip.frames - len(there))
         if counts[video] >= clip.span:
             assert length == clip.frames
         else:
@@ -78,36 +77,35 @@ def test_frames_exist_and_are_as_many_as_the_length_says(counts, clip, epoch):
 @settings(deadline=None)
 @given(COUNTS, CLIPS)
 def test_short_and_empty_videos_are_counted(counts, clip):
-    plan = ClipPlan(counts, clip, seed=1)
+    plan = ClipSamples(counts, clip, seed=1)
     assert plan.empty_videos == sum(count == 0 for count in counts)
     assert plan.padded_videos == sum(0 < count < clip.span for count in counts)
 
 
-def test_short_video_repeats_the_last_frame_of_its_clip():
-    plan = ClipPlan(np.array([6], dtype=np.int32), Clip(5, stride=2), seed=0)
-    assert plan.frames(0, 0).tolist() == [0, 2, 4, 4, 4]
+def test_the_length_of_a_short_video_counts_what_its_clip_really_has():
+    plan = ClipSamples(np.array([6], dtype=np.int32), Clip(5, stride=2), seed=0)
     assert plan.lengths(np.array([0])).tolist() == [3]
 
 
 def test_center_clip_leaves_as_much_before_it_as_behind():
-    plan = ClipPlan(np.array([10, 11, 4, 3], dtype=np.int32), Clip(4, sampling="center"), seed=0)
+    plan = ClipSamples(np.array([10, 11, 4, 3], dtype=np.int32), Clip(4, sampling="center"), seed=0)
     assert plan.starts(3, np.arange(4)).tolist() == [3, 3, 0, 0]
 
 
 def test_start_clip_begins_at_the_first_frame():
-    plan = ClipPlan(np.array([10, 11], dtype=np.int32), Clip(4, sampling="start"), seed=0)
+    plan = ClipSamples(np.array([10, 11], dtype=np.int32), Clip(4, sampling="start"), seed=0)
     assert plan.starts(3, np.arange(2)).tolist() == [0, 0]
 
 
 def test_random_starts_are_even_over_all_that_fit():
-    plan = ClipPlan(np.full(20_000, 40, dtype=np.int32), Clip(8, stride=3), seed=0)
+    plan = ClipSamples(np.full(20_000, 40, dtype=np.int32), Clip(8, stride=3), seed=0)
     starts = plan.starts(0, np.arange(20_000))
     assert even_counts_p(np.bincount(starts, minlength=40 - 22 + 1)) > 1e-4
     assert starts.max() == 18
 
 
 def test_random_starts_of_one_video_are_even_over_epochs():
-    plan = ClipPlan(np.array([12], dtype=np.int32), Clip(4), seed=0)
+    plan = ClipSamples(np.array([12], dtype=np.int32), Clip(4), seed=0)
     starts = np.array([int(plan.starts(epoch, 0)) for epoch in range(5000)])
     assert even_counts_p(np.bincount(starts, minlength=9)) > 1e-4
     assert even_counts_p(np.bincount(starts[:-1] * 9 + starts[1:], minlength=81)) > 1e-4
@@ -117,7 +115,7 @@ def test_seed_and_epoch_change_random_starts_only():
     counts, samples = np.full(100, 500, dtype=np.int32), np.arange(100)
     for sampling in SAMPLINGS:
         starts = [
-            ClipPlan(counts, Clip(4, sampling=sampling), seed).starts(e, samples)
+            ClipSamples(counts, Clip(4, sampling=sampling), seed).starts(e, samples)
             for seed, e in ((0, 0), (0, 1), (1, 0))
         ]
         same = [np.array_equal(starts[0], other) for other in starts[1:]]
@@ -126,7 +124,7 @@ def test_seed_and_epoch_change_random_starts_only():
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_answers_for_a_batch_are_those_for_each_sample(sampling):
-    plan = ClipPlan(np.array([30, 0, 5, 44], dtype=np.int32), Clip(6, 2, sampling, hop=4), seed=9)
+    plan = ClipSamples(np.array([30, 0, 5, 44], dtype=np.int32), Clip(6, 2, sampling, hop=4), seed=9)
     samples = np.array([2, 0, 1, 1])
     for answers in (plan.videos, lambda s: plan.starts(3, s), plan.lengths):
         assert answers(samples).tolist() == [int(answers(sample)) for sample in samples]
@@ -136,28 +134,27 @@ def test_answers_for_a_batch_are_those_for_each_sample(sampling):
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_videos_without_frames_make_no_samples(sampling):
-    plan = ClipPlan(np.zeros(3, dtype=np.int32), Clip(4, sampling=sampling), seed=0)
+    plan = ClipSamples(np.zeros(3, dtype=np.int32), Clip(4, sampling=sampling), seed=0)
     assert plan.sample_count == 0
     assert plan.videos(np.arange(0)).tolist() == []
-    assert ClipPlan(np.zeros(0, dtype=np.int32), Clip(4, sampling=sampling), seed=0).sample_count == 0
+    assert ClipSamples(np.zeros(0, dtype=np.int32), Clip(4, sampling=sampling), seed=0).sample_count == 0
 
 
 def test_counts_and_spans_beyond_32_bits_do_not_overflow():
     most = 2**31 - 1
-    plan = ClipPlan(np.full(4, most, dtype=np.int32), Clip(1, sampling="every"), seed=0)
+    plan = ClipSamples(np.full(4, most, dtype=np.int32), Clip(1, sampling="every"), seed=0)
     assert plan.sample_count == 4 * most
     assert plan.videos(np.array([4 * most - 1])).tolist() == [3]
     assert plan.starts(0, np.array([4 * most - 1])).tolist() == [most - 1]
-    wide = ClipPlan(np.full(1, most, dtype=np.int32), Clip(65_536, stride=65_536), seed=0)
+    wide = ClipSamples(np.full(1, most, dtype=np.int32), Clip(65_536, stride=65_536), seed=0)
     assert wide.padded_videos == 1
-    assert wide.frames(0, 0).max() < most
     assert wide.lengths(np.array([0])).tolist() == [32_768]
 
 
 def test_memory_mapped_column_is_not_copied(tmp_path):
     np.save(tmp_path / "frames.npy", np.full(10, 30, dtype=np.int32))
     column = np.load(tmp_path / "frames.npy", mmap_mode="r")
-    plan = ClipPlan(column, Clip(4), seed=0)
+    plan = ClipSamples(column, Clip(4), seed=0)
     assert np.shares_memory(plan._counts, column)
     assert type(plan.starts(0, np.arange(10))) is np.ndarray
 
@@ -165,16 +162,10 @@ def test_memory_mapped_column_is_not_copied(tmp_path):
 @pytest.mark.parametrize("sample", [-1, 5])
 @pytest.mark.parametrize("sampling", ["random", "every"])
 def test_unknown_sample_is_refused_by_number(sample, sampling):
-    plan = ClipPlan(np.full(5, 4, dtype=np.int32), Clip(4, sampling=sampling), seed=0)
+    plan = ClipSamples(np.full(5, 4, dtype=np.int32), Clip(4, sampling=sampling), seed=0)
     for answers in (plan.videos, lambda s: plan.starts(0, s), plan.lengths):
         with pytest.raises(IndexError, match=f"sample {sample} of 5"):
             answers(np.array([0, sample]))
-
-
-@pytest.mark.parametrize("start", [-1, 4])
-def test_clip_from_a_frame_that_is_not_there_is_refused(start):
-    with pytest.raises(IndexError, match=f"from frame {start}: it has 4 frames"):
-        ClipPlan(np.full(5, 4, dtype=np.int32), Clip(2), seed=0).frames(0, start)
 
 
 @pytest.mark.parametrize(
@@ -187,4 +178,4 @@ def test_clip_from_a_frame_that_is_not_there_is_refused(start):
 )
 def test_column_that_is_none_is_refused(column, message):
     with pytest.raises(ValueError, match=message):
-        ClipPlan(column, Clip(2), seed=0)
+        ClipSamples(column, Clip(2), seed=0)

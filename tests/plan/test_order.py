@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loader_service.errors import ConfigError
 from loader_service.plan.network import Network
-from loader_service.plan.order import LARGEST_TABLE, MAX_POSITIONS, Permutation, sides
+from loader_service.plan.order import LARGEST_TABLE, MAX_POSITIONS, ROUNDS, Permutation, sides
 from loader_service.plan.randomness import Purpose, draws
 from tests.plan import uniformity
 from tests.plan.uniformity import Orders
@@ -42,11 +42,9 @@ def test_orders_are_those_of_earlier_versions(n, seed, epoch, positions, values)
 
 @settings(max_examples=60, deadline=None)
 @given(st.one_of(st.integers(1, 50), st.integers(1, 20_000)), SEEDS, EPOCHS)
-def test_each_value_comes_once_and_inverse_leads_back(n, seed, epoch):
-    permutation = Permutation(n, seed, epoch)
-    values = permutation(np.arange(n))
+def test_each_value_comes_once(n, seed, epoch):
+    values = Permutation(n, seed, epoch)(np.arange(n))
     assert np.array_equal(np.sort(values), np.arange(n))
-    assert np.array_equal(permutation.inverse(values), np.arange(n))
 
 
 @pytest.mark.parametrize("n", [LARGEST_TABLE - 1, LARGEST_TABLE, LARGEST_TABLE + 1, 65**2, 66**2, 66**2 + 1, 300_007])
@@ -57,14 +55,14 @@ def test_bijection_holds_at_the_edges_of_tables_and_sides(n):
 
 @settings(deadline=None)
 @given(st.integers(1, MAX_POSITIONS), SEEDS, EPOCHS, st.data())
-def test_inverse_leads_back_for_any_count(n, seed, epoch, data):
+def test_each_value_leads_back_to_its_position_for_any_count(n, seed, epoch, data):
     positions = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=20)))
     permutation = Permutation(n, seed, epoch)
     values = permutation(positions)
     assert values.dtype == np.int64
     assert values.min() >= 0
     assert values.max() < n
-    assert np.array_equal(permutation.inverse(values), positions)
+    assert [plain_inverse(n, seed, epoch, int(value)) for value in values] == positions.tolist()
 
 
 @settings(deadline=None)
@@ -77,15 +75,39 @@ def test_sides_span_the_positions_and_little_more(n):
     assert first < 2**32
 
 
+def plain_round(digit: int, side: int, key: tuple[np.uint64, np.uint64]) -> int:
+    """Return what a round adds to the other digit, whose side is given."""
+    word = (digit + int(key[0])) % 2**64
+    for shift, mask in ((32, 0), (29, int(key[1])), (32, 0)):
+        word = (word ^ word >> shift) * 0xBEA225F9EB34556D % 2**64 ^ mask
+    word ^= word >> 29
+    return (word >> 32) * side >> 32
+
+
+def plain_inverse(n: int, seed: int, epoch: int, value: int) -> int:
+    """Return the position of a value: the rounds undone, last first, until the number is below n again."""
+    if n <= LARGEST_TABLE:
+        return Permutation(n, seed, epoch)(np.arange(n)).tolist().index(value)
+    bases = sides(n)
+    words = draws(seed, epoch, np.arange(2 * ROUNDS), Purpose.ORDER)
+    keys = list(enumerate(zip(words[0::2], words[1::2], strict=True)))
+    while True:
+        digits = [value % bases[0], value // bases[0]]
+        for index, key in reversed(keys):
+            changed = 1 - index % 2
+            side = bases[changed]
+            digits[changed] = (digits[changed] - plain_round(digits[1 - changed], side, key)) % side
+        value = digits[0] + bases[0] * digits[1]
+        if value < n:
+            return value
+
+
 def plain_network(number: int, sides: tuple[int, int], keys: list[tuple[np.uint64, np.uint64]]) -> int:
     digits = [number % sides[0], number // sides[0]]
-    for index, (first, second) in enumerate(keys):
+    for index, key in enumerate(keys):
         changed = 1 - index % 2
-        word = (digits[1 - changed] + int(first)) % 2**64
-        for shift, mask in ((32, 0), (29, int(second)), (32, 0)):
-            word = (word ^ word >> shift) * 0xBEA225F9EB34556D % 2**64 ^ mask
-        word ^= word >> 29
-        digits[changed] = (digits[changed] + ((word >> 32) * sides[changed] >> 32)) % sides[changed]
+        side = sides[changed]
+        digits[changed] = (digits[changed] + plain_round(digits[1 - changed], side, key)) % side
     return digits[0] + sides[0] * digits[1]
 
 
@@ -98,7 +120,6 @@ def test_network_equals_plain_arithmetic(low, high, rounds, data):
     network = Network((low, high), keys)
     image = network(np.array([number], dtype=np.uint64))
     assert image.tolist() == [plain_network(number, (low, high), keys)]
-    assert network.inverse(image).tolist() == [number]
 
 
 @pytest.mark.parametrize("n", [7, 5000])
@@ -117,8 +138,8 @@ def test_numbers_outside_are_refused_by_name(n):
     permutation = Permutation(n, 0, 0)
     with pytest.raises(IndexError, match=f"position -1 of a permutation of {n}; give 0 to {n - 1}"):
         permutation(np.array([0, -1]))
-    with pytest.raises(IndexError, match=f"value {n} of a permutation"):
-        permutation.inverse(np.array([n]))
+    with pytest.raises(IndexError, match=f"position {n} of a permutation"):
+        permutation(np.array([n]))
 
 
 @pytest.mark.parametrize("n", [0, -1, MAX_POSITIONS + 1])

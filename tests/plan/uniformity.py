@@ -8,6 +8,7 @@ statistics.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,12 +100,12 @@ def small_number_p(counts: NDArray[np.int64], mean: float) -> float:
 
 def kept_neighbours(orders: Orders) -> NDArray[np.int64]:
     """Return, per order, how many neighbours follow each other as before or the other way round; mean 2 (n - 1) / n."""
-    return (np.abs(np.diff(orders, axis=1)) == 1).sum(axis=1)
+    return _sums(np.abs(np.diff(orders, axis=1)) == 1)
 
 
 def fixed_points(orders: Orders) -> NDArray[np.int64]:
     """Return, per order, how many values stay where they were; mean 1."""
-    return (orders == np.arange(orders.shape[1])).sum(axis=1)
+    return _sums(orders == np.arange(orders.shape[1]))
 
 
 def equal_moves(orders: Orders, sides: tuple[int, int]) -> NDArray[np.int64]:
@@ -118,7 +119,7 @@ def equal_moves(orders: Orders, sides: tuple[int, int]) -> NDArray[np.int64]:
     moves = (orders // low - positions // low) % high
     cells = (np.arange(len(orders))[:, None] * low + positions % low) * high + moves
     counts = np.bincount(cells.ravel(), minlength=len(orders) * low * high).reshape(len(orders), -1)
-    return (counts * (counts - 1) // 2).sum(axis=1)
+    return _sums(counts * (counts - 1) // 2)
 
 
 def equal_moves_z(orders: Orders, sides: tuple[int, int]) -> float:
@@ -145,3 +146,9 @@ def share_p(orders: Orders, batch_size: int, share: int) -> float:
     pooled_seen = np.append(seen[common], seen[~common].sum())
     pooled = np.append(expected[common], expected[~common].sum())
     return chi_square_p(float(((pooled_seen - pooled) ** 2 / pooled).sum()), len(pooled) - 1)
+
+
+def _sums(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the sums of rows."""
+    sums: NDArray[np.int64] = numbers.sum(axis=1)
+    return sums

@@ -16,7 +16,7 @@ from loader_service.protocol.spec import Clip, Frame, Image, Spec
 SPEC = Spec(
     batch_size=16,
     clip=Clip(frames=8, stride=2, sampling="every", hop=4),
-    image=Image(size=(48, 64), crop="random", flip=True, channels=1, short_side=60),
+    image=Image(size=(48, 64), crop="random", flip=True, channels=3, short_side=60, colors="bgr", chroma="exact"),
     fields=("frames", "label"),
     shuffle=False,
     seed=2**63 - 1,
@@ -25,7 +25,7 @@ SPEC = Spec(
     prefetch=3,
     on_error="substitute",
 )
-FIELDS = (Field("frames", "uint8", (8, 48, 64, 1)), Field("video", "S24", ()))
+FIELDS = (Field("frames", "uint8", (8, 48, 64, 3)), Field("video", "S24", ()))
 VARYING = (Field("qpos", "float32", (7,), varies=True), Field("length", "int64", ()))
 
 MESSAGES: tuple[Any, ...] = (
@@ -35,6 +35,7 @@ MESSAGES: tuple[Any, ...] = (
     m.OpenStream(3, Spec(1, Frame(), indexed=True)),
     m.OpenStream(4, Spec(1, None, batching="bucket", on_error="substitute", max_bad_samples=3)),
     m.OpenStream(5, Spec(1, Clip(1), order="interleave", cycle_length=4, block_length=2)),
+    m.OpenStream(6, Spec(1, Frame(), split="train[:90%]", videos=("a/v1", "ä"))),
     m.CloseStream(3),
     m.Want(3, 7, 1, 42),
     m.Want(3, 8, 1, 42, samples=(5, 5, 70_000), positions=(0, 1, 2)),
@@ -50,6 +51,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Welcome("0123456789abcdef", 99, "f" * 64, 3, 12, 345, 1.0, (m.FieldClasses("label", 2, ("cat", "dog")),)),
     m.Opened(1, 3, FIELDS, 100, 8, 4, samples=1600),
     m.Opened(1, 3, VARYING, 100, 8, 4, samples=1600, frames=4096),
+    m.Resized(3, 4, 2, (7, 9)),
     m.Ready(3, 7, 2, 9, 16),
     m.Ready(3, 7, 2, 9, 16, frames=640, substituted=1),
     m.Failed(3, 8, "DecodeError", "file 'ä.h5', video 'v', frame 3: truncated"),
@@ -77,6 +79,7 @@ MESSAGES: tuple[Any, ...] = (
     m.PrepareStream(3, SPEC, VARYING, frames=4096, inputs=FIELDS),
     m.ProbeStream(1, SPEC, FIELDS),
     m.DropStream(3),
+    m.DropSlots(3, (7, 9)),
     m.Task(11, 3, 1, 2, (0, 1, 2), (5, 900, 70_000)),
     m.Task(12, 3, 1, 2, (0, 1), (5, 9), positions=(70, 3), offsets=(0, 40), lengths=(40, 17), room=40),
     m.AdoptFile(4, 1_000, 1_700_000_000_000_000_000, -(2**63)),
@@ -100,6 +103,7 @@ def any_message() -> st.SearchStrategy[Any]:
     return st.one_of([_instances(kind) for union in UNIONS for kind in typing.get_args(union)])
 
 
+_UTF8 = st.text(st.characters(codec="utf-8"))
 _INTEGERS = st.integers(-(2**63), 2**63 - 1)
 
 
@@ -128,9 +132,11 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
 def _specs(draw: st.DrawFn) -> Spec:
     world = draw(st.integers(1, 1_000_000))
     clip = draw(st.none() | st.just(Frame()) | _clips())
-    order = draw(st.sampled_from(["global", "interleave"]))
-    batching = draw(st.sampled_from(["pad", "ragged"])) if clip is None else "pad"
-    on_error = draw(st.sampled_from(["raise", "substitute"]))
+    order: Any = draw(st.sampled_from(["global", "interleave"]))
+    batching: Any = draw(st.sampled_from(["pad", "ragged"])) if clip is None else "pad"
+    on_error: Any = draw(st.sampled_from(["raise", "substitute"]))
+    split = draw(st.none() | st.sampled_from(["train", "train[:90%]", "all[12.5%:20%]"]))
+    videos = draw(st.none() | st.lists(_UTF8, min_size=1, max_size=3, unique=True).map(tuple))
     return Spec(
         batch_size=draw(st.integers(1, 65_536)),
         clip=clip,
@@ -147,14 +153,16 @@ def _specs(draw: st.DrawFn) -> Spec:
         cycle_length=draw(st.integers(1, 65_536)),
         block_length=draw(st.integers(1, 2**31)),
         max_bad_samples=draw(st.none() | st.integers(0, 2**62)) if on_error == "substitute" else None,
-        indexed=draw(st.booleans()) if order == "global" else False,
+        indexed=draw(st.booleans()) if order == "global" and split is None and videos is None else False,
+        split=split,
+        videos=videos,
     )
 
 
 @st.composite
 def _clips(draw: st.DrawFn) -> Clip:
     numbers = st.integers(1, 65_536)
-    sampling = draw(st.sampled_from(["random", "center", "start", "every"]))
+    sampling: Any = draw(st.sampled_from(["random", "center", "start", "every"]))
     return Clip(draw(numbers), draw(numbers), sampling, draw(numbers))
 
 
@@ -167,6 +175,8 @@ def _images(draw: st.DrawFn) -> Image:
         "flip": draw(st.booleans()),
         "channels": draw(st.sampled_from([1, 3])),
         "short_side": draw(st.none() | sides),
+        "colors": draw(st.sampled_from(["rgb", "bgr"])),
+        "chroma": draw(st.sampled_from(["fast", "exact"])),
     }
     try:
         return Image(**values)

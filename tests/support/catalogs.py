@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from loader_service.catalog.scan import ScanOptions, scan
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.scan_options import ScanOptions
 from loader_service.worker.reader import Reader
 
 if TYPE_CHECKING:
@@ -13,13 +14,15 @@ if TYPE_CHECKING:
     from loader_service.catalog.columns import Catalog
 
 
-def catalog_of(directory: Path, *patterns: object, processes: int = 0, **options: Any) -> Catalog:
+def catalog_of(
+    directory: Path, *patterns: object, processes: int = 0, options: ScanOptions | None = None, **given: Any
+) -> Catalog:
     """Return the catalog of files, by default of all in the directory; the cache lies in ``directory/cache``.
 
     By default this process scans, which saves the start of another.
     """
     names = [str(pattern) for pattern in patterns] or [str(directory / "*.h5")]
-    return scan(names, ScanOptions(**options), cache_dir=directory / "cache", processes=processes)
+    return scan(names, options or ScanOptions(**given), cache_dir=directory / "cache", processes=processes)
 
 
 def names_of(catalog: Catalog) -> list[str]:

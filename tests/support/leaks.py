@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from loader_service.protocol.segments import user_directory
+from loader_service.protocol.segment_files import user_directory
 from tests.support import processes
 
 #: Helpers of `multiprocessing` that live until the interpreter ends.
@@ -54,7 +54,7 @@ class Belongings:
         return found
 
     def _look(self) -> list[str]:
-        children, pipes = processes.children(), set()
+        children, pipes = processes.children(), set[str]()
         for pid, command in list(children.items()):
             if any(name in command for name in _LASTING_PROCESSES):
                 pipes.update(processes.descriptors(pid).values())

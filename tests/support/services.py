@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from loader_service import endpoint as endpoints
-from loader_service.protocol.segments import user_directory
+from loader_service.protocol.segment_files import user_directory
 from tests.support import processes
 
 #: How long a service may take to be ready, or to drain and exit; generous, since the machine may be busy.
@@ -130,14 +130,19 @@ def new_endpoint() -> str:
     return str(endpoints.Endpoint(endpoints.runtime_directory() / f"{secrets.token_hex(4)}.sock"))
 
 
-def command_line(*arguments: object) -> list[str]:
-    """Return the command ``loader-service`` with arguments."""
-    return [sys.executable, "-m", "loader_service", *map(str, arguments)]
+def command_line(*arguments: object, package: Path | None = None) -> list[str]:
+    """Return the command ``loader-service`` with arguments, of this package or of a copy of its folder."""
+    module = ["-m", "loader_service"] if package is None else [str(package / "boot.py"), "loader_service"]
+    return [sys.executable, *module, *map(str, arguments)]
 
 
 @contextmanager
 def started_service(
-    *files: object, endpoint: str | None = None, environment: Mapping[str, str] | None = None, **options: Any
+    *files: object,
+    endpoint: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    package: Path | None = None,
+    **options: Any,
 ) -> Iterator[Service]:
     """Start a service and yield it at once; it is dead, and its pipes are closed, at the end.
 
@@ -149,6 +154,8 @@ def started_service(
         Where it shall listen; by default somewhere of its own.
     environment
         Variables beside those of this process.
+    package
+        A copy of the package's folder to run in place of the one under test.
     **options
         Options of ``loader-service start``: ``task_timeout=2`` is ``--task-timeout=2``; True is a flag.
     """
@@ -156,8 +163,10 @@ def started_service(
     options.setdefault("workers", 1)
     flags = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in options.items()]
     errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by Service.close
+    if package is not None:
+        environment = {**(environment or {}), "PYTHONPATH": str(package.parent)}
     process = subprocess.Popen(
-        command_line("start", f"--endpoint={address}", *flags, "--", *files),
+        command_line("start", f"--endpoint={address}", *flags, "--", *files, package=package),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=errors,

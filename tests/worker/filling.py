@@ -1,4 +1,4 @@
-"""Fills slots for tests the way the daemon asks for it, and returns the fields; knows nothing of the right answers."""
+"""Fills slots for tests the way a task asks for it, and returns the fields; knows nothing of the right answers."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_service.catalog.columns import Catalog
-from loader_service.plan.fields import CatalogFacts, stream_fields
 from loader_service.plan.samples import make_samples
+from loader_service.plan.stream_fields import CatalogFacts, stream_fields
 from loader_service.protocol.fields import SlotLayout
-from loader_service.protocol.messages import BadRow, Task
+from loader_service.protocol.messages import BadRow
+from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Spec
 from loader_service.worker.frame_fields import Origin
 from loader_service.worker.reader import Reader
-from loader_service.worker.rows import RowWriter
+from loader_service.worker.row_writer import RowWriter
 
 GUARD = 0xA5
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A slot after a task: its fields, cut to what the task had room for, and the rows that were bad."""
+    """A slot that was filled: its fields, cut to what its rows had room for, and the rows that were bad."""
 
     fields: dict[str, NDArray[Any]]
     bad: tuple[BadRow, ...]
@@ -40,38 +41,37 @@ class Filled:
         return self.fields[name][begin : begin + length]
 
 
-def task_of(
+def rows_of(
     catalog: Catalog,
     spec: Spec,
     samples: Sequence[int],
     *,
-    epoch: int = 0,
     positions: Sequence[int] = (),
     rows: Sequence[int] | None = None,
     lengths: Sequence[int] | None = None,
-) -> Task:
-    """Return the task of a step that has these samples; whole videos are laid out as the spec's batching says."""
+) -> Rows:
+    """Return the rows of a step that has these samples; whole videos are laid out as the spec's batching says."""
     rows = tuple(range(len(samples)) if rows is None else rows)
     if not spec.varies:
-        return Task(1, 1, epoch, 1, rows, tuple(samples), tuple(positions))
+        return Rows(rows, tuple(samples), tuple(positions))
     if lengths is None:
         lengths = make_samples(catalog.frame_counts, spec.clip, spec.seed).lengths(list(samples)).tolist()
     room = 0 if spec.batching == "ragged" else max(lengths)
     places = np.concatenate([[0], np.cumsum(lengths)]).tolist()
     offsets = tuple(places[place] if not room else row * room for place, row in enumerate(rows))
-    return Task(1, 1, epoch, 1, rows, tuple(samples), tuple(positions), offsets, tuple(lengths), room)
+    return Rows(rows, tuple(samples), tuple(positions), offsets, tuple(lengths), room)
 
 
-def fill_slot(writer: Any, task: Task) -> Filled:
-    """Run a task on a slot full of guard bytes, between guard bytes that must survive."""
+def fill_slot(writer: Any, rows: Rows, epoch: int = 0) -> Filled:
+    """Fill rows of a slot full of guard bytes, between guard bytes that must survive."""
     margin = 64
     memory = np.full(writer.layout.size_bytes + 2 * margin, GUARD, np.uint8)
     slot = memory[margin : margin + writer.layout.size_bytes]
-    bad = writer.write(slot, task)
+    bad = writer.write(slot, epoch, rows)
     assert (memory[:margin] == GUARD).all()
     assert (memory[margin + len(slot) :] == GUARD).all()
     used = max(
-        (begin + max(length, task.room) for begin, length in zip(task.offsets, task.lengths, strict=True)), default=0
+        (begin + max(length, rows.room) for begin, length in zip(rows.offsets, rows.lengths, strict=True)), default=0
     )
     fields = {
         field.name: writer.layout.view(field.name, slot, used if field.varies else None).copy()
@@ -83,7 +83,7 @@ def fill_slot(writer: Any, task: Task) -> Filled:
             for field in writer.layout.fields
             if field.varies
         )
-    return Filled(fields, bad, task.offsets)
+    return Filled(fields, bad, rows.offsets)
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def writer_of(origin: Origin, spec: Spec) -> RowWriter:
     return RowWriter(origin, spec, SlotLayout(fields, spec.batch_size, spec.batch_size * longest if spec.varies else 0))
 
 
-def filled(catalog: Catalog, spec: Spec, samples: Sequence[int], **options: Any) -> Filled:
+def filled(catalog: Catalog, spec: Spec, samples: Sequence[int], *, epoch: int = 0, **options: Any) -> Filled:
     """Return what a worker makes of samples."""
     with origin_of(catalog) as origin:
-        return fill_slot(writer_of(origin, spec), task_of(catalog, spec, samples, **options))
+        return fill_slot(writer_of(origin, spec), rows_of(catalog, spec, samples, **options), epoch)

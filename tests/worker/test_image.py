@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from loader_service.errors import DecodeError
+from loader_service.plan.image_draws import ImageDraws
 from loader_service.plan.image_shape import output_shape, scaled_shape
 from loader_service.protocol.spec import Image
 from loader_service.worker import image as image_module
@@ -39,7 +40,7 @@ def written(
     """Write one frame between two rows of guard bytes, which must survive."""
     shape = output_shape(image, frame)
     batch = np.full((3, *shape), GUARD, np.uint8)
-    ImageWriter(image, shape).write(data, batch[1], draws, flip)
+    ImageWriter(image, shape).write(data, batch[1], ImageDraws(draws, flip))
     assert (batch[0] == GUARD).all()
     assert (batch[2] == GUARD).all()
     return batch[1]
@@ -144,6 +145,85 @@ def test_frame_too_small_for_the_window_is_enlarged_first() -> None:
     assert np.array_equal(written(data, image, None), resized[:, 15:45])
 
 
+# --- red and blue that a writer has swapped ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("subsampling", ["420", "422", "444"])
+@pytest.mark.parametrize("flip", [False, True])
+def test_swapped_colours_are_those_of_the_decode_with_the_last_axis_reversed(subsampling: str, flip: bool) -> None:
+    data = jpegs.jpeg(33, 47, subsampling=subsampling)
+    got = written(data, Image(colors="bgr"), (33, 47), flip=flip)
+    assert np.array_equal(got, decoded(data)[:, :: -1 if flip else 1, ::-1])
+
+
+@given(
+    size=st.none() | st.integers(8, 40) | st.tuples(st.integers(8, 40), st.integers(8, 40)),
+    crop=st.sampled_from(["none", "center", "random"]),
+    draws=st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)),
+    flip=st.booleans(),
+    raw=st.booleans(),
+)
+def test_swapped_colours_go_every_way_of_a_frame(
+    size: Any, crop: Any, draws: tuple[int, int], flip: bool, raw: bool
+) -> None:
+    crop = "none" if size is None else crop
+    data = jpegs.picture(36, 52) if raw else jpegs.jpeg(36, 52)
+    write: Any = (lambda *arguments: written_pixels(*arguments)[0]) if raw else written
+    arguments = (draws, flip) if raw else ((36, 52), draws, flip)
+    plain, swapped = (write(data, Image(size, crop, colors=colors), *arguments) for colors in ("rgb", "bgr"))
+    assert np.array_equal(swapped, plain[..., ::-1])
+
+
+def test_a_writer_that_gave_rgb_to_opencv_gets_its_colours_back() -> None:
+    picture = jpegs.picture(64, 80)
+    done, encoded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 100])
+    assert done
+    got = written(encoded.tobytes(), Image(colors="bgr"), (64, 80))
+    assert np.abs(got.astype(int) - picture).mean() < 3 < np.abs(got[..., ::-1].astype(int) - picture).mean()
+
+
+def test_stored_pixels_whose_colours_are_swapped_are_no_sample_as_they_are() -> None:
+    assert ImageWriter(Image(), (32, 48, 3)).takes_as_it_is((32, 48, 3))
+    assert not ImageWriter(Image(colors="bgr"), (32, 48, 3)).takes_as_it_is((32, 48, 3))
+
+
+# --- subsampled colours ------------------------------------------------------------------------------------------
+
+
+def coloured_texture(seed: int) -> Pixels:
+    """Return patches of 4 x 4 pixels, each of any colour: ``(64, 80, 3)``, what subsampled colours suffer from most."""
+    patches = np.random.default_rng(seed).integers(0, 256, (16, 20, 3), np.uint8)
+    return np.asarray(cv2.resize(patches, (80, 64), interpolation=cv2.INTER_NEAREST), np.uint8)
+
+
+@pytest.mark.parametrize("subsampling", ["420", "422", "444"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_exact_colours_are_those_of_libjpegs_defaults(subsampling: str, channels: Any) -> None:
+    flag = cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR
+    for seed in range(5):
+        data = simplejpeg.encode_jpeg(coloured_texture(seed), quality=90, colorsubsampling=subsampling)
+        expected = cv2.imdecode(np.frombuffer(data, np.uint8), flag).reshape(64, 80, channels)[..., ::-1]  # from BGR
+        assert np.array_equal(written(data, Image(channels=channels, chroma="exact"), (64, 80)), expected)
+
+
+def test_fast_colours_differ_from_the_exact_ones_by_what_the_docs_say() -> None:
+    """`docs/design.md`: 15 to 16 levels on patches of strong colours with 4:2:0, about one with 4:4:4."""
+    for subsampling, least, most in (("420", 13.0, 19.0), ("444", 0.5, 2.0)):
+        errors = []
+        for seed in range(20):
+            data = simplejpeg.encode_jpeg(coloured_texture(seed), quality=90, colorsubsampling=subsampling)
+            fast, exact = (written(data, Image(chroma=each), (64, 80)).astype(int) for each in ("fast", "exact"))
+            errors.append(np.abs(fast - exact).mean())
+        assert least < np.mean(errors) < most
+
+
+def test_exact_colours_may_also_be_swapped_scaled_and_cut() -> None:
+    data = simplejpeg.encode_jpeg(coloured_texture(0), quality=90, colorsubsampling="420")
+    whole = written(data, Image(chroma="exact"), (64, 80))
+    got = written(data, Image(size=(30, 40), crop="center", colors="bgr", chroma="exact"), (64, 80))
+    assert np.array_equal(got, whole[17:47, 20:60, ::-1])
+
+
 # --- frames that are stored as pixels ----------------------------------------------------------------------------
 
 
@@ -155,7 +235,7 @@ def written_pixels(
     batch = np.full((3, *shape), GUARD, np.uint8)
     before = pixels.copy()
     writer = ImageWriter(image, shape)
-    writer.write_pixels(pixels, batch[1], draws, flip)
+    writer.write_pixels(pixels, batch[1], ImageDraws(draws, flip))
     assert (batch[0] == GUARD).all()
     assert (batch[2] == GUARD).all()
     assert np.array_equal(pixels, before)
@@ -225,7 +305,7 @@ def test_pixels_are_taken_as_they_are_only_where_that_changes_nothing(image: Ima
 def test_pixels_of_another_size_are_an_error_with_both_sizes() -> None:
     with pytest.raises(DecodeError, match=r"has \(48, 32\) pixels .* expected \(32, 48\)"):
         ImageWriter(Image(), (32, 48, 3)).write_pixels(
-            jpegs.picture(48, 32), np.empty((32, 48, 3), np.uint8), (0, 0), flip=False
+            jpegs.picture(48, 32), np.empty((32, 48, 3), np.uint8), ImageDraws()
         )
 
 
@@ -246,7 +326,7 @@ def test_mixed_frame_sizes_do_not_disturb_each_other(image: Image) -> None:
     writer = ImageWriter(image, shape)
     for number, data in enumerate(frames):
         out = np.empty(shape, np.uint8)
-        writer.write(data, out, (MIDDLE_DRAW, MIDDLE_DRAW), flip=number % 2 == 1)
+        writer.write(data, out, ImageDraws((MIDDLE_DRAW, MIDDLE_DRAW), number % 2 == 1))
         assert np.array_equal(out, written(data, image, None, (MIDDLE_DRAW, MIDDLE_DRAW), flip=number % 2 == 1))
 
 
@@ -254,10 +334,10 @@ def test_writer_goes_on_after_a_bad_frame() -> None:
     writer = ImageWriter(Image(), (32, 48, 3))
     out = np.empty((32, 48, 3), np.uint8)
     with pytest.raises(DecodeError):
-        writer.write(jpegs.jpeg(48, 32), out, (0, 0), flip=False)
+        writer.write(jpegs.jpeg(48, 32), out, ImageDraws())
     with pytest.raises(DecodeError):
-        writer.write(jpegs.jpeg(32, 48)[:-40], out, (0, 0), flip=True)
-    writer.write(jpegs.jpeg(32, 48), out, (0, 0), flip=False)
+        writer.write(jpegs.jpeg(32, 48)[:-40], out, ImageDraws(flip=True))
+    writer.write(jpegs.jpeg(32, 48), out, ImageDraws())
     assert np.array_equal(out, decoded(jpegs.jpeg(32, 48)))
 
 
@@ -279,20 +359,20 @@ def test_frame_of_another_aspect_is_an_error_when_the_short_side_is_given() -> N
 def test_extreme_shape_is_refused_before_memory_is_taken() -> None:
     with pytest.raises(DecodeError, match=r"has \(2, 3000\) pixels .* scaled to \(224, 336000\)"):
         ImageWriter(Image(size=224, crop="center"), (224, 224, 3)).write(
-            jpegs.jpeg(2, 3000), np.empty((224, 224, 3), np.uint8), (0, 0), flip=False
+            jpegs.jpeg(2, 3000), np.empty((224, 224, 3), np.uint8), ImageDraws()
         )
 
 
 def test_limits_reach_the_codec() -> None:
     writer = ImageWriter(Image(), (32, 48, 3), DecodeLimits(max_side=40))
     with pytest.raises(DecodeError, match="32 x 48 pixels"):
-        writer.write(jpegs.jpeg(32, 48), np.empty((32, 48, 3), np.uint8), (0, 0), flip=False)
+        writer.write(jpegs.jpeg(32, 48), np.empty((32, 48, 3), np.uint8), ImageDraws())
 
 
 @pytest.mark.parametrize("shape", [(32, 48, 1), (32, 47, 3), (1, 32, 48, 3)])
 def test_out_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"expected \(32, 48, 3\)"):
-        ImageWriter(Image(), (32, 48, 3)).write(jpegs.jpeg(32, 48), np.empty(shape, np.uint8), (0, 0), flip=False)
+        ImageWriter(Image(), (32, 48, 3)).write(jpegs.jpeg(32, 48), np.empty(shape, np.uint8), ImageDraws())
 
 
 def test_output_that_opencv_would_replace_by_a_copy_is_refused() -> None:
@@ -306,13 +386,14 @@ def test_output_that_opencv_would_replace_by_a_copy_is_refused() -> None:
 def test_opencv_is_imported_only_by_a_writer_that_needs_it() -> None:
     program = """
 import sys, numpy as np, simplejpeg
+from loader_service.plan.image_draws import ImageDraws
 from loader_service.protocol.spec import Image
 from loader_service.worker.image import ImageWriter
 data = simplejpeg.encode_jpeg(np.zeros((8, 8, 3), np.uint8))
 out = np.empty((8, 8, 3), np.uint8)
-ImageWriter(Image(), (8, 8, 3)).write(data, out, (0, 0), False)
+ImageWriter(Image(), (8, 8, 3)).write(data, out, ImageDraws())
 assert "cv2" not in sys.modules and "h5py" not in sys.modules
-ImageWriter(Image(), (8, 8, 3)).write(data, out, (0, 0), True)
+ImageWriter(Image(), (8, 8, 3)).write(data, out, ImageDraws(flip=True))
 assert "cv2" in sys.modules and sys.modules["cv2"].getNumThreads() == 1
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogChanged, CatalogError, ConfigError, DecodeError
-from loader_service.worker.patience import Patience
 from loader_service.worker.reader import Reader
+from loader_service.worker.retry_patience import RetryPatience
 from tests.support.catalogs import catalog_of
 from tests.support.videos import Storage, make_videos, write_videos
 
@@ -126,7 +126,7 @@ def test_a_changed_file_is_an_error_that_names_it(tmp_path, reader, change, open
 
 def test_a_read_that_stays_short_is_an_error_that_names_it(tmp_path, monkeypatch):
     write_videos(tmp_path / "a.h5", "vlen", VIDEOS)
-    reader = Reader(catalog_of(tmp_path), patience=Patience(task_timeout_s=1.0))
+    reader = Reader(catalog_of(tmp_path), patience=RetryPatience(task_timeout_s=1.0))
     end = int(sum(reader._catalog.extents(0)[index][4] for index in range(2)))
     real = os.pread
     monkeypatch.setattr(os, "pread", lambda descriptor, length, at: real(descriptor, min(length, end - 3 - at), at))
@@ -143,7 +143,7 @@ def test_an_empty_frame_is_an_error_that_names_it(tmp_path):
     write_videos(tmp_path / "a.h5", "vlen", videos)
     reader = Reader(catalog_of(tmp_path))
     assert reader.read(0, [0, 1]) == videos["v1"][:2]
-    with pytest.raises(DecodeError, match=r"frame 2 of video 'v1' in '.*a\.h5': expected a JPEG, got 0 bytes"):
+    with pytest.raises(DecodeError, match=r"frame 2 of video 'v1' in '.*a\.h5': expected an image, got 0 bytes"):
         reader.read(0, [0, 2])
     reader.close()
 
@@ -181,7 +181,7 @@ def test_h5py_is_loaded_only_when_it_is_needed(tmp_path):
     directory = catalog_of(tmp_path).directory
     program = (
         "import sys\n"
-        "from loader_service.catalog.column_files import open_catalog\n"
+        "from loader_service.catalog.cache.column_files import open_catalog\n"
         "from loader_service.worker.reader import Reader\n"
         "reader = Reader(open_catalog(sys.argv[1]))\n"
         "assert len(reader.read(1, range(9))) == 9\n"

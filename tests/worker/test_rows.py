@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,15 @@ from numpy.typing import NDArray
 
 from loader_service.catalog.columns import Catalog
 from loader_service.plan.randomness import Purpose, draws
+from loader_service.protocol.fields import Field, SlotLayout
+from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
+from loader_service.worker import values
+from loader_service.worker.row_writer import RowWriter
+from loader_service.worker.transforms import TransformedStreams
 from tests.support.catalogs import catalog_of
 from tests.support.videos import Storage, frame_image, make_videos, write_videos
-from tests.worker.filling import GUARD, filled
+from tests.worker.filling import GUARD, fill_slot, filled, origin_of
 
 LENGTHS = (7, 3, 12)
 
@@ -193,7 +199,14 @@ def test_positions_key_the_draws_and_samples_do_without(robot: Catalog) -> None:
 
 @pytest.mark.parametrize(
     "image",
-    [Image(), Image(flip=True), Image(channels=1), Image(size=(10, 14)), Image(size=20, crop="center")],
+    [
+        Image(),
+        Image(flip=True),
+        Image(channels=1),
+        Image(size=(10, 14)),
+        Image(size=20, crop="center"),
+        Image(colors="bgr"),
+    ],
 )
 def test_many_raw_frames_are_scaled_one_by_one(tmp_path: Path, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loader_service.worker.frame_fields._SCRATCH_BYTES", 3 * 24 * 32 * 3)  # three frames
@@ -206,8 +219,8 @@ def test_many_raw_frames_are_scaled_one_by_one(tmp_path: Path, image: Image, mon
     single = np.stack([filled(catalog, flip, [frame])["images"][0] for frame in range(11)])
     mirrored = image.flip and bool(draws(0, 0, np.arange(1), Purpose.FLIP)[0] >> np.uint64(63))
     np.testing.assert_array_equal(clips, single[:, :, ::-1] if mirrored else single)
-    if image == Image():
-        np.testing.assert_array_equal(clips, pixels)
+    if image in (Image(), Image(colors="bgr")):
+        np.testing.assert_array_equal(clips, pixels[..., :: 1 if image == Image() else -1])
 
 
 # --- tables --------------------------------------------------------------------------------------------------------
@@ -331,3 +344,37 @@ def test_many_frames_of_a_video_are_read_in_pieces(tmp_path: Path, monkeypatch: 
     np.testing.assert_array_equal(got["frames"], [decoded(jpeg) for jpeg in videos["video0"]])
     strided = filled(catalog, Spec(batch_size=1, clip=Clip(6, 2, "start"), fields=("frames",)), [0])
     np.testing.assert_array_equal(strided["frames"][0], [decoded(jpeg) for jpeg in videos["video0"][:12:2]])
+
+
+# --- columns -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WeightedRows(Rows):
+    """Rows with one number more, as a new column of a task would have it."""
+
+    weights: tuple[int, ...] = ()
+
+
+@pytest.mark.parametrize("transformed", [False, True])
+def test_a_column_more_of_a_task_reaches_its_field_by_itself(
+    robot: Catalog, transformed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(values._NUMBERS, "weight", lambda picks: np.asarray(picks.asked.weights))
+    layout = SlotLayout((Field("qpos", "float64", (3, 14)), Field("weight", "int64", ())), 3)
+    spec = Spec(batch_size=3, clip=Clip(3, sampling="start"))
+    rows = WeightedRows((2, 0, 1), (0, 1, 2), weights=(70, 50, 60))
+    with origin_of(robot) as origin:
+        if transformed:
+            streams = TransformedStreams(origin, "tests.user_code.own_code:unchanged")
+            got = fill_slot(streams.writer(spec, layout.fields, layout), rows)
+        else:
+            got = fill_slot(RowWriter(origin, spec, layout), rows)
+    assert got.bad == ()
+    assert got["weight"].tolist() == [50, 60, 70]
+
+
+def test_a_row_alone_keeps_each_column_and_fills_its_slot() -> None:
+    rows = WeightedRows((4, 2), (9, 8), (5, 6), (0, 30), (7, 11), 20, weights=(1, 2))
+    assert rows.alone(1) == WeightedRows((0,), (8,), (6,), (0,), (11,), 11, weights=(2,))
+    assert Rows((4, 2), (9, 8)).alone(0) == Rows((0,), (9,))

@@ -1,0 +1,182 @@
+"""Makes connections: to a running service, or to a private one that it starts; knows no TensorFlow."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from loader_client.code_references import place_advice, reference_of
+from loader_client.connection import Connection
+from loader_client.forks import FORKS
+from loader_client.patience import Patience
+from loader_client.typed_options import ServiceOptions
+from loader_service.children import STARTING
+from loader_service.daemon.launcher import PrivateService
+from loader_service.errors import ConfigError, LoaderError
+from loader_service.given_paths import is_remote, local_path
+
+#: An endpoint, None for the default one, or files.
+EndpointOrFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
+
+#: The same, or a connection that there is already.
+ServiceOrFiles = EndpointOrFiles | Connection
+
+#: What tells an endpoint from the name of a file.
+_SCHEME = "://"
+
+#: Options that name a user's code, which may be given itself.
+_CODE = ("source", "transform")
+
+FORKS.watch(STARTING)
+
+
+def connect(
+    source: EndpointOrFiles = None,
+    *,
+    workers: int | None = None,
+    service: ServiceOptions | None = None,
+    timeout_s: float = 10.0,
+    patience: Patience | None = None,
+) -> Connection:
+    """Connect to a running service, or start a private one that ends with the connection, and with this process.
+
+    Parameters
+    ----------
+    source
+        ``ipc:///path`` of a running service; None for ``$LOADER_SERVICE_ENDPOINT``, else the user's default endpoint. A
+        pattern or list of HDF5 files instead starts a private service. None too where `service` names a Python source,
+        which is served instead of files.
+    workers
+        Worker processes of a private service; by default one per core.
+    service
+        More options of a private service, as ``loader-service start --help`` lists them: ``{"labels": "labels.csv"}``;
+        and ``start_timeout_s``, how long it may take to be ready, by default 600. `source` and `transform` may be a
+        class or function that a module defines.
+    timeout_s
+        How long to wait for an answer of the service.
+    patience
+        How long to wait for it, and for single steps, later.
+
+    Raises
+    ------
+    ConfigError
+        When the endpoint is malformed, options of a private service are given for a running one, or one of them is
+        wrong.
+    CatalogError
+        When the files hold nothing to serve.
+    ServiceUnavailable
+        When no service answers.
+
+    Examples
+    --------
+    >>> with loader_client.connect("data/*.h5", workers=2) as connection:  # doctest: +SKIP
+    ...     for batch in connection.batches(16):
+    ...         ...
+    """
+    if source is None and service is not None and "source" in service:
+        source = ()
+    if isinstance(source, str) and is_remote(source):
+        local_path(source)  # says how its files become local ones
+    if source is None or (isinstance(source, str) and _SCHEME in source):
+        _check_nothing_private(workers, service)
+        return Connection(source, timeout_s=timeout_s, patience=patience)
+    private = _start(_files(source), workers, service)
+    try:
+        connection = Connection(
+            private.endpoint, timeout_s=timeout_s, patience=patience, at_end=private.stop, keeper=private
+        )
+    except BaseException:
+        private.stop()
+        raise
+    private.on_failure(_weakly(connection))
+    return connection
+
+
+def connection_to(
+    opened: ExitStack,
+    source: ServiceOrFiles,
+    workers: int | None,
+    service: ServiceOptions | None,
+    patience: Patience | None,
+) -> Connection:
+    """Return a connection that was given, or one that is made as `connect` does; `opened` gets what ends it then.
+
+    Parameters
+    ----------
+    opened
+        Ends the connection, and a private service with it, when it is closed; not a connection that was given.
+    source, workers, service, patience
+        See `connect`.
+
+    Raises
+    ------
+    ConfigError, CatalogError, ServiceUnavailable
+        See `connect`.
+    """
+    if isinstance(source, Connection):
+        _check_nothing_private(workers, service)
+        return source
+    return opened.enter_context(connect(source, workers=workers, service=service, patience=patience))
+
+
+def _weakly(connection: Connection) -> Callable[[LoaderError], None]:
+    """Return what fails a connection for as long as somebody has it: the service must not keep it."""
+    reference = weakref.ref(connection)
+
+    def fail(error: LoaderError) -> None:
+        found = reference()
+        if found is not None:
+            found.fail(error)
+
+    return fail
+
+
+def _check_nothing_private(workers: int | None, service: ServiceOptions | None) -> None:
+    if workers is not None or service is not None:
+        raise ConfigError(
+            "workers and service configure a private service, but an endpoint was given; "
+            "give files instead, or scale the running service with `loader-service scale`"
+        )
+
+
+def _start(files: Sequence[str], workers: int | None, service: ServiceOptions | None) -> PrivateService:
+    given: dict[str, Any] = dict(service or {})
+    timeout_s = float(given.pop("start_timeout_s", None) or 600.0)
+    own = [value for value in map(given.get, _CODE) if callable(value)]
+    options = {key: _text(key, value) for key, value in given.items() if value is not None}
+    if workers is not None:
+        options["workers"] = str(workers)
+    try:
+        return PrivateService(files, options, timeout_s)
+    except ConfigError as error:
+        modules = [value.__module__ for value in own]
+        module = next((each for each in modules if f"no module '{each.partition('.')[0]}" in str(error)), None)
+        if module is None:
+            raise
+        raise ConfigError(f"{error}{place_advice(module)}") from error
+
+
+def _files(source: Any) -> list[str]:
+    names = [source] if isinstance(source, (str, os.PathLike)) else source
+    try:
+        return [os.fspath(each) for each in names]
+    except TypeError as error:
+        raise ConfigError(
+            f"source={source!r}; give ipc:///path of a running service, a pattern or list of files, or None"
+        ) from error
+
+
+def _text(name: str, value: Any) -> str | list[str]:
+    """Return an option's value as the command line has it; a list or tuple gives the option several times."""
+    known = ServiceOptions.__annotations__
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}? There are" if close else "there are"
+        raise ConfigError(f"service={{{name!r}: …}} is no option of a private service; {hint} {', '.join(known)}")
+    if name in _CODE and callable(value):
+        return reference_of(name, value)
+    return [str(each) for each in value] if isinstance(value, (list, tuple)) else str(value)

@@ -1,0 +1,130 @@
+"""What a dataset's graph calls: which epoch begins, and the tensors of a step, made of its arrays without a copy."""
+
+from __future__ import annotations
+
+import secrets
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from loader_client.calls import CALLS
+from loader_client.epochs import EpochNumbers
+from loader_client.forms import Batch, Ragged
+from loader_client.index_generator import NO_STEP, all_marks, epoch_and_step
+from loader_client.interrupts import INTERRUPTS
+from loader_client.request import Request
+from loader_client.starts import Starts, start_within
+from loader_client.stream import Stream
+from loader_service.errors import ConfigError, LoaderError
+from loader_service.protocol.fields import ALIGNMENT_BYTES, Field
+
+
+@dataclass(frozen=True)
+class Column:
+    """One field on its way into TensorFlow."""
+
+    field: Field
+    ragged: bool
+
+    @property
+    def tf_type(self) -> tf.DType:
+        """Its type in TensorFlow."""
+        return tf.string if self.field.dtype.startswith("S") else tf.as_dtype(self.field.dtype)
+
+    def shape(self, batch: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """Return its static shape in batches of the shape ``batch``; of a ragged one that of all its rows' frames."""
+        if self.ragged:
+            return (None, *self.field.shape)
+        return (*batch, None, *self.field.shape) if self.field.varies else (*batch, *self.field.shape)
+
+
+class Feed:
+    """What the dataset's graph calls: which epoch begins, and a step's tensors. Closes the stream with the graph."""
+
+    def __init__(self, stream: Stream, request: Request, close: Callable[[], None], start: tuple[int, int]) -> None:
+        start = start_within(start, stream.steps_per_epoch)
+        is_whole = start[1] in (0, stream.steps_per_epoch)  # the first epoch is
+        self.cardinality = stream.steps_per_epoch if is_whole else int(tf.data.UNKNOWN_CARDINALITY)
+        self.starts = Starts(stream.steps_per_epoch, start, request.spec.part)
+        self._stream = stream
+        self.request = request
+        self.origin = secrets.randbits(63)
+        self._epochs = EpochNumbers(all_marks())
+        self.prefetch = stream.prefetch
+        self.is_ragged = request.spec.batching == "ragged" and request.batched
+        self.columns = [Column(field, field.varies and self.is_ragged) for field in stream.fields]
+        self._finalizer = weakref.finalize(self, close)
+        CALLS.close_at_end(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise LoaderError(
+            "a dataset cannot be pickled, since its connection is this process's own; "
+            "call `loader_client.dataset` in the process that uses it"
+        )
+
+    def close(self) -> None:
+        """Close the stream: every call ends with an error."""
+        self._finalizer()
+
+    def begin(self, made_by: Any, made_as: Any) -> NDArray[np.int64]:
+        """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""
+        INTERRUPTS.forgive()  # it begins after whatever came before it
+        left_out = self._epochs.begin(None if int(made_by) == self.origin else made_as.numpy())
+        # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
+        return np.asarray(left_out, np.int64)
+
+    def epoch_of(self, mark: Any, made_by: Any, started: Any) -> NDArray[np.int64]:
+        """Return the number of the epoch of a mark: ``() int64``. See `index_generator.places`."""
+        if int(made_by) != self.origin:
+            self.starts.restore(self._epochs.number(mark.numpy()), int(started))
+        return np.asarray(self._epochs.number(mark.numpy()), np.int64)
+
+    def announce(self, place: Any, step: Any, first: Any, samples: Any) -> Any:
+        """Have a step made that will be fetched soon; return its number."""
+        epoch, _ = epoch_and_step(int(place))
+        if int(step) == NO_STEP:
+            self._stream.announce_end(epoch)
+        else:
+            self._stream.announce(epoch, int(step), samples.numpy(), int(first))
+        return step
+
+    def fetch_announced(self, place: Any, step: Any, first: Any, samples: Any) -> list[Any]:
+        """Return the tensors of a step that holds these samples; after the last one of an epoch, end it."""
+        self.announce(place, step, first, samples)  # again if it was restored, or announced too long ago
+        if int(step) == NO_STEP:
+            raise StopIteration
+        return self._tensors(self._stream.fetch(epoch_and_step(int(place))[0], int(step)))
+
+    def fetch(self, place: Any) -> list[Any]:
+        """Return the tensors of the step at a place; after the last one of an epoch, end it."""
+        iterator, step = epoch_and_step(int(place))
+        first, end = self.starts.steps_of(iterator)
+        if first + step >= end:
+            raise StopIteration
+        return self._tensors(self._stream.fetch(*divmod(first + step, self._stream.steps_per_epoch)))
+
+    def _tensors(self, batch: Batch) -> list[Any]:
+        """Return a tensor for each column; of ragged ones their values, and the row splits of all at the end."""
+        tensors = []
+        for column in self.columns:
+            value = batch[column.field.name]
+            tensors.append(_tensor(value.values if isinstance(value, Ragged) else value, column))
+        if self.is_ragged:
+            tensors.append(next(value.row_splits for value in batch.values() if isinstance(value, Ragged)))
+        return tensors
+
+
+def _tensor(array: Any, column: Column) -> Any:
+    if array.dtype.kind == "S":  # TensorFlow's strings are objects of its own, so they are copied whatever we do
+        return array
+    address = array.ctypes.data
+    if address % ALIGNMENT_BYTES:  # TensorFlow would abort the process
+        raise ConfigError(
+            f"field {column.field.name!r} lies at {address:#x}, which is no multiple of {ALIGNMENT_BYTES}"
+        )
+    return tf.experimental.dlpack.from_dlpack(array.__dlpack__())

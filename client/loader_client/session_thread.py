@@ -1,0 +1,302 @@
+"""Runs a session: the thread, the clock, the condition that callers wait on, and the memory of slots.
+
+Callers wish something of the session under the condition, in threads of their own, and wait on it. One thread owns the
+socket, hears the service, and sees to the session's deadlines. Whatever thread is told an effect carries it out.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from loader_client.doorbell import Doorbell
+from loader_client.forks import FORKS
+from loader_client.interrupts import INTERRUPTS, LOOK_EVERY_S
+from loader_client.patience import Patience, PrivateProcess
+from loader_client.service_socket import Outgoing, ServiceSocket
+from loader_client.session.lookahead import Position
+from loader_client.session.pending import Pending, anew
+from loader_client.session.session import Session
+from loader_client.session.session_effects import (
+    Connected,
+    DropUnsent,
+    Effect,
+    EndSession,
+    Enqueue,
+    Event,
+    Flush,
+    MapSlot,
+    SendNow,
+    Settled,
+    SlotMapped,
+    SlotMissing,
+    Ticked,
+    UnmapSlots,
+    Warn,
+)
+from loader_client.slot_memory import SlotMemory
+from loader_service.errors import LoaderError, ServiceUnavailable, from_name
+from loader_service.protocol import messages as m
+
+_LOG = logging.getLogger(__name__)
+
+#: How long after Ctrl-C a batch may still come, in seconds, from a service that answers. One that comes in time spares
+#: the trainer an error of TensorFlow's making.
+_LAST_BATCH_S = 1.0
+
+
+class Keeper(Protocol):
+    """Who keeps a private service running, and starts it again when it dies; asked by any thread."""
+
+    @property
+    def pid(self) -> int:
+        """The service's pid."""
+
+    @property
+    def up_s(self) -> float:
+        """Seconds since it was ready; 0 while it is being started again."""
+
+
+class SessionThread:
+    """One session with the service at an endpoint. Any thread may use it, but not a forked child.
+
+    Parameters
+    ----------
+    endpoint
+        ``ipc://`` address.
+    name
+        Who we are, for people.
+    patience
+        How long to wait.
+    keeper
+        Of a private service; None of one that others have started.
+    """
+
+    def __init__(self, endpoint: str, name: str, patience: Patience, keeper: Keeper | None) -> None:
+        self.failure: LoaderError | None = None  # why the session is of no more use
+        self._endpoint = endpoint
+        self._keeper = keeper
+        self._pid = os.getpid()
+        self._changed = threading.Condition()  # guards everything below
+        hello = m.Hello(name, self._pid)
+        self._session = Session(endpoint, hello, patience, time.monotonic(), is_private=keeper is not None)
+        self._doorbell = Doorbell()
+        self._memory = SlotMemory(self._doorbell.lease_ended)
+        self._outgoing = Outgoing()
+        self._waiting = 0  # callers
+        self._is_closing = False
+        self._looks_at = 0.0  # its clock
+        FORKS.watch(self._changed, self)
+        self._thread = threading.Thread(target=self._run, name="loader-service-session", daemon=True)
+        self._thread.start()
+
+    # ---- what callers wish
+
+    def check(self) -> None:
+        """Raise what makes the session of no more use."""
+        if self.failure is not None:
+            raise anew(self.failure)
+
+    @property
+    def welcome(self) -> m.Welcome | None:
+        """What the service said that welcomed us last, None when none has."""
+        return self._session.welcome
+
+    def await_welcome(self, timeout_s: float) -> m.Welcome | None:
+        """Return what a service said that welcomed us last, None when none has."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._session.welcome or self.failure, timeout_s)
+            self.check()
+            return self._session.welcome
+
+    def tell(self, wish: Callable[[Session], list[Effect]]) -> None:
+        """Have the session do something that brings no answer."""
+        if os.getpid() != self._pid:
+            return
+        with self._changed:
+            self._hear_doorbell()
+            self._carry_out(wish(self._session))
+
+    def ask(self, wish: Callable[[Session, Pending, float], list[Effect]]) -> Any:
+        """Have the session do something, and return its answer.
+
+        Raises
+        ------
+        LoaderError
+            When there is none.
+        """
+        with self._changed:
+            return self._settled(wish)
+
+    def fetch(self, key: int, position: Position) -> dict[str, NDArray[Any]]:
+        """Return the batch of a step of a stream.
+
+        Raises
+        ------
+        LoaderError
+            When there is none, or a Ctrl-C has come that the main thread cannot hear of.
+        """
+        with self._changed:
+            delivery = self._settled(lambda session, pending, now: session.ask(pending, key, position, now), position)
+            memory = self._memory.of(delivery)
+        try:
+            return self._memory.arrays_of(delivery, memory)
+        except BaseException:
+            self._doorbell.lease_ended(delivery.at, delivery.ready.lease)
+            raise
+
+    def dropper(self, key: int) -> Callable[[], None]:
+        """Return what gives a stream up; it keeps nothing alive, and takes no lock, so a finalizer may call it."""
+        return functools.partial(self._doorbell.stream_dropped, key)
+
+    def fail(self, error: LoaderError) -> None:
+        """Have everyone who waits, or will ask, get an error."""
+        with self._changed:
+            self.failure = self.failure or error
+            self._changed.notify_all()
+
+    def forked(self) -> None:
+        """Have every call end, in a forked child, and nothing be done there to what is the parent's."""
+        self._doorbell.disown()
+        self.failure = LoaderError(
+            f"this connection belongs to process {self._pid}, and this is its forked child {os.getpid()}; "
+            "connect again in the child"
+        )
+        self._changed.notify_all()  # a signal handler may have forked, in the middle of a wait
+
+    def close(self) -> None:
+        """Send what is waiting, say goodbye, and end the thread; nothing in a forked child, which has none."""
+        if os.getpid() != self._pid:
+            return
+        self._is_closing = True
+        self._doorbell.ring()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5.0)
+
+    # ---- inside, under the condition
+
+    def _settled(self, wish: Callable[[Session, Pending, float], list[Effect]], step: Position | None = None) -> Any:
+        """Return the answer to a wish; the wait for a step ends with a Ctrl-C."""
+        self.check()
+        self._hear_doorbell()
+        pending = Pending()
+        try:
+            self._carry_out(wish(self._session, pending, time.monotonic()))
+            if not pending.is_settled:
+                self._wait(pending, step)
+            return pending.result()
+        except BaseException:
+            if self.failure is None:
+                self._carry_out(self._session.abandon(pending))
+            raise
+
+    def _wait(self, pending: Pending, step: Position | None) -> None:
+        interrupts = INTERRUPTS.begin_wait()
+        self._waiting += 1
+        self._doorbell.is_awaited = True
+        try:
+            while not pending.is_settled:
+                self.check()
+                if step is not None:
+                    self._check_interrupt(step, interrupts)
+                if pending.next_deadline < self._looks_at:
+                    self._doorbell.ring()
+                # Not for longer: nobody wakes a child that a signal handler forked as this wait began.
+                self._changed.wait(LOOK_EVERY_S)
+        finally:
+            self._waiting -= 1
+            self._doorbell.is_awaited = self._waiting > 0
+
+    def _check_interrupt(self, step: Position, begun: int) -> None:
+        heard_for_s = INTERRUPTS.heard_for_s(begun)
+        if heard_for_s is not None and (heard_for_s >= _LAST_BATCH_S or self._session.silent_s(time.monotonic())):
+            raise LoaderError(f"epoch {step[0]}, step {step[1]}: interrupted while waiting for {self._endpoint}")
+
+    def _hear_doorbell(self) -> None:
+        for told in self._doorbell.told():
+            self._carry_out(self._session.close(told) if isinstance(told, int) else self._session.end_lease(*told))
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Enqueue(message):
+                    self._outgoing.messages.append(message)
+                case Settled():
+                    self._changed.notify_all()
+                case Flush():
+                    if self._outgoing.messages and threading.current_thread() is not self._thread:
+                        self._doorbell.ring()
+                case SendNow(message):
+                    self._outgoing.beats.append(message)
+                case DropUnsent():
+                    self._outgoing.messages.clear()
+                case MapSlot():
+                    self._happened(self._mapped(effect))
+                case UnmapSlots(at, slots):
+                    self._memory.unmap(at, slots)
+                case Warn(line):
+                    _LOG.warning("%s", line)
+                case EndSession(error):
+                    self.fail(error)
+
+    def _happened(self, event: Event) -> None:
+        self._carry_out(self._session.happened(event, time.monotonic()))
+
+    def _mapped(self, wish: MapSlot) -> Event:
+        try:
+            self._memory.map(wish.at, wish.slot)
+        except ServiceUnavailable as error:
+            return SlotMissing(wish.at, wish.want, anew(error))
+        return SlotMapped(wish.at, wish.want)
+
+    # ---- the thread
+
+    def _run(self) -> None:
+        try:
+            self._keep_in_touch()
+        except BaseException as error:
+            words = f"the link to {self._endpoint} has broken: {type(error).__name__}: {error}; connect again"
+            self.fail(from_name(type(error).__name__, words))
+            raise
+        finally:
+            with self._changed:
+                self._memory.clear()
+
+    def _keep_in_touch(self) -> None:
+        with ServiceSocket(self._endpoint, self._doorbell, self._outgoing) as socket:
+            while True:
+                self._look_at_clock()
+                sent = socket.send_outgoing()
+                if self._is_closing and (sent or socket.is_blocked):
+                    socket.send(m.Goodbye())
+                    return
+                heard, is_connected = socket.wait(self._looks_at - time.monotonic())
+                if is_connected:
+                    with self._changed:
+                        self._happened(Connected())
+                for messages in heard:
+                    with self._changed:
+                        self._hear(messages)
+
+    def _look_at_clock(self) -> None:
+        with self._changed:
+            self._hear_doorbell()
+            deadline = self._session.next_deadline()
+            if time.monotonic() >= deadline:
+                keeper = self._keeper
+                self._happened(Ticked(None if keeper is None else PrivateProcess(keeper.pid, keeper.up_s)))
+                deadline = self._session.next_deadline()
+            self._looks_at = deadline
+
+    def _hear(self, messages: list[m.ToClient]) -> None:
+        for message in messages:
+            self._carry_out(self._session.heard(message, time.monotonic()))
+            if isinstance(message, m.Welcome):
+                self._changed.notify_all()

@@ -1,0 +1,168 @@
+"""Makes requests of the options that users give: a clip that suits the catalog, an index of rows or keys."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loader_client import cluster
+from loader_client.forms import Batch
+from loader_client.indexes import AnnouncedIndex, RowIndex, rows_of_keys
+from loader_client.request import Request
+from loader_service.errors import ConfigError
+from loader_service.protocol.messages import CatalogSummary
+from loader_service.protocol.spec import Clip, Frame, Image, Spec
+
+#: What `clip=` may be: None for whole videos, ``"auto"`` for what suits the catalog.
+ClipChoice = Clip | Frame | Literal["auto"] | None
+
+#: Keys that are read at a time.
+_KEYS_TOGETHER = 1024
+
+#: What users may say beside what has a parameter of its own.
+_OPTIONS = (
+    *(each.name for each in dataclasses.fields(Spec) if each.name not in ("batch_size", "clip", "image", "indexed")),
+    *("index", "index_keys", "key_field"),
+)
+
+#: The field of keys, where the catalog has one of that name.
+_KEY = "key"
+
+
+class Catalogued(Protocol):
+    """What is asked of a connection: what there is, and the keys of it."""
+
+    @property
+    def catalog(self) -> CatalogSummary:
+        """What the service's files hold."""
+
+    def epoch(self, request: Request) -> Generator[Batch]:
+        """Yield the batches of the first epoch."""
+
+
+def make_request(  # noqa: PLR0913 - what the public calls take
+    connection: Catalogued,
+    batch_size: int | None,
+    clip: ClipChoice,
+    image: Image | None,
+    *,
+    index: Any = None,
+    index_keys: Any = None,
+    key_field: str | None = None,
+    **options: Any,
+) -> Request:
+    """Return the request that the options of `dataset` and `batches` describe.
+
+    Raises
+    ------
+    ConfigError
+        When they contradict each other, or keys name no sample.
+    """
+    if clip == "auto":
+        clip = _suitable_clip(connection.catalog)
+    spec = check_options(batch_size, clip, image, index=index, index_keys=index_keys, key_field=key_field, **options)
+    if index_keys is not None:
+        index = _rows_of_keys(connection, index_keys, key_field, clip)
+    if index is not None and not isinstance(index, AnnouncedIndex):
+        index = RowIndex(index, spec)
+    return Request(spec, index, batched=batch_size is not None)
+
+
+def check_options(
+    batch_size: int | None,
+    clip: ClipChoice,
+    image: Image | None,
+    *,
+    index: Any = None,
+    index_keys: Any = None,
+    key_field: str | None = None,
+    **options: Any,
+) -> Spec:
+    """Return the spec that options make; with ``clip="auto"`` it is good for nothing but to have been checked.
+
+    Raises
+    ------
+    ConfigError
+        When they contradict each other.
+    TypeError
+        When there is no such option.
+    """
+    if index is not None and index_keys is not None:
+        raise ConfigError("index and index_keys both say what an epoch holds; leave one out")
+    if key_field is not None and index_keys is None:
+        raise ConfigError(f"key_field={key_field!r} says where index_keys are looked up, and there are none")
+    if options.get("shard", ()) is None:
+        del options["shard"]
+    elif isinstance(options.get("shard"), str):
+        options["shard"] = cluster.share(options["shard"], cluster.from_environment())
+    if "indexed" in options:
+        raise ConfigError("indexed= is set by an index; give index= or index_keys=")
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(_unknown(name))
+    return Spec(
+        1 if batch_size is None else batch_size,
+        Frame() if clip == "auto" else clip,
+        image or Image(),
+        indexed=index is not None or index_keys is not None,
+        **options,
+    )
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name, _OPTIONS, n=1)
+    hint = f"did you mean {close[0]!r}? They take" if close else "they take"
+    return f"unexpected keyword argument {name!r} of dataset and batches; {hint} {', '.join(_OPTIONS)}"
+
+
+def _suitable_clip(catalog: CatalogSummary) -> Clip | Frame:
+    """Return 16 neighbouring frames of videos; of tables and sources, a row."""
+    return Clip(frames=16) if catalog.kind == "videos" else Frame()
+
+
+def _rows_of_keys(
+    connection: Catalogued, wanted: Any, key_field: str | None, clip: Clip | Frame | None
+) -> NDArray[np.int64]:
+    """Return the samples that keys name, after reading the keys of all samples once through the service."""
+    catalog = connection.catalog
+    if catalog.kind == "generator":
+        raise ConfigError(
+            "index_keys= of a generator, whose items can be neither numbered nor looked up; leave it out, or serve a "
+            "class with __len__ and __getitem__"
+        )
+    field = key_field or _suitable_key_field(catalog)
+    # The clip is that of the request, since it decides what the samples are.
+    spec = Spec(_KEYS_TOGETHER, clip, fields=(field, "index"), shuffle=False, drop_remainder=False)
+    batches = []
+    with closing(connection.epoch(Request(spec))) as epoch:
+        for batch in epoch:
+            found = batch[field]
+            if found.ndim > 1 or found.dtype.kind != "S":
+                dtype = found.dtype.str[1:] if found.dtype.kind == "S" else found.dtype.name
+                raise ConfigError(
+                    f"key_field={field!r} holds {dtype} of shape {found.shape[1:]!r} for each sample, "
+                    "and a key is one string; name a field of strings, or give sample numbers as index"
+                )
+            batches.append(batch)
+    keys, samples = (np.concatenate([batch[name] for batch in batches]) for name in (field, "index"))
+    return rows_of_keys(wanted, keys, samples, field)
+
+
+def _suitable_key_field(catalog: CatalogSummary) -> str:
+    strings = [field.name for field in catalog.fields if field.dtype.startswith("S") and not field.shape]
+    if _KEY in strings:
+        return _KEY
+    if len(strings) == 1:
+        return strings[0]
+    if catalog.kind == "videos":
+        return "video"
+    raise ConfigError(
+        f"index_keys need a field to be looked up in, and the service has {len(strings)} fields of strings"
+        f"{''.join(f' {name!r}' for name in strings)}; name one with key_field="
+    )

@@ -1,0 +1,120 @@
+"""What `inspect` advises: the option that gives labels, and the lines of Python to begin with. Opens no file."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
+from loader_service.scan_options import FOLDER, GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.columns import Catalog
+
+#: Videos whose names are looked at.
+_LOOKED_AT = 4096
+
+#: Folders that say what their files are for, and not what they show.
+_PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})
+
+#: Bytes of a batch that fit three times into the 64 MB of shared memory that a container has.
+_MOST_BATCH_BYTES = 16 * 2**20
+
+#: Frames of a clip of pictures, and of numbers, at most.
+_MOST_FRAMES, _MOST_ROWS = 16, 1024
+
+#: Longest side of pictures that are taken as they are, in pixels, and the size that others get.
+_LARGE, _SIZE = 256, 224
+
+
+def label_advice(catalog: Catalog) -> str | None:
+    """Return which option makes classes of folders or groups that look like such; None where there are labels."""
+    if catalog.kind != "videos" or any(field.name == "label" for field in catalog.fields):
+        return None
+    step = max(1, catalog.video_count // _LOOKED_AT)
+    videos = range(0, catalog.video_count, step)
+    names = [catalog.name(video).decode("utf-8", "replace") for video in videos]
+    paths = [catalog.file_path(int(catalog.video_file[video])) for video in videos]
+    for what, option, holders in (
+        ("group", GROUP, [basename_of(parent_of(name)) for name in names]),
+        ("folder", FOLDER, [basename_of(parent_of(path)) for path in paths]),
+    ):
+        if _look_like_classes(holders):
+            found = sorted(set(holders))
+            shown = ", ".join(map(repr, found[:3])) + (" and others" if len(found) > 3 else "")
+            return f"no labels; if the {what} of a video is its class, as {shown} may be, give --label '{option}'"
+    return None
+
+
+def _look_like_classes(holders: Sequence[str]) -> bool:
+    """Tell whether names that videos share, some of them at least, are more than numbers and parts of a data set."""
+    found = set(holders)
+    named = all(found) and not found & _PARTS
+    return named and 1 < len(found) < len(holders) and len({unnumbered(name) for name in found}) > 1
+
+
+def python_lines(catalog: Catalog, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    """Return the lines of Python that make a dataset of files, with sizes that suit them.
+
+    Parameters
+    ----------
+    catalog
+        What the files hold.
+    files, options
+        What the user named, and the options that are not as by default.
+    """
+    clip, frames = _clip(catalog)
+    image, side = _image(catalog)
+    batch_size = _batch_size(catalog, frames, side)
+    fields = tuple(field.name for field in catalog.fields)
+    imports = sorted({text.partition("(")[0] for text in (clip, image) if text})
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+    arguments = [
+        repr(files[0] if len(files) == 1 else list(files)),
+        f"batch_size={batch_size}",
+        f"clip={clip}",
+        *([f"image={image}"] if image else []),
+        f"fields={fields!r}",
+        *([f"service={given!r}"] if given else []),
+    ]
+    return [
+        "import loader_client",
+        f"from loader_client import {', '.join(imports)}",
+        "",
+        "ds = loader_client.dataset(",
+        *(f"    {argument}," for argument in arguments),
+        ")",
+    ]
+
+
+def _clip(catalog: Catalog) -> tuple[str, int]:
+    """Return a clip that half of the videos are long enough for, and its frames."""
+    median = int(np.median(catalog.frame_counts)) if catalog.video_count else 1
+    if catalog.kind != "videos" or median < 2:
+        return "Frame()", 1
+    most = _MOST_FRAMES if any(field.kind == "image" for field in catalog.fields) else _MOST_ROWS
+    frames = min(most, 2 ** int(math.log2(median)))
+    return f"Clip(frames={frames})", frames
+
+
+def _image(catalog: Catalog) -> tuple[str, int]:
+    """Return how pictures get one size, empty where they have one that is not large; and its longest side."""
+    sides = [side for field in catalog.fields if field.kind == "image" for side in field.shape[:2]]
+    if not sides or (all(sides) and max(sides) <= _LARGE):
+        return "", max(sides, default=0)
+    return f"Image(size=({_SIZE}, {_SIZE}))", _SIZE
+
+
+def _batch_size(catalog: Catalog, frames: int, side: int) -> int:
+    """Return a power of two, such that there is a batch, and a few of them fit into little shared memory."""
+    samples = catalog.video_count if frames > 1 else catalog.frame_count
+    in_frame = sum(
+        side * side * 3 if field.kind == "image" else math.prod(field.shape) * np.dtype(field.dtype).itemsize
+        for field in catalog.fields
+    )
+    largest = max(1, min(16, samples, _MOST_BATCH_BYTES // max(1, in_frame * frames)))
+    return int(2 ** int(math.log2(largest)))

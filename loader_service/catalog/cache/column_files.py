@@ -1,0 +1,156 @@
+"""Writes a catalog's columns to a directory, and maps them again: their names, types and lengths."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from loader_service.catalog.columns import Catalog
+from loader_service.catalog.header import FieldFacts, Header, header_from_json, header_to_json
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loader_service.catalog.header import Storage
+    from loader_service.private_folders import Folder
+
+#: Of the columns: a catalog of another version is not read, but made anew.
+FORMAT_VERSION = 8
+
+#: The file of what is no column; a catalog without it is none.
+FACTS = "catalog.json"
+
+#: The columns that every catalog has: element type, and what there is one entry for; "+1" columns hold N + 1 boundaries
+#: of N pieces. 28 bytes a video and its name.
+COLUMNS: dict[str, tuple[str, str]] = {
+    "video_file": ("<i4", "videos"),
+    "frame_counts": ("<i8", "videos"),
+    "name_bounds": ("<i8", "videos+1"),
+    "frame_bounds": ("<i8", "videos+1"),
+    "names": ("|u1", "name_bytes"),
+    "file_sizes": ("<i8", "files"),
+    "file_mtimes": ("<i8", "files"),
+    "file_inodes": ("<u8", "files"),
+    "file_bytes": ("<i8", "files"),
+    "file_labels": ("|S32", "files"),
+    "path_bounds": ("<i8", "files+1"),
+    "paths": ("|u1", "path_bytes"),
+}
+
+#: The columns of a field; their names end with the field's number, as in "ways.0". Images take 10 bytes a video and 12
+#: a frame, arrays 36 bytes a video.
+_FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
+    "encoded": {
+        "heights": ("<u2", "videos"),
+        "widths": ("<u2", "videos"),
+        "codecs": ("|u1", "videos"),
+        "ways": ("|u1", "videos"),
+        "path_rules": ("<i4", "videos"),
+        "extent_offsets": ("<i8", "frames"),
+        "extent_lengths": ("<u4", "frames"),
+        "samples": ("|S32", "files"),
+    },
+    "raw": {
+        "addresses": ("<i8", "videos"),
+        "elements": ("<i8", "videos"),
+        "firsts": ("<i8", "videos"),
+        "digits": ("<i8", "videos"),
+        "path_rules": ("<i4", "videos"),
+        "samples": ("|S32", "files"),
+    },
+    "value": {},  # one column, "values", of the field's own type
+    "source": {},
+}
+
+_FIELD_NAMES = ("values", *(name for each in _FIELD_COLUMNS.values() for name in each))
+_COLUMN_FILE = re.compile(rf"({'|'.join(COLUMNS)}|({'|'.join(_FIELD_NAMES)})\.\d+)\.npy\Z")
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+
+
+@functools.cache
+def scan_version() -> str:
+    """Return what stands for how files are read: part of every key of the cache.
+
+    It covers the layouts' own code, so that a new or corrected one finds no catalog that was made without it.
+    """
+    layouts = Path(__file__).parent.parent / "layouts"
+    sources = b"".join(path.read_bytes() for path in sorted(layouts.glob("*.py")))
+    return f"{FORMAT_VERSION}:{hashlib.blake2b(sources, digest_size=16).hexdigest()}"
+
+
+def column_types(fields: tuple[FieldFacts, ...]) -> dict[str, tuple[str, str, tuple[int, ...]]]:
+    """Return element type, unit and shape of an entry of all columns of a catalog with these fields."""
+    types: dict[str, tuple[str, str, tuple[int, ...]]] = {name: (*each, ()) for name, each in COLUMNS.items()}
+    for number, facts in enumerate(fields):
+        for name, each in _FIELD_COLUMNS[facts.storage].items():
+            types[f"{name}.{number}"] = (*each, ())
+        if facts.storage == "value":
+            types[f"values.{number}"] = (np.dtype(facts.field.dtype).str, "videos", facts.field.shape)
+    return types
+
+
+def is_catalog_file(name: str) -> bool:
+    """Return whether a file of a catalog can have this name."""
+    return name == FACTS or _COLUMN_FILE.match(name) is not None
+
+
+def write_catalog(folder: Folder, header: Header, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write a catalog into an empty folder.
+
+    Raises
+    ------
+    OSError
+        When the folder cannot be written to, or the disk is full.
+    """
+    for name, column in columns.items():
+        with os.fdopen(folder.open_file(f"{name}.npy", _NEW), "wb") as stream:
+            np.save(stream, column, allow_pickle=False)
+    facts = {"format": FORMAT_VERSION, **header_to_json(header)}
+    with os.fdopen(folder.open_file(FACTS, _NEW), "w", encoding="ascii") as stream:
+        stream.write(json.dumps(facts))
+
+
+def open_catalog(directory: str | os.PathLike[str]) -> Catalog:
+    """Map a catalog that `scan` has written.
+
+    Raises
+    ------
+    CatalogError
+        When it is missing, damaged, or of another format version.
+    """
+    place = Path(directory)
+    try:
+        facts = json.loads((place / FACTS).read_text(encoding="ascii"))
+        if facts["format"] != FORMAT_VERSION:
+            raise CatalogError(
+                f"opening the catalog {str(place)!r}: expected format {FORMAT_VERSION}, got {facts['format']!r}; "
+                "scan the files again with this version"
+            )
+        header = header_from_json(facts)
+        return Catalog(place, header, _map_columns(place, header))
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise CatalogError(
+            f"the catalog {str(place)!r} is damaged or incomplete ({error}); delete it and scan the files again"
+        ) from error
+
+
+def _map_columns(directory: Path, header: Header) -> dict[str, npt.NDArray[Any]]:
+    columns = {}
+    for name, (dtype, unit, entry) in column_types(header.fields).items():
+        length = header.counts[unit.removesuffix("+1")] + unit.endswith("+1")
+        # asarray drops the memmap subclass, whose every slice costs microseconds; the mapping stays its base.
+        column = np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+        if column.dtype != np.dtype(dtype) or column.shape != (length, *entry):
+            raise ValueError(f"column {name}: expected {length} of {dtype}, got {column.shape} of {column.dtype.str}")
+        columns[name] = column
+    return columns

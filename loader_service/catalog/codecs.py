@@ -1,0 +1,203 @@
+"""Tells by their first bytes what an encoded frame is, and how large its picture. Decodes no pixel, opens no file.
+
+Names and types say where bytes lie; what they are is said by the bytes alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: The two bytes that every JPEG begins with (ITU-T T.81, B.1.1.3: start of image).
+START_OF_IMAGE = b"\xff\xd8"
+END_OF_IMAGE = b"\xff\xd9"
+
+#: The eight bytes that every PNG begins with, and its last chunk, without content, with its checksum (PNG 5.2, 11.2.5).
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+END_OF_PNG = b"IEND\xaeB`\x82"
+
+#: Bytes of the beginning of a frame that are enough to name what it is.
+LOOK_BYTES = 64
+
+#: Height times width, in pixels, of the largest picture that is decoded: an 8K frame twice over, 200 MB of RGB.
+MAX_PIXELS = 2**26
+
+_SOURCE = "a Python source of your own (--source package.module:Name)"
+
+#: What helps where paths of images are found.
+PATHS_REMEDY = f"write what they name as vlen uint8, or read it in {_SOURCE}"
+
+#: What helps, by what was found.
+_REMEDIES = {
+    "image": f"write it as JPEG or 8-bit PNG, or decode it in {_SOURCE}",
+    "video": f"write its frames as JPEG, an element for each frame, or decode it in {_SOURCE}",
+    "sound": f"write the samples as numbers, and name other fields with --schema FILE, or decode it in {_SOURCE}",
+    "text": f"write the decoded bytes, as vlen uint8, or decode it in {_SOURCE}",
+    "data": f"write what it holds as datasets, or read it in {_SOURCE}",
+    "raw": (
+        "if it is pixels, write them with their shape, as (frames, height, width, channels) uint8, or give them one in "
+        f"{_SOURCE}"
+    ),
+    "nothing": f"write the frames again, leave the file out, or take what is meant from {_SOURCE}",
+}
+
+
+@dataclass(frozen=True)
+class Codec:
+    """What some bytes are.
+
+    Attributes
+    ----------
+    name
+        For messages, such as ``"JPEG"``.
+    kind
+        Of what is not served: what sort of remedy there is. ``"served"``: images, or, as `DEPTH`, arrays.
+    """
+
+    name: str
+    kind: Literal["served", "image", "video", "sound", "text", "data", "raw", "nothing"] = "image"
+
+    @property
+    def served(self) -> bool:
+        """Whether workers decode it."""
+        return self.kind == "served"
+
+    @property
+    def named(self) -> bool:
+        """Whether it is a known format, so that it cannot be a damaged frame of another."""
+        return self.kind not in {"raw", "nothing"}
+
+    @property
+    def remedy(self) -> str:
+        """What to do about bytes that are not served."""
+        return _REMEDIES.get(self.kind, "store frames of one format")
+
+
+JPEG = Codec("JPEG", "served")
+PNG = Codec("PNG", "served")
+#: Grey, of 16 bits: numbers such as millimetres, and no picture to look at.
+DEPTH = Codec("16-bit grey PNG", "served")
+COLOUR_16 = Codec("16-bit colour PNG", "image")
+RAW_BYTES = Codec("raw bytes", "raw")
+ZEROS = Codec("zero bytes", "nothing")
+EMPTY = Codec("empty", "nothing")
+
+#: What workers decode; columns of a catalog hold the place in here.
+SERVED = (JPEG, PNG, DEPTH)
+
+#: Bytes at the beginning, and what begins with them.
+_MAGIC = (
+    (START_OF_IMAGE, JPEG),
+    (b"GIF8", Codec("GIF")),
+    (b"II*\0", Codec("TIFF")),
+    (b"MM\0*", Codec("TIFF")),
+    (b"\0\0\0\x0cjP  ", Codec("JPEG 2000")),
+    (b"\xff\x4f\xff\x51", Codec("JPEG 2000")),
+    (b"\0\0\0\x0cJXL ", Codec("JPEG XL")),
+    (b"v/1\x01", Codec("OpenEXR")),
+    (b"FLV\x01", Codec("FLV", "video")),
+    (b"\0\0\x01\xba", Codec("MPEG", "video")),
+    (b"\0\0\x01\xb3", Codec("MPEG", "video")),
+    (b"\0\0\0\x01\x67", Codec("H.264", "video")),
+    (b"ID3", Codec("MP3", "sound")),
+    (b"OggS", Codec("Ogg", "sound")),
+    (b"fLaC", Codec("FLAC", "sound")),
+    (b"/9j/", Codec("base64 text of a JPEG", "text")),
+    (b"iVBORw0KGgo", Codec("base64 text of a PNG", "text")),
+    (b"data:image/", Codec("base64 text of an image", "text")),
+    (b"\x93NUMPY", Codec("NumPy (.npy)", "data")),
+    (b"PK\x03\x04", Codec("zip, or NumPy (.npz)", "data")),
+    (b"\x1f\x8b\x08", Codec("gzip", "data")),
+    (b"\x89HDF\r\n\x1a\n", Codec("HDF5", "data")),
+)
+_RIFF = {b"WEBP": Codec("WebP"), b"AVI ": Codec("AVI", "video"), b"WAVE": Codec("WAV", "sound")}
+_FILE_TYPES = {
+    b"qt  ": Codec("MOV", "video"),
+    b"avif": Codec("AVIF"),
+    b"heic": Codec("HEIC"),
+    b"mif1": Codec("HEIC"),
+    b"M4A ": Codec("M4A", "sound"),
+}
+_EBML = b"\x1aE\xdf\xa3"
+_BITMAP_HEADERS = frozenset({12, 40, 52, 56, 64, 108, 124})
+
+
+def codec_of(data: bytes) -> Codec:
+    """Return what begins with these bytes, of which `LOOK_BYTES` are enough; fewer only if there are no more."""
+    magic = next((codec for magic, codec in _MAGIC if data.startswith(magic)), None)
+    return magic or _by_structure(data) or (RAW_BYTES if data.strip(b"\0") else ZEROS if data else EMPTY)
+
+
+def _by_structure(data: bytes) -> Codec | None:
+    """Return the format of which the first bytes alone do not tell."""
+    if data.startswith(PNG_SIGNATURE):
+        return _png(data)
+    if data.startswith(b"RIFF"):
+        return _RIFF.get(data[8:12])
+    if data[4:8] == b"ftyp":
+        return _FILE_TYPES.get(data[8:12], Codec("MP4", "video"))
+    if data.startswith(_EBML):
+        return Codec("WebM" if b"webm" in data[:LOOK_BYTES] else "Matroska", "video")
+    if data.startswith(b"BM") and data[6:10] == bytes(4) and int.from_bytes(data[14:18], "little") in _BITMAP_HEADERS:
+        return Codec("BMP")
+    return None
+
+
+def _png(data: bytes) -> Codec:
+    """Return which PNG it is, from its header: width, height, bits of a sample, colour type (PNG, 11.2.1)."""
+    if data[24:25] != b"\x10":
+        return PNG
+    return COLOUR_16 if data[25:26] != b"\0" else DEPTH
+
+
+def picture_size(data: bytes) -> tuple[int, int] | None:
+    """Return ``(height, width)`` in pixels as a JPEG or PNG declares them, or None if there is no such header."""
+    if data.startswith(PNG_SIGNATURE):
+        width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+        return (height, width) if data[12:16] == b"IHDR" and height and width else None
+    return _jpeg_size(data) if data.startswith(START_OF_IMAGE) else None
+
+
+def describe_bytes(data: bytes) -> str:
+    """Return in words what some bytes are, for messages that say that they are not what was expected."""
+    codec = codec_of(data)
+    if codec is RAW_BYTES:
+        return f"{len(data)!r} bytes that begin with {data[:8]!r}"
+    if codec is ZEROS:
+        return f"{len(data)!r} zero bytes"
+    return {"served": f"a {codec.name} image", "image": f"a {codec.name} image", "text": f"a {codec.name}"}.get(
+        codec.kind, codec.name
+    )
+
+
+# Start-of-frame markers: C0 to CF without DHT (C4), JPG (C8) and DAC (CC).
+_START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+# Markers that stand alone: TEM, RST0 to RST7, SOI.
+_NO_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
+# Before the first scan or the end of the image a frame header must have come.
+_TOO_LATE = frozenset({0xD9, 0xDA})
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int] | None:
+    """Return the size in a JPEG's frame header.
+
+    References
+    ----------
+    ITU-T T.81, B.1.1 (markers may be preceded by fill bytes FF) and B.2.2 (frame header).
+    """
+    position = 2
+    while position + 4 <= len(data) and data[position] == 0xFF:
+        marker = data[position + 1]
+        if marker == 0xFF:
+            position += 1
+        elif marker in _NO_LENGTH:
+            position += 2
+        elif marker in _START_OF_FRAME:
+            header = data[position + 5 : position + 9]
+            height, width = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
+            return (height, width) if height and width else None
+        elif marker in _TOO_LATE:
+            return None
+        else:
+            position += 2 + int.from_bytes(data[position + 2 : position + 4], "big")
+    return None

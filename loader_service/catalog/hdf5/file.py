@@ -1,0 +1,51 @@
+"""One HDF5 file, open through h5py and as a descriptor, for scanning. Knows no video."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import h5py
+
+from loader_service.catalog.attempts import pread_fully
+from loader_service.catalog.hdf5.plain import PlainReader
+from loader_service.catalog.inner_paths import to_bytes
+
+
+@dataclass(frozen=True)
+class HDF5File:
+    """One file, open in two ways.
+
+    Attributes
+    ----------
+    file, plain
+        Through HDF5.
+    descriptor
+        The same file for `os.pread`.
+    size_bytes
+        Its size.
+    direct
+        Whether HDF5's addresses are plain 8-byte offsets in this file.
+    """
+
+    file: h5py.File
+    plain: PlainReader
+    descriptor: int
+    size_bytes: int
+    direct: bool
+
+    @classmethod
+    def of(cls, file: h5py.File, descriptor: int) -> HDF5File:
+        """Return a file opened by h5py's default driver and, as a descriptor, for reading."""
+        created = file.id.get_create_plist()
+        direct = created.get_userblock() == 0 and created.get_sizes() == (8, 8)
+        return cls(file, PlainReader(file), descriptor, os.fstat(descriptor).st_size, direct)
+
+    def node(self, path: str) -> Any:
+        """Return the dataset or group at a path; raises what h5py raises."""
+        return self.file[to_bytes(path)] if path else self.file
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return bytes of the file."""
+        return pread_fully(self.descriptor, length, offset)

@@ -1,0 +1,90 @@
+"""Reads the first bytes of some elements of a dataset, and as little else as the file allows. Knows no format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.hdf5 import heap
+from loader_service.catalog.hdf5.storage import read_references
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
+from loader_service.catalog.inner_paths import to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.file import HDF5File
+
+
+def peek(hdf5: HDF5File, info: DatasetInfo, elements: Sequence[int], size: int) -> list[bytes]:
+    """Return how some elements of a dataset begin, fewer bytes where an element has no more.
+
+    Parameters
+    ----------
+    hdf5, info
+        The file, and the dataset.
+    elements
+        Their numbers along the first axis; of a row of bytes, ``(bytes,)`` or ``(bytes, 1)``, and of a scalar: where
+        in its bytes to begin.
+    size
+        Bytes of each.
+
+    Raises
+    ------
+    OSError, KeyError, ValueError, RuntimeError
+        Whatever h5py raises for a damaged file; see `plain.HDF5_ERRORS`.
+    """
+    if info.kind is ElementKind.VLEN_BYTES and info.shape:
+        return _vlen(hdf5, info, elements, size)
+    width = element_bytes(info)
+    if info.address is not None and hdf5.direct and info.dtype != "S":
+        length = size if width == 1 else min(size, width)
+        begins = [element * width for element in elements]
+        return [hdf5.read_at(info.address + at, max(0, min(length, info.size_bytes - at))) for at in begins]
+    node = hdf5.node(info.path)
+    return [_element(node, info, element, size) for element in elements]
+
+
+def element_bytes(info: DatasetInfo) -> int:
+    """Return the bytes of an element, as `peek` counts them."""
+    return 1 if not info.shape or is_row(info) else info.size_bytes // max(1, info.shape[0])
+
+
+def is_row(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is bytes one after the other: ``(bytes,)``, or ``(bytes, 1)`` as OpenCV has given them."""
+    return info.kind is ElementKind.BYTES and (len(info.shape) == 1 or (len(info.shape) == 2 and info.shape[1] == 1))
+
+
+def _element(node: Any, info: DatasetInfo, element: int, size: int) -> bytes:
+    if not info.shape:
+        return as_bytes(node[()])[element : element + size]
+    if is_row(info):
+        return as_bytes(node[element : element + size])
+    return as_bytes(node[element, :size] if len(info.shape) > 1 and info.kind is ElementKind.BYTES else node[element])[
+        :size
+    ]
+
+
+def as_bytes(value: Any) -> bytes:
+    """Return what h5py gives for an element, or for a dataset of bytes, as its bytes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    return value if type(value) is bytes else bytes(np.asarray(value).tobytes())
+
+
+def _vlen(hdf5: HDF5File, info: DatasetInfo, elements: Sequence[int], size: int) -> list[bytes]:
+    dataset = h5py.h5d.open(hdf5.file.id, to_bytes(info.path))
+    references = read_references(hdf5.descriptor, dataset) if hdf5.direct and len(info.shape) == 1 else None
+    if references is not None:
+        wanted = references[list(elements)]
+        try:
+            places = heap.locate(hdf5.descriptor, wanted, hdf5.size_bytes).tolist()
+        except heap.HeapError:
+            pass
+        else:
+            lengths = wanted["length"].tolist()
+            return [hdf5.read_at(place, min(size, length)) for place, length in zip(places, lengths, strict=True)]
+    node = hdf5.node(info.path)
+    return [as_bytes(node[element])[:size] for element in elements]

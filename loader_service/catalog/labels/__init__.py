@@ -1,0 +1,1 @@
+"""Labels and classes: from CSV files, lists and folders, as numbers. Knows no HDF5."""

@@ -1,0 +1,161 @@
+"""Frames in datasets of their own, bytes, opaque or strings, with a group for each video."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.codecs import Codec
+from loader_service.catalog.columns import Int64s
+from loader_service.catalog.hdf5.peek import as_bytes, is_row
+from loader_service.catalog.hdf5.plain import list_children
+from loader_service.catalog.hdf5.storage import find_pieces
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
+from loader_service.catalog.inner_paths import join, to_bytes, unnumbered
+from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import h5py
+
+    from loader_service.catalog.hdf5.file import HDF5File
+
+
+@dataclass(frozen=True)
+class DatasetsVideo(FoundVideo):
+    """A video, and the dataset of each frame."""
+
+    members: tuple[DatasetInfo, ...] = ()
+
+
+class Datasets(Layout[DatasetsVideo]):
+    """The position of a frame is the number of its dataset among all of the group, in natural order."""
+
+    name = "datasets"
+    expected = "a group per video with a dataset of bytes per frame"
+    kinds = frozenset({ElementKind.BYTES, ElementKind.OPAQUE, ElementKind.TEXT})
+    in_group = True
+
+    def find(self, contents: Candidates) -> list[DatasetsVideo]:
+        """Return a video for each group with frames."""
+        singles, images = find_images(contents)
+        groups: dict[str, list[DatasetInfo]] = {}
+        for info in singles:
+            if info.path in images:
+                groups.setdefault(info.parent, []).append(info)
+        if not contents.named and not are_frames(groups):
+            return []
+        found = []
+        for group, frames in groups.items():
+            _check_one_sequence(group, frames)
+            helpers = frozenset(info.path for info in frames)
+            codec = images[frames[0].path]
+            found.append(DatasetsVideo(self, group, group, len(frames), helpers, codec, tuple(frames)))
+        return found
+
+    def locate(self, hdf5: HDF5File, video: DatasetsVideo) -> Extents | None:
+        """Return where the datasets lie, if each lies in one piece."""
+        offsets = [_whole_dataset(hdf5, info) for info in video.members]
+        if None in offsets:
+            return None
+        return np.array(offsets, np.int64), lengths_of(video)
+
+    def plain(self, hdf5: HDF5File, video: DatasetsVideo) -> Extents:
+        """Return the datasets' numbers and sizes."""
+        number = {name: place for place, name in enumerate(list_children(hdf5.node(video.dataset_path)))}
+        return np.array([number[info.basename] for info in video.members], np.int64), lengths_of(video)
+
+    def open(self, file: h5py.File, path: str) -> Any:
+        """Return the group, and the names in it."""
+        group = file[to_bytes(path)] if path else file
+        return group, list_children(group)
+
+    def read(self, opened: Any, position: int, length: int) -> bytes:
+        """Return one dataset."""
+        group, children = opened
+        return read_whole(group[to_bytes(children[position])], length)
+
+    def read_frame(self, hdf5: HDF5File, video: DatasetsVideo, frame: int, length: int) -> bytes:
+        """Return a dataset by its path: a group may have a million of them, whose order takes a while to find out."""
+        return read_whole(hdf5.node(video.members[frame].path), length)
+
+
+def read_whole(dataset: Any, length: int) -> bytes:
+    """Return a dataset's bytes; HDF5 gives a string without the zeros at its end."""
+    return as_bytes(dataset[()]).ljust(length, b"\0")
+
+
+def lengths_of(video: DatasetsVideo) -> Int64s:
+    """Return the sizes of a video's datasets, ``(frames,) int64``."""
+    return np.array([info.size_bytes for info in video.members], np.int64)
+
+
+def find_images(contents: Candidates) -> tuple[list[DatasetInfo], dict[str, Codec]]:
+    """Return the datasets that can be an image each, and those that are, by path, with their format."""
+    singles = [info for info in contents.candidates if _is_single(info) and info.basename not in LABEL_NAMES]
+    return singles, contents.images(singles, lambda info: (0,) if info.size_bytes else ())
+
+
+def are_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> bool:
+    """Tell whether images in groups are frames, by their numbers: in most groups they count; else they are names."""
+    counting = [_counts(group, [info.basename for info in images]) for group, images in groups.items()]
+    return 2 * sum(counting) > len(counting)
+
+
+def _counts(group: str, names: Sequence[str]) -> bool:
+    """Tell whether names count from 0 or 1, in a group from anywhere: most of a span of numbers, or equal steps."""
+    if len(names) == 1 and group:
+        return True
+    ((stem, _),) = Counter(map(unnumbered, names)).most_common(1)
+    runs = [tuple(map(int, _DIGITS.findall(name))) for name in names if unnumbered(name) == stem]
+    if not all(runs) or len({len(run) for run in runs}) > 1:
+        return False
+    varying = [column for column in zip(*runs, strict=True) if len(set(column)) > 1] or [runs[0][-1:]]
+    numbers = sorted(set(varying[-1]))
+    steps = {after - before for before, after in pairwise(numbers)} or {1}
+    dense = len(numbers) >= _DENSE * (numbers[-1] - numbers[0] + 1)
+    return (dense and (numbers[0] in {0, 1} or bool(group))) or (len(steps) == 1 and numbers[0] in {0, 1, *steps})
+
+
+#: Share of a span of numbers that frames have, though some were lost.
+_DENSE = 0.75
+
+
+def _check_one_sequence(group: str, frames: Sequence[DatasetInfo]) -> None:
+    stems = list(dict.fromkeys(unnumbered(info.basename) for info in frames))
+    several = [stem for stem in stems if sum(unnumbered(info.basename) == stem for info in frames) > 1]
+    if len(several) > 1:
+        one = join(group, several[0].replace("#", "*"))
+        raise CatalogError(
+            f"{group or '/'!r}: expected frames of one name, found {' and '.join(map(repr, several))} (# is a number), "
+            f"which may be cameras or videos; name those of one with --frames {one!r}"
+        )
+
+
+_DIGITS = re.compile(r"[0-9]{1,18}")
+
+
+def _is_single(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is one frame by its type: a row of bytes, or one opaque element or string."""
+    if info.kind is ElementKind.BYTES:
+        return is_row(info)
+    return info.kind in {ElementKind.OPAQUE, ElementKind.TEXT} and info.dtype != "S" and info.shape in {(), (1,)}
+
+
+def _whole_dataset(hdf5: HDF5File, info: DatasetInfo) -> int | None:
+    """Return where a dataset's bytes lie in one piece, or None."""
+    if info.address is not None or not info.size_bytes:
+        return info.address or 0
+    if not info.shape:
+        return None
+    pieces = find_pieces(hdf5.node(info.path).id)
+    whole = None if pieces is None else pieces.extents(np.array([0]), np.array([info.size_bytes]))
+    return None if whole is None else int(whole[0][0])

@@ -1,0 +1,119 @@
+"""Frames one after the other in a 1-D uint8 dataset, with a dataset of offsets beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.columns import Int64s
+from loader_service.catalog.hdf5.storage import find_pieces
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
+from loader_service.catalog.layouts.layout import (
+    LENGTH_NAMES,
+    Candidates,
+    Extents,
+    FoundVideo,
+    Layout,
+    first_middle_last,
+    names_of,
+)
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from loader_service.catalog.hdf5.file import HDF5File
+
+_OFFSET_NAMES = ("{}_offsets", "offsets", "{}_starts", "starts", "{}_start", "start")
+
+
+@dataclass(frozen=True)
+class FlatVideo(FoundVideo):
+    """A video, and where in its dataset its frames are."""
+
+    extents: Extents = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+class Flat(Layout[FlatVideo]):
+    """The position of a frame is that of its first byte in the dataset."""
+
+    name = "flat"
+    expected = "a uint8 dataset of concatenated images with a dataset 'offsets' beside it"
+    kinds = frozenset({ElementKind.BYTES})
+
+    def find(self, contents: Candidates) -> list[FlatVideo]:
+        """Return a video for each dataset with offsets beside it."""
+        places = {}
+        for info in contents.of_kind(ElementKind.BYTES, 1):
+            starts = contents.beside(info, _OFFSET_NAMES)
+            if starts is not None:
+                places[info.path] = info, starts, contents.read(starts)
+        images = contents.images(
+            [info for info, *_ in places.values()], lambda info: _some_begins(places[info.path][2], info.shape[0])
+        )
+        found = {
+            path: (info, *_extents(contents, info, starts))
+            for path, (info, starts, _) in places.items()
+            if path in images
+        }
+        names = names_of([info for info, *_ in found.values()])
+        return [
+            FlatVideo(self, name, path, len(extents[0]), helpers, images[path], extents)
+            for (path, (_, helpers, extents)), name in zip(found.items(), names, strict=True)
+        ]
+
+    def locate(self, hdf5: HDF5File, video: FlatVideo) -> Extents | None:
+        """Return the frames' places where the dataset's bytes lie together."""
+        pieces = find_pieces(hdf5.node(video.dataset_path).id)
+        return None if pieces is None else pieces.extents(*self.plain(hdf5, video))
+
+    def plain(self, hdf5: HDF5File, video: FlatVideo) -> Extents:  # noqa: ARG002
+        """Return what the datasets beside it say."""
+        return video.extents
+
+    def read(self, opened: Any, position: int, length: int) -> bytes:
+        """Return a range of bytes."""
+        return bytes(opened[position : position + length].tobytes())
+
+    def read_frame(self, hdf5: HDF5File, video: FlatVideo, frame: int, length: int) -> bytes:
+        """Return a frame by where it begins."""
+        return super().read_frame(hdf5, video, int(video.extents[0][frame]), length)
+
+
+def _some_begins(numbers: NDArray[Any], size: int) -> list[int]:
+    """Return where some frames begin, if that is what the numbers are."""
+    inside = numbers[(numbers >= 0) & (numbers < size)]
+    return [int(inside[place]) for place in first_middle_last(range(len(inside)))]
+
+
+def _extents(contents: Candidates, info: DatasetInfo, starts: DatasetInfo) -> tuple[frozenset[str], Extents]:
+    """Return the datasets that say where frames begin and how long they are, and what they say."""
+    begins = contents.read_numbers(starts)
+    beside = contents.beside(info, LENGTH_NAMES)
+    if beside is None or beside.shape != starts.shape:
+        return frozenset({starts.path}), _between(info, starts, begins)
+    lengths = contents.read_numbers(beside)
+    bad = np.flatnonzero((begins < 0) | (lengths < 0) | (begins + lengths > info.shape[0]))
+    if len(bad):
+        raise CatalogError(
+            f"{beside.path!r}, entry {bad[0]}: expected a frame within the {info.shape[0]} bytes of {info.path!r}, "
+            f"found {int(lengths[bad[0]])} bytes from byte {int(begins[bad[0]])} on, as {starts.path!r} says; correct "
+            "them, or leave the file out"
+        )
+    return frozenset({starts.path, beside.path}), (begins, lengths)
+
+
+def _between(info: DatasetInfo, index: DatasetInfo, offsets: Int64s) -> Extents:
+    """Return the extents of frames that lie end to end."""
+    size = info.shape[0]
+    if len(offsets) and (offsets[0] < 0 or offsets[-1] > size or (np.diff(offsets) < 0).any()):
+        raise CatalogError(
+            f"{index.path!r}: expected offsets that never fall, from 0 to at most {size} (the bytes of {info.path!r}); "
+            f"got {len(offsets)} of {int(offsets.min())} to {int(offsets.max())}; correct them, or leave the file out"
+        )
+    # N + 1 boundaries end with the size; N starts do not, and the size is the last frame's end.
+    ends_with_size = len(offsets) > 0 and offsets[-1] == size
+    bounds = offsets if ends_with_size else np.append(offsets, size)
+    return bounds[:-1], np.diff(bounds)

@@ -1,0 +1,141 @@
+"""Frames as rows of one width with zeros behind each, and perhaps a dataset of lengths beside them.
+
+Rows are those of a 2-D dataset of bytes, or elements of fixed width, opaque or strings. HDF5 takes the zeros at the end
+of a string for padding; an image ends with its format's marker, which holds none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.attempts import pread_fully
+from loader_service.catalog.codecs import END_OF_IMAGE, END_OF_PNG
+from loader_service.catalog.columns import Int64s
+from loader_service.catalog.hdf5.peek import as_bytes, element_bytes, is_row
+from loader_service.catalog.hdf5.storage import find_pieces
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
+from loader_service.catalog.inner_paths import unnumbered
+from loader_service.catalog.layouts.layout import (
+    LENGTH_NAMES,
+    Candidates,
+    Extents,
+    FoundVideo,
+    Layout,
+    first_middle_last,
+    names_of,
+)
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from loader_service.catalog.hdf5.file import HDF5File
+
+#: Bytes of the end of a row that are looked at first; JPEGs of one video differ in length by a few KB.
+_TAIL_BYTES = 8192
+#: Rows that the plain path reads at once to learn their lengths.
+_SLAB = 64
+
+
+@dataclass(frozen=True)
+class PaddedVideo(FoundVideo):
+    """A video, and, where a dataset says it, the encoded bytes of each row, ``(frames,) int64``."""
+
+    lengths: Int64s | None = None
+
+
+class Padded(Layout[PaddedVideo]):
+    """The position of a frame is the number of its row."""
+
+    name = "padded"
+    expected = "a 2-D uint8 dataset, or fixed strings or opaque elements, of padded images"
+    kinds = frozenset({ElementKind.BYTES, ElementKind.OPAQUE, ElementKind.TEXT})
+
+    def find(self, contents: Candidates) -> list[PaddedVideo]:
+        """Return a video for each dataset whose rows are images."""
+        rows = [info for info in contents.candidates if _is_rows(info)]
+        # Several of one element, beside each other, are frames in datasets of their own.
+        alone = Counter((info.parent, unnumbered(info.basename)) for info in rows if info.shape == (1,))
+        rows = [info for info in rows if info.shape != (1,) or alone[info.parent, unnumbered(info.basename)] == 1]
+        images = contents.images(rows, lambda info: first_middle_last(range(info.shape[0])))
+        datasets = [info for info in rows if info.path in images]
+        found = []
+        for info, name in zip(datasets, names_of(datasets), strict=True):
+            index = contents.beside(info, LENGTH_NAMES)
+            lengths = None if index is None else _row_lengths(info, index, contents.read_numbers(index))
+            helpers = frozenset() if index is None else frozenset({index.path})
+            found.append(PaddedVideo(self, name, info.path, info.shape[0], helpers, images[info.path], lengths))
+        return found
+
+    def locate(self, hdf5: HDF5File, video: PaddedVideo) -> Extents | None:
+        """Return where the rows lie, each without its padding."""
+        dataset = hdf5.node(video.dataset_path).id
+        pieces = find_pieces(dataset)
+        if pieces is None:
+            return None
+        width = _width(dataset.dtype, dataset.shape)
+        offsets = pieces.address(np.arange(video.frame_count), width)
+        if video.lengths is not None:
+            return offsets, video.lengths
+        lengths = [_unpadded_bytes(hdf5.descriptor, offset, width) for offset in offsets.tolist()]
+        return offsets, np.array(lengths, np.int64)
+
+    def plain(self, hdf5: HDF5File, video: PaddedVideo) -> Extents:
+        """Return the rows' numbers, and their lengths, for which all are read if no dataset says them."""
+        lengths = video.lengths
+        if lengths is None:
+            dataset = hdf5.node(video.dataset_path)
+            starts = range(0, video.frame_count, _SLAB)
+            ends = [_find_end(as_bytes(row)) for start in starts for row in dataset[start : start + _SLAB]]
+            lengths = np.array(ends, np.int64)
+        return np.arange(video.frame_count), lengths
+
+    def read(self, opened: Any, position: int, length: int) -> bytes:
+        """Return the beginning of one row."""
+        # HDF5 gives a string without the zeros at its end, which a dataset of lengths may count.
+        row = opened[position] if len(opened.shape) == 1 else opened[position, :length]
+        return as_bytes(row)[:length].ljust(length, b"\0")
+
+
+def _is_rows(info: DatasetInfo) -> bool:
+    if info.kind is ElementKind.BYTES:
+        return len(info.shape) == 2 and not is_row(info)
+    return info.kind in {ElementKind.OPAQUE, ElementKind.TEXT} and info.dtype != "S" and len(info.shape) == 1
+
+
+def _width(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+    return shape[1] if len(shape) == 2 else dtype.itemsize
+
+
+def _row_lengths(info: DatasetInfo, index: DatasetInfo, lengths: Int64s) -> Int64s:
+    rows, width = info.shape[0], element_bytes(info)
+    if len(lengths) != rows or (rows and (lengths.min() < 0 or lengths.max() > width)):
+        span = f"{int(lengths.min())} to {int(lengths.max())}" if len(lengths) else "nothing"
+        raise CatalogError(
+            f"{index.path!r}: expected {rows} lengths of 0 to {width} bytes for {info.describe()}, "
+            f"got {len(lengths)} of {span}; correct them, or leave the file out"
+        )
+    return lengths
+
+
+def _unpadded_bytes(descriptor: int, offset: int, width: int) -> int:
+    """Return how many bytes of a row come before its padding, reading little more than the padding."""
+    window = _TAIL_BYTES
+    while True:
+        start = max(0, width - window)
+        length = _find_end(pread_fully(descriptor, width - start, offset + start))
+        if length or not start:
+            return start + length
+        window *= 4
+
+
+def _find_end(row: bytes) -> int:
+    """Return where the zeros at the end begin, or where the image ends if the end of a JPEG or PNG says so."""
+    stripped = row.rstrip(b"\0")
+    png = stripped.rfind(END_OF_PNG)
+    if png >= 0:
+        return png + len(END_OF_PNG)
+    marker = stripped.rfind(END_OF_IMAGE)
+    return marker + 2 if marker >= 0 else len(stripped)

@@ -1,0 +1,108 @@
+"""Looks at frames where they have been located: which format a video has, and how large its pictures are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.codecs import (
+    DEPTH,
+    LOOK_BYTES,
+    MAX_PIXELS,
+    Codec,
+    codec_of,
+    picture_size,
+)
+from loader_service.catalog.columns import RAW
+from loader_service.catalog.hdf5.plain import HDF5_ERRORS
+from loader_service.catalog.layouts.extents import Located, read_frame
+from loader_service.catalog.layouts.layout import first_middle_last
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.layouts.layout import FoundVideo
+
+#: Videos of a file whose middle and last frames are looked at, besides the first: those are 64 bytes each where frames
+#: lie in the file as they are, and a chunk each where HDF5 has to decompress them.
+_MOST_VIDEOS = {RAW: 256}
+_MOST_THROUGH_HDF5 = 8
+
+
+def look_at(
+    hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located]
+) -> tuple[list[Codec], list[tuple[int, int]]]:
+    """Return each video's format, and the height and width of its first readable picture, (0, 0) if none is.
+
+    The first frame of each video is read, and the last and one in the middle of some of them.
+
+    Raises
+    ------
+    CatalogError
+        When frames of one video have different formats, or one that workers do not decode; when a PNG declares more
+        pixels than are decoded.
+    """
+    codecs, sizes = [], []
+    for number, (video, places) in enumerate(zip(videos, located, strict=True)):
+        every = -(-len(videos) // _MOST_VIDEOS.get(places.way, _MOST_THROUGH_HDF5))
+        codec, size = _look_at_one(hdf5, video, places, closely=number % every == 0)
+        codecs.append(codec)
+        sizes.append(size)
+    return codecs, sizes
+
+
+def _look_at_one(
+    hdf5: HDF5File, video: FoundVideo, located: Located, *, closely: bool
+) -> tuple[Codec, tuple[int, int]]:
+    found: tuple[int, Codec] | None = None
+    size, readable = (0, 0), False
+    for frame in first_middle_last(range(len(located.offsets))):
+        if found and size != (0, 0) and not closely:
+            break
+        try:
+            data = _read(hdf5, video, located, frame, whole=size == (0, 0))
+        except HDF5_ERRORS as error:
+            # A damaged chunk is a bad frame when it is asked for; if nothing can be read, the file is bad.
+            if getattr(error, "errno", None) or (frame == len(located.offsets) - 1 and not readable):
+                raise
+            continue
+        readable = True
+        codec = codec_of(data)
+        if not codec.named:
+            continue  # a damaged frame is a bad sample when it is asked for
+        where = f"{video.dataset_path!r}, frame {frame}"
+        if not codec.served:
+            beside = f"; frame {found[0]} is {found[1].name}" if found else ""
+            raise CatalogError(f"{where}: expected JPEG or PNG images, found {codec.name}{beside}; {codec.remedy}")
+        if found and codec is not found[1]:
+            raise CatalogError(
+                f"{where}: expected {found[1].name}, as in frame {found[0]}, found {codec.name}; write them again "
+                "in one format, or leave the file out"
+            )
+        found = found or (frame, codec)
+        size = size if size != (0, 0) else _size(where, codec, data)
+    codec = found[1] if found else video.codec
+    if (codec is DEPTH) != (video.codec is DEPTH):
+        raise CatalogError(
+            f"{video.dataset_path!r}: expected {video.codec.name}, as in datasets of such names, found {codec.name}; "
+            "name one of them with --frames PATTERN, or declare both with --schema FILE"
+        )
+    return codec, size
+
+
+def _read(hdf5: HDF5File, video: FoundVideo, located: Located, frame: int, *, whole: bool) -> bytes:
+    offset, length = int(located.offsets[frame]), int(located.lengths[frame])
+    if located.way == RAW and not whole:
+        return hdf5.read_at(offset, min(length, LOOK_BYTES))
+    return read_frame(hdf5, located.way, video.dataset_path, offset, length)
+
+
+def _size(where: str, codec: Codec, data: bytes) -> tuple[int, int]:
+    height, width = picture_size(data) or (0, 0)
+    if codec.name != "JPEG" and height * width > MAX_PIXELS:
+        raise CatalogError(
+            f"{where}: expected at most {MAX_PIXELS} pixels, found a {codec.name} that declares {height} x {width} "
+            f"(height x width) in {len(data)} bytes; write it again in a smaller size, or leave the file out"
+        )
+    return height, width

@@ -1,0 +1,154 @@
+"""Finds the encoded videos of a file, by asking each layout. Knows no labels, no addresses, no catalog."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, PATHS_REMEDY, codec_of
+from loader_service.catalog.hdf5.peek import peek
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.inner_paths import parent_of
+from loader_service.catalog.layouts import LAYOUTS
+from loader_service.catalog.layouts.layout import Candidates, ForeignDataset, FoundVideo
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.patterns import matches
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from loader_service.catalog.hdf5.file import HDF5File
+
+EXPECTED = "; ".join(layout.expected for layout in LAYOUTS[:-1]) + f"; or {LAYOUTS[-1].expected}"
+
+
+def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None) -> list[FoundVideo]:
+    """Return the sequences of encoded frames in one file, in natural order of their paths; none, if there are none.
+
+    Without a pattern the first layout that fits decides for the whole file. With one, each dataset that it matches is,
+    or belongs to, a sequence.
+
+    Raises
+    ------
+    CatalogError
+        When a pattern matches nothing, or a dataset of the wrong rank or type; when offsets or lengths do not fit their
+        frames.
+    """
+    if pattern is not None:
+        return _find_named(hdf5, tree, pattern)
+    contents = Candidates(hdf5, tree, _in_order(tree.datasets.values()))
+    found = next((found for found in (layout.find(contents) for layout in LAYOUTS) if found), [])
+    if not found:
+        _refuse_strangers(tree, contents)
+    return found
+
+
+def find_declared(hdf5: HDF5File, tree: Tree, paths: Mapping[str, bool]) -> list[FoundVideo]:
+    """Return the sequences of encoded frames that are these datasets, or groups; fewer, if some cannot be.
+
+    Parameters
+    ----------
+    hdf5, tree
+        The file.
+    paths
+        Whether images are expected there; else encoded arrays are found, and no images.
+
+    Raises
+    ------
+    CatalogError
+        When an image is expected, and bytes of another format are there.
+    """
+    candidates = [info for info in tree.datasets.values() if info.path in paths or info.parent in paths]
+    found: list[FoundVideo] = []
+    strangers: dict[str, ForeignDataset] = {}
+    for layout in LAYOUTS:
+        taken = {video.dataset_path for video in found}
+        left = _in_order(info for info in candidates if info.path not in taken)
+        found += [
+            video
+            for video in layout.find(Candidates(hdf5, tree, left, strangers, named=True))
+            if video.dataset_path in paths and paths[video.dataset_path] == (video.codec is not DEPTH)
+        ]
+    for path, stranger in strangers.items():
+        if paths.get(path, paths.get(stranger.info.parent)) and not any(path in video.helpers for video in found):
+            raise CatalogError(_say(stranger))
+    return found
+
+
+def _find_named(hdf5: HDF5File, tree: Tree, pattern: str) -> list[FoundVideo]:
+    kinds = frozenset[object]().union(*(layout.kinds for layout in LAYOUTS))
+    left = _in_order(
+        info
+        for info in tree.datasets.values()
+        if matches(pattern, info.path) or (info.kind in kinds and matches(pattern, info.parent))
+    )
+    if not left:
+        raise CatalogError(f"no dataset matches --frames {pattern!r}; found {tree.describe()}")
+    found: list[FoundVideo] = []
+    strangers: dict[str, ForeignDataset] = {}
+    for layout in LAYOUTS:
+        videos = layout.find(Candidates(hdf5, tree, left, strangers, named=True))
+        found += videos
+        claimed = {video.dataset_path for video in videos}.union(*(video.helpers for video in videos))
+        left = [info for info in left if info.path not in claimed]
+    if left:
+        stranger = strangers.get(left[0].path) or next(iter(strangers.values()), None)
+        if stranger is not None:
+            raise CatalogError(f"--frames {pattern!r}: {_say(stranger)}")
+        raise CatalogError(f"--frames {pattern!r} matches {left[0].describe()}: expected {EXPECTED}")
+    return found
+
+
+def _refuse_strangers(tree: Tree, contents: Candidates) -> None:
+    """Refuse a file without images whose bytes are something else by name, or are bytes of a length of their own.
+
+    Other bytes are numbers like any other, and so are these where there are raw videos.
+    """
+    if any(info.dtype == "uint8" and len(info.shape) == 4 for info in tree.datasets.values()):
+        return
+    for stranger in contents.strangers.values():
+        if stranger.codec.named or stranger.info.kind is ElementKind.VLEN_BYTES:
+            raise CatalogError(_say(stranger))
+
+
+def explain_texts(hdf5: HDF5File, tree: Tree) -> str:
+    """Return what helps where texts stand for images, which are not looked for there; else nothing."""
+    for info in tree.datasets.values():
+        if info.kind is ElementKind.TEXT and info.size_bytes:
+            (text,) = peek(hdf5, info, (0,), LOOK_BYTES)
+            codec = codec_of(text)
+            if codec.kind == "text":
+                return f"; {_say(ForeignDataset(info, 0, codec))}"
+            if _IMAGE_PATH.search(text.rstrip(b"\0")):
+                return (
+                    f"; {info.path!r} has paths of images, such as {text!r}, which no service follows: {PATHS_REMEDY}"
+                )
+    return ""
+
+
+#: How texts end that are paths of images, or of videos.
+_IMAGE_PATH = re.compile(rb"\.(jpe?g|png|webp|gif|bmp|tiff?|mp4|avi|mkv|webm|mov)\Z", re.IGNORECASE)
+
+
+def _say(stranger: ForeignDataset) -> str:
+    info, codec = stranger.info, stranger.codec
+    return (
+        f"{info.path!r}, frame {stranger.element}: expected JPEG or PNG images, found {codec.name} in "
+        f"{info.describe()}; {codec.remedy}"
+    )
+
+
+def _in_order(datasets: Iterable[DatasetInfo]) -> list[DatasetInfo]:
+    return sorted(datasets, key=lambda info: natural_key(info.path))
+
+
+def empty_groups(tree: Tree, found: Sequence[FoundVideo]) -> list[FoundVideo]:
+    """Return a video without frames for each group that holds nothing, where its neighbours are a video each."""
+    neighbours = [
+        video for video in found if video.name and (video.layout.in_group or video.name != video.dataset_path)
+    ]
+    parents = {parent_of(video.name) for video in neighbours}
+    return [
+        FoundVideo(neighbours[0].layout, group, group, 0) for group in tree.empty_groups if parent_of(group) in parents
+    ]

@@ -1,0 +1,70 @@
+"""Frames as the elements of a vlen dataset of bytes, one dataset for each video."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.hdf5 import heap
+from loader_service.catalog.hdf5.storage import read_references
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import to_bytes
+from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout, first_middle_last, names_of
+
+if TYPE_CHECKING:
+    from loader_service.catalog.hdf5.file import HDF5File
+
+#: Elements that the plain path reads at once to learn their lengths.
+_SLAB = 64
+
+_ONE_ELEMENT = h5py.h5s.create_simple((1,))
+
+
+class Vlen(Layout[FoundVideo]):
+    """The position of a frame is its number in the dataset."""
+
+    name = "vlen"
+    expected = "a vlen uint8 dataset per video"
+    kinds = frozenset({ElementKind.VLEN_BYTES})
+
+    def find(self, contents: Candidates) -> list[FoundVideo]:
+        """Return a video for each dataset."""
+        datasets = contents.of_kind(ElementKind.VLEN_BYTES, 1)
+        images = contents.images(datasets, lambda info: first_middle_last(range(info.shape[0])))
+        datasets = [info for info in datasets if info.path in images]
+        return [
+            FoundVideo(self, name, info.path, info.shape[0], codec=images[info.path])
+            for info, name in zip(datasets, names_of(datasets), strict=True)
+        ]
+
+    def locate(self, hdf5: HDF5File, video: FoundVideo) -> Extents | None:
+        """Return where the heaps hold the elements."""
+        dataset = h5py.h5d.open(hdf5.file.id, to_bytes(video.dataset_path))
+        references = read_references(hdf5.descriptor, dataset)
+        if references is None:
+            return None
+        offsets = heap.locate(hdf5.descriptor, references, hdf5.size_bytes)
+        return offsets, references["length"].astype(np.int64)
+
+    def plain(self, hdf5: HDF5File, video: FoundVideo) -> Extents:
+        """Return the elements' numbers, and their lengths, for which all are read."""
+        dataset = hdf5.node(video.dataset_path)
+        starts = range(0, video.frame_count, _SLAB)
+        lengths = [len(frame) for start in starts for frame in dataset[start : start + _SLAB]]
+        return np.arange(video.frame_count), np.array(lengths, np.int64)
+
+    def open(self, file: h5py.File, path: str) -> Any:
+        """Return the dataset and its type, which h5py makes anew at each look."""
+        dataset = file[to_bytes(path)]
+        return dataset.id, dataset.dtype
+
+    def read(self, opened: Any, position: int, length: int) -> bytes:  # noqa: ARG002
+        """Return one element; `Dataset.__getitem__` takes twice as long, and scans read two a video."""
+        dataset, dtype = opened
+        selected = dataset.get_space()
+        selected.select_hyperslab((position,), (1,))
+        out = np.empty((1,), dtype)
+        dataset.read(_ONE_ELEMENT, selected, out)
+        return bytes(out[0].tobytes())

@@ -1,0 +1,39 @@
+"""Makes one line of many that say the same of paths that are alike; knows no file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import join, parent_of, unnumbered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+#: Datasets of one group, or whose names differ in numbers only, that get one line together.
+_MANY = 8
+
+
+def folded(reasons: Mapping[str, str]) -> dict[str, str]:
+    """Return what is said of paths with one line for many that are alike: a pattern, with ``*``, and the first's."""
+    together = _together(_together({key: [key] for key in reasons}, unnumbered), lambda key: join(parent_of(key), "*"))
+    return {
+        key.replace("#", "*") if len(keys) > 1 else key: f"{_counted(keys)}{reasons[keys[0]]}"
+        for key, keys in together.items()
+    }
+
+
+def _together(keys_of: dict[str, list[str]], pattern_of: Callable[[str], str]) -> dict[str, list[str]]:
+    alike: dict[str, list[str]] = {}
+    for key in keys_of:
+        alike.setdefault(pattern_of(key), []).append(key)
+    found = {}
+    for pattern, each in alike.items():
+        if len(each) >= _MANY:
+            found[pattern] = [one for key in each for one in keys_of[key]]
+        else:
+            found |= {key: keys_of[key] for key in each}
+    return found
+
+
+def _counted(keys: list[str]) -> str:
+    return f"{len(keys)} datasets: " if len(keys) > 1 else ""

@@ -1,0 +1,1 @@
+"""Makes a catalog of files: in processes of their own, file by file, and put together."""

@@ -1,0 +1,293 @@
+"""Puts the scans of single files together into one catalog's columns. Knows no HDF5 and opens no file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from loader_service.catalog.columns import FieldFacts, Header, PathRule
+from loader_service.catalog.inner_paths import to_bytes
+from loader_service.catalog.labels.label_fields import LabelField, Labelled, Labelling, label_fields
+from loader_service.catalog.labels.row_index import NamedVideo
+from loader_service.catalog.names import RESERVED
+from loader_service.catalog.scan.common_fields import common_dtype, merge_fields
+from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
+from loader_service.errors import CatalogError, ConfigError
+from loader_service.protocol.fields import CatalogField
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from loader_service.catalog.findings import FieldScan, FileScan
+    from loader_service.catalog.header import CatalogKind
+
+Column = npt.NDArray[Any]
+
+# Paths that say nothing of the video: the root group, and the one that the layout of one video a file prescribes.
+_NAMELESS = frozenset({"", "video"})
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """One file of the catalog to be: its path, as the user may name it in a CSV file, and what it holds."""
+
+    path: str
+    scan: FileScan
+
+
+def assemble(
+    files: Sequence[Scanned],
+    skipped: Sequence[tuple[str, str]],
+    labelling: Labelling,
+    named: frozenset[str] = frozenset(),
+) -> tuple[Header, dict[str, Column]]:
+    """Return the catalog's header and columns.
+
+    Parameters
+    ----------
+    files
+        In the order of the catalog.
+    skipped
+        Goes into the header as it is.
+    labelling
+        What the user has said of labels.
+    named
+        Keys of fields that a schema names; they are their names.
+
+    Raises
+    ------
+    CatalogError
+        When there is no video with frames; when some files are tables and others are not, or have no field in common;
+        when only some videos have a label, or texts and numbers are mixed.
+    ConfigError
+        When there is a CSV file, and labels have another place; see `label_fields`.
+    """
+    scans = [each.scan for each in files]
+    empty_videos = sum(scan.empty_videos for scan in scans)
+    filled = [each for each in files if each.scan.names]
+    if not filled:
+        raise CatalogError(
+            f"no video with frames in {len(files)} files ({empty_videos} videos without frames, "
+            f"{len(skipped)} files skipped); check the files with `loader-service inspect`"
+        )
+    _check_alike(filled)
+    if labelling.table is not None:
+        _check_labels_free(filled[0], named)
+    labelled = labelling.gives_label or any(label is not None for each in filled for label in each.scan.labels)
+    video_names = _choose_names(files)
+    merged, left_out = merge_fields([(each.path, each.scan) for each in filled], named, labelled=labelled)
+    columns: dict[str, Column] = {
+        **_video_columns(scans),
+        **_file_columns(files, merged.values()),
+        **text_columns("names", "name_bounds", (to_bytes(name) for name in video_names)),
+        **text_columns("paths", "path_bounds", (to_bytes(each.path) for each in files)),
+    }
+    facts = []
+    for number, (name, found_in) in enumerate(merged.items()):
+        fact, found = _field_columns(name, found_in, video_names)
+        columns.update({f"{name}.{number}": column for name, column in found.items()})
+        if fact.storage != "value":
+            columns[f"samples.{number}"] = _samples(files, found_in)
+        facts.append(fact)
+    taken = RESERVED.union(merged)
+    labels, not_labels = label_fields(_labelled(filled, video_names), labelling, taken)
+    for each in labels:
+        columns[f"values.{len(facts)}"] = each.values
+        facts.append(_label_facts(each, filled))
+    kind: CatalogKind = "rows" if filled[0].scan.layout == "table" else "videos"
+    header = Header(
+        fingerprint=content_fingerprint(kind, facts, columns),
+        counts=_counts(columns),
+        kind=kind,
+        fields=tuple(facts),
+        skipped=tuple(skipped),
+        empty_videos=empty_videos,
+        name_width=int(np.diff(columns["name_bounds"]).max()),
+        largest_frame_bytes=_largest_frame_bytes(columns),
+        layouts=tuple(dict.fromkeys(each.scan.layout for each in filled)),
+        left_out=(*left_out, *not_labels),
+    )
+    return header, columns
+
+
+def _labelled(files: Sequence[Scanned], names: Sequence[str]) -> list[Labelled]:
+    """Return all videos, with what a CSV file may call them, and with the labels that their files give them."""
+    videos = []
+    chosen = iter(names)
+    for each in files:
+        inside = zip(each.scan.names, *(field.paths for field in each.scan.fields if field.paths), strict=True)
+        for inner, label in zip(inside, each.scan.labels, strict=True):
+            name = next(chosen)
+            paths = tuple(filter(None, dict.fromkeys(inner)))
+            videos.append(Labelled(NamedVideo(each.path, name, paths, name != inner[0]), label))
+    return videos
+
+
+def _label_facts(label: LabelField, files: Sequence[Scanned]) -> FieldFacts:
+    sources = dict.fromkeys(each.scan.label_source for each in files if each.scan.label_source)
+    field = CatalogField(label.name, "value", label.values.dtype.name, (), label.classes)
+    in_schema = tuple(sources) if label.name == "label" else ()
+    return FieldFacts(field, "value", sources=in_schema, numbering=label.numbering)
+
+
+def _check_alike(files: Sequence[Scanned]) -> None:
+    """Refuse tables among files of videos, and the other way round: no field means the same in both."""
+    first = files[0]
+    for each in files:
+        if (each.scan.layout == "table") != (first.scan.layout == "table"):
+            table, videos = (each, first) if each.scan.layout == "table" else (first, each)
+            raise CatalogError(
+                f"{table.path!r} holds a table of rows, {videos.path!r} videos; give files of one kind, or say with "
+                "--schema what a video is"
+            )
+
+
+def _check_labels_free(first: Scanned, named: frozenset[str]) -> None:
+    """Refuse labels from a CSV file where it cannot name what they belong to, or another field has their name."""
+    if first.scan.layout == "table":
+        raise ConfigError(
+            f"--labels gives labels to videos, and {first.path!r} holds a table of rows; leave --labels out, and write "
+            "the labels of the rows into the file, as a dataset 'label' with an entry for each row"
+        )
+    if any(field.key == "label" for field in first.scan.fields if field.key in named):
+        raise ConfigError(
+            "--labels and the field 'label' of the schema both give labels; leave --labels out, or give that field "
+            "another name"
+        )
+
+
+def _counts(columns: Mapping[str, Column]) -> dict[str, int]:
+    return {
+        "files": len(columns["file_sizes"]),
+        "videos": len(columns["frame_counts"]),
+        "frames": int(columns["frame_counts"].sum()),
+        "name_bytes": len(columns["names"]),
+        "path_bytes": len(columns["paths"]),
+    }
+
+
+def _largest_frame_bytes(columns: Mapping[str, Column]) -> int:
+    lengths = [column for name, column in columns.items() if name.startswith("extent_lengths.")]
+    return max((int(column.max()) for column in lengths), default=0)
+
+
+def _choose_names(files: Sequence[Scanned]) -> list[str]:
+    """Return the videos' names: their paths, or the files' stems where a file is one video.
+
+    Only when every file holds at most one video is each file taken for a video. Where others hold many, a file with
+    one is the odd case of many, and its video keeps its path.
+    """
+    alone = all(len(each.scan.names) + each.scan.empty_videos + each.scan.not_chosen <= 1 for each in files)
+    return [_stem(each.path) if alone or name in _NAMELESS else name for each in files for name in each.scan.names]
+
+
+def _stem(path: str) -> str:
+    basename = path.rpartition("/")[2]
+    return basename.rpartition(".")[0] or basename
+
+
+def _path_rules(names: Sequence[str], paths: Sequence[str]) -> tuple[tuple[PathRule, ...], Column]:
+    """Return the few rules that lead from names to dataset paths, and which one holds for each video."""
+    numbers: dict[PathRule, int] = {}
+    used = np.empty(len(names), np.int32)
+    for place, (name, path) in enumerate(zip(names, paths, strict=True)):
+        named = path.startswith(name)
+        rule = PathRule(named, path[len(name) :] if named else path)
+        used[place] = numbers.setdefault(rule, len(numbers))
+    return tuple(numbers), used
+
+
+def _field_columns(
+    name: str, scans: Sequence[FieldScan], videos: Sequence[str]
+) -> tuple[FieldFacts, dict[str, Column]]:
+    """Return a field with its columns over all files, by their names without number.
+
+    Parameters
+    ----------
+    name
+        Of the field.
+    scans
+        The field in each file; kind, shape and storage are the same in all.
+    videos
+        The names of all videos.
+    """
+    first = scans[0]
+    ways = tuple(dict.fromkeys(way for scan in scans for way in scan.ways))
+    columns = {column: np.concatenate([scan.columns[column] for scan in scans]) for column in first.columns}
+    dtype, shape = common_dtype(scans), first.shape
+    rules: tuple[PathRule, ...] = ()
+    if first.storage == "value":
+        columns["values"] = columns["values"].astype(dtype)
+    else:
+        rules, columns["path_rules"] = _path_rules(videos, [path for scan in scans for path in scan.paths])
+    if first.storage == "encoded":
+        numbers = [np.array([ways.index(way) for way in scan.ways], np.uint8) for scan in scans]
+        columns["ways"] = np.concatenate(
+            [number[scan.columns["ways"]] for number, scan in zip(numbers, scans, strict=True)]
+        )
+        shape = shape or (*_common_size(columns["heights"], columns["widths"]), 3)
+    field = CatalogField(name, first.kind, dtype, shape)
+    sources = tuple(dict.fromkeys(scan.source for scan in scans))
+    return FieldFacts(field, first.storage, rules, sources, None, first.key, first.missing, ways), columns
+
+
+def _common_size(heights: Column, widths: Column) -> tuple[int, int]:
+    height, width = int(heights[0]), int(widths[0])
+    shared = height and (heights == height).all() and (widths == width).all()
+    return (height, width) if shared else (0, 0)
+
+
+def _video_columns(scans: Sequence[FileScan]) -> dict[str, Column]:
+    counts = np.concatenate([scan.frame_counts for scan in scans])
+    return {
+        "video_file": np.repeat(np.arange(len(scans), dtype=np.int32), [len(scan.names) for scan in scans]),
+        "frame_counts": counts,
+        "frame_bounds": _bounds(counts),
+    }
+
+
+def _file_columns(files: Sequence[Scanned], fields: Iterable[Sequence[FieldScan]]) -> dict[str, Column]:
+    statuses = [each.scan.status for each in files]
+    in_file = dict.fromkeys((each.path for each in files), 0)
+    filled = [each for each in files if each.scan.names]
+    for scans in fields:
+        for each, scan in zip(filled, scans, strict=True):
+            in_file[each.path] += _field_bytes(scan, int(each.scan.frame_counts.sum()))
+    return {
+        "file_sizes": np.array([status.size_bytes for status in statuses], np.int64),
+        "file_mtimes": np.array([status.mtime_ns for status in statuses], np.int64),
+        "file_inodes": np.array([status.inode for status in statuses], np.uint64),
+        "file_bytes": np.array(list(in_file.values()), np.int64),
+        "file_labels": np.array([labels_digest(each.scan.labels) for each in files], "S32"),
+    }
+
+
+def _samples(files: Sequence[Scanned], scans: Sequence[FieldScan]) -> Column:
+    """Return what stands for the bytes of a field's frames in each file; files without videos have none."""
+    found = iter(scans)
+    return np.array([next(found).sample if each.scan.names else "" for each in files], "S32")
+
+
+def _field_bytes(scan: FieldScan, frames: int) -> int:
+    if scan.storage == "encoded":
+        return int(scan.columns["extent_lengths"].sum(dtype=np.int64))
+    return frames * math.prod(scan.shape) * np.dtype(scan.dtype).itemsize if scan.storage == "raw" else 0
+
+
+def text_columns(heap: str, bounds: str, texts: Iterable[bytes]) -> dict[str, Column]:
+    """Return the two columns that texts are kept in: all bytes, and where each text begins and ends."""
+    pieces = list(texts)
+    return {
+        heap: np.frombuffer(b"".join(pieces), np.uint8),
+        bounds: _bounds(np.fromiter((len(piece) for piece in pieces), np.int64, len(pieces))),
+    }
+
+
+def _bounds(lengths: Column) -> Column:
+    bounds = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    return bounds

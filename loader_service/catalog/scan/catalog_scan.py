@@ -1,0 +1,193 @@
+"""Makes the catalog of the files that patterns name, reading only what is new. Knows no layout of HDF5."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from loader_service.catalog.attempts import stat_patiently
+from loader_service.catalog.cache.column_files import scan_version
+from loader_service.catalog.cache.kept import ScanCache, find_catalog, keep_catalog
+from loader_service.catalog.columns import Catalog, FileStat
+from loader_service.catalog.findings import FileScan
+from loader_service.catalog.labels.class_lists import read_class_lists
+from loader_service.catalog.labels.csv_file import read_csv
+from loader_service.catalog.labels.label_fields import Labelling
+from loader_service.catalog.paths import expand_patterns
+from loader_service.catalog.scan.assemble import Scanned, assemble
+from loader_service.catalog.scan.scan_pool import Outcome, ScanPool
+from loader_service.control_groups import usable_cores
+from loader_service.errors import CatalogError
+from loader_service.scan_options import ScanOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from loader_service.catalog.labels.csv_file import LabelTable
+
+_LOG = logging.getLogger(__name__)
+
+
+def scan(
+    patterns: Sequence[str],
+    options: ScanOptions,
+    *,
+    cache_dir: Path,
+    processes: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Catalog:
+    """Return the catalog of the files that patterns name.
+
+    What was scanned before is not read again: neither files that did not change, nor a whole catalog of them.
+
+    Parameters
+    ----------
+    patterns
+        See `expand_patterns`.
+    options
+        How files are read.
+    cache_dir
+        Where scans and catalogs are kept. If it cannot be written, the catalog is made in a temporary directory, which
+        `Catalog.close` removes.
+    processes
+        How many processes may scan at once; None: one for each core. They end with the calling thread. 0: none, this
+        process scans, and a damaged file can crash it.
+    progress
+        Called in this process with the number of files done and of all files: first with 0, then after each file and
+        about once a second.
+
+    Raises
+    ------
+    ConfigError
+        When a pattern names no readable file, or the CSV file of labels is wrong.
+    CatalogError
+        When a file cannot be read (unless skipped), nothing was found, or labels are incomplete.
+    """
+    paths = expand_patterns(patterns)
+    report = progress or _ignore_progress
+    report(0, len(paths))
+    labelling = _labelling(options)
+    if labelling.table is not None and not labelling.table.has_label:
+        options = replace(options, labels=None)  # those in the files count
+    known = find_catalog(cache_dir, _cache_key([_Identity(path, _stat(path)) for path in paths], options, labelling))
+    if known is not None:
+        report(len(paths), len(paths))
+        return known
+    with ScanCache(cache_dir, options) as cache:
+        outcomes = _scan_files(paths, options, cache, processes, report)
+    files = [Scanned(path, outcome) for path, outcome in outcomes if isinstance(outcome, FileScan)]
+    skipped = [(path, str(outcome)) for path, outcome in outcomes if isinstance(outcome, CatalogError)]
+    # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
+    identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
+    named = options.named
+    header, columns = assemble(files, skipped, labelling, named)
+    header = replace(header, split=options.split or "")
+    return keep_catalog(cache_dir, _cache_key(identities, options, labelling), header, columns)
+
+
+@dataclass(frozen=True)
+class _Identity:
+    path: str
+    status: FileStat | None = None
+
+
+def _labelling(options: ScanOptions) -> Labelling:
+    lists = read_class_lists(options.classes)
+    if options.labels is None:
+        return Labelling(options.label, None, lists)
+    table = read_csv(options.labels)
+    if table.has_label:
+        options.check_label_free()
+    return Labelling(options.label, table, lists)
+
+
+def _cache_key(files: Sequence[_Identity], options: ScanOptions, labelling: Labelling) -> str:
+    """Return what a catalog is kept under: equal for files of equal path, time and inode, options and labels only.
+
+    It says that nothing needs to be read again. Whether what is read then is the same, the catalog's own fingerprint
+    says, which does not depend on times and inodes.
+    """
+    each_file = [
+        (path, status and (status.size_bytes, status.mtime_ns, status.inode))
+        for path, status in ((each.path, each.status) for each in files)
+    ]
+    told = options.key(
+        labels=None if labelling.table is None else _contents(labelling.table),
+        classes={field: listed.names for field, listed in labelling.lists.items()},
+    )
+    facts = json.dumps([scan_version(), each_file, told])
+    return hashlib.blake2b(facts.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _contents(table: LabelTable) -> list[Any]:
+    """Return what a CSV file says, wherever it lies and in whatever order its rows are."""
+    columns = [[column.field, column.wanted] for column in table.columns]
+    rows = zip(table.keys, *(column.cells for column in table.columns), strict=True)
+    return [columns, [name for name, _ in table.left_out], table.headed, sorted(rows)]
+
+
+def _ignore_progress(done: int, total: int) -> None:
+    """Stand in for a progress bar that nobody wants."""
+
+
+def _stat(path: str) -> FileStat:
+    try:
+        return FileStat.of(stat_patiently(path))
+    except OSError as error:
+        raise CatalogError(f"cannot reach {path!r}: {error.strerror}; it was there a moment ago") from error
+
+
+def _scan_files(
+    paths: Sequence[str],
+    options: ScanOptions,
+    cache: ScanCache,
+    processes: int | None,
+    report: Callable[[int, int], None],
+) -> list[tuple[str, Outcome]]:
+    """Return what each file holds, or why it was skipped, in the order of the paths."""
+    outcomes: dict[str, Outcome] = {}
+    for path in paths:
+        cached = cache.load(path, _stat(path))
+        if cached is not None:
+            outcomes[path] = cached
+    report(len(outcomes), len(paths))
+    remaining = [path for path in paths if path not in outcomes]
+
+    def tick() -> None:
+        report(len(outcomes), len(paths))
+
+    for path, outcome in zip(remaining, _scan_in_order(remaining, options, processes, tick), strict=True):
+        if isinstance(outcome, FileScan):
+            cache.store(path, outcome)
+        elif options.on_bad_file == "raise":
+            raise outcome
+        else:
+            _LOG.warning("skipping a file: %s", outcome)
+        outcomes[path] = outcome
+        report(len(outcomes), len(paths))
+    return [(path, outcomes[path]) for path in paths]
+
+
+def _scan_in_order(
+    paths: Sequence[str], options: ScanOptions, processes: int | None, tick: Callable[[], None]
+) -> Iterator[Outcome]:
+    if processes == 0:
+        yield from _scan_here(paths, options)
+    elif paths:
+        with ScanPool(options, processes or usable_cores()) as pool:
+            yield from pool.scan(paths, tick)
+
+
+def _scan_here(paths: Sequence[str], options: ScanOptions) -> Iterator[Outcome]:
+    # Here, not above: a service has other processes do this, and never loads HDF5 itself.
+    from loader_service.catalog.scan.file_scan import scan_file  # noqa: PLC0415
+
+    for path in paths:
+        try:
+            yield scan_file(path, options)
+        except CatalogError as error:
+            yield error

@@ -1,0 +1,128 @@
+"""Finds the fields that the videos of all files have in common, and their names. Knows no HDF5 and opens no file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.line_folding import folded
+from loader_service.catalog.names import LABEL_NAMES, RESERVED
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.findings import FieldScan, FileScan
+
+
+def merge_fields(
+    files: Sequence[tuple[str, FileScan]], named: frozenset[str], *, labelled: bool
+) -> tuple[dict[str, list[FieldScan]], list[str]]:
+    """Return the fields that all files have, by name, as each file has them; and a line for each other.
+
+    Parameters
+    ----------
+    files
+        Path and scan of each file that has videos.
+    named
+        Keys that a schema has given; they are the fields' names, and a file that differs is an error.
+    labelled
+        Whether the videos have labels, which are the field ``label``; else an array may have that name.
+
+    Raises
+    ------
+    CatalogError
+        When the files have no frames or arrays in common, or differ in a field that a schema names.
+    """
+    by_file = [(path, by_key(scan, named)) for path, scan in files]
+    table = files[0][1].layout == "table"
+    left_out: dict[str, str] = {}
+    for path, scan in files:
+        for key, reason in scan.left_out.items():
+            left_out.setdefault(key, f"{reason} of {path!r}")
+    merged: dict[str, list[FieldScan]] = {}
+    for key in dict.fromkeys(key for _, fields in by_file for key in fields):
+        difference = _difference(key, by_file)
+        if difference is None:
+            merged[key] = [fields[key] for _, fields in by_file]
+        elif table and key in LABEL_NAMES:
+            raise CatalogError(f"expected labels for the rows of all files, or of none; {key!r} is {difference}")
+        elif key in named:
+            raise CatalogError(f"the field {key!r}: {difference}; leave that file out, or correct the schema")
+        else:
+            left_out[key] = difference
+    _check_any(merged, left_out, files)
+    names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})
+    names.update({key: key for key in merged if key in named})
+    order = list(merged) if named else sorted(merged, key=lambda key: _ORDER[merged[key][0].kind])
+    lines = folded({key: reason for key, reason in left_out.items() if key not in merged})
+    return {names[key]: merged[key] for key in order}, [f"{key!r}: {reason}" for key, reason in lines.items()]
+
+
+_ORDER = {"image": 0, "array": 1, "value": 2}
+
+#: The key of frames where a file has but one sequence of them; no path ends with a space and a colon.
+_ONLY_CAMERA = "the frames :"
+
+
+def by_key(scan: FileScan, named: frozenset[str]) -> dict[str, FieldScan]:
+    """Return a file's fields by key; an only camera has a key of its own, so that it may lie elsewhere in each file."""
+    images = [field for field in scan.fields if field.kind == "image"]
+    alone = len(images) == 1 and scan.layout != "table" and not named
+    fields = [replace(field, key=_ONLY_CAMERA) if alone and field.kind == "image" else field for field in scan.fields]
+    return {field.key: field for field in fields}
+
+
+def _check_any(
+    merged: dict[str, list[FieldScan]], left_out: dict[str, str], files: Sequence[tuple[str, FileScan]]
+) -> None:
+    if not any(scans[0].kind != "value" for scans in merged.values()):
+        raise CatalogError(
+            f"the {len(files)} files have no frames or arrays in common: "
+            + "; ".join(f"{key!r}: {reason}" for key, reason in left_out.items())
+            + "; give only files that are alike, or say with --schema where the fields are"
+        )
+
+
+def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]]) -> str | None:
+    """Return why a key cannot be a field of all files, or None if it can."""
+    place, first = next((path, fields[key]) for path, fields in files if key in fields)
+    for path, fields in files:
+        if key not in fields:
+            return f"not in {path!r}"
+        field = fields[key]
+        if field.missing != first.missing:
+            return f"{field.missing} frames at the end have no entry in {path!r}, {first.missing} in {place!r}"
+        if (field.kind, field.storage, field.shape) != (first.kind, first.storage, first.shape):
+            return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
+        if field.dtype != first.dtype and not (field.dtype.startswith("S") and first.dtype.startswith("S")):
+            return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
+    return None
+
+
+def _describe(field: FieldScan) -> str:
+    return f"{'encoded ' if field.storage == 'encoded' else ''}{field.dtype} {field.shape}"
+
+
+def common_dtype(scans: Sequence[FieldScan]) -> str:
+    """Return the dtype of all: the same, or, of texts, the widest."""
+    return max((scan.dtype for scan in scans), key=lambda dtype: int(dtype[1:]) if dtype.startswith("S") else 0)
+
+
+def _choose_names(merged: dict[str, list[FieldScan]], reserved: frozenset[str]) -> dict[str, str]:
+    """Return the names of fields by key: basenames where those are unique and free, else paths."""
+    basenames = {key: basename_of(key).removeprefix("@") for key in merged}
+    uses = Counter(basenames.values())
+    names = {}
+    for key, basename in basenames.items():
+        if key == _ONLY_CAMERA:
+            names[key] = "frames"
+        elif not key:  # each dataset is a video, and its name says which
+            names[key] = "values" if uses["values"] == 0 else "./"
+        elif uses[basename] == 1 and basename not in reserved:
+            names[key] = basename
+        else:
+            names[key] = f"./{key}" if key in reserved else key
+    return names

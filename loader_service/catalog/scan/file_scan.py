@@ -1,0 +1,211 @@
+"""Scans one HDF5 file: which videos it holds, where their frames lie, what their labels are. Knows no other file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.attempts import Attempts
+from loader_service.catalog.columns import FileStat
+from loader_service.catalog.findings import FieldScan, FileScan
+from loader_service.catalog.hdf5.file import HDF5File
+from loader_service.catalog.hdf5.plain import HDF5_ERRORS
+from loader_service.catalog.hdf5.tree import Tree, read_tree
+from loader_service.catalog.layouts.search import EXPECTED, explain_texts, find_frames
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.patterns import matches
+from loader_service.catalog.scan.content_sample import sample_of
+from loader_service.catalog.splits.choose import find_in_split
+from loader_service.catalog.splits.row_ranges import cut
+from loader_service.catalog.videos.declared_videos import declares_label, find_declared
+from loader_service.catalog.videos.end_to_end import cut_at_ends
+from loader_service.catalog.videos.episodes import Found, group_frames
+from loader_service.catalog.videos.field_scan import scan_fields
+from loader_service.catalog.videos.fields_beside import add_members, check_labels
+from loader_service.catalog.videos.file_labels import read_labels, to_label
+from loader_service.catalog.videos.numbered import split_by_names
+from loader_service.catalog.videos.readings import TwoReadingsError
+from loader_service.catalog.videos.set_aside import is_aside, set_aside
+from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
+from loader_service.catalog.videos.tables import find_without_frames
+from loader_service.catalog.videos.unused import unused
+from loader_service.errors import CatalogError, FileInUse
+from loader_service.scan_options import FOLDER, GROUP, ScanOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loader_service.catalog.labels.encode import Label
+    from loader_service.schema import Schema
+
+#: How long a file is tried again when the disk or the network fails, in seconds.
+_PATIENCE_S = 20.0
+
+#: Why an external link that is allowed is no field.
+_LINK = "found an external link, which is not followed, in a group"
+
+
+def scan_file(path: str, options: ScanOptions) -> FileScan:
+    """Scan one file; begin anew, for a while, when the disk or the network fails meanwhile.
+
+    Raises
+    ------
+    CatalogError
+        When it cannot be read, is no HDF5 file, or does not hold what is expected; the message names it.
+    """
+    attempts = Attempts(min(_PATIENCE_S, options.scan_timeout / 2))
+    while True:
+        try:
+            return _scan_once(path, options)
+        except CatalogError as error:
+            cause = error.__cause__ or error
+            if not attempts.again(cause):
+                if attempts.count == 1:
+                    raise
+                raise CatalogError(
+                    f"{path!r} cannot be read: {attempts.describe(cause)}; check the disk, or the network"
+                ) from error
+
+
+def _scan_once(path: str, options: ScanOptions) -> FileScan:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise CatalogError(f"cannot open {path!r}: {error.strerror}") from error
+    try:
+        status = FileStat.of(os.fstat(descriptor))
+        with _open_hdf5(path, status) as file:
+            return _scan(HDF5File.of(file, descriptor), status, options)
+    except CatalogError as error:
+        raise type(error)(f"{path!r}: {error}") from error.__cause__
+    except HDF5_ERRORS as error:
+        raise CatalogError(
+            f"{path!r}: HDF5 cannot read it: {error}; check it with `h5dump -H`, or copy it anew"
+        ) from error
+    finally:
+        os.close(descriptor)
+
+
+def _open_hdf5(path: str, status: FileStat) -> h5py.File:
+    if not status.size_bytes:
+        raise CatalogError("expected an HDF5 file, got an empty one; write it again or leave it out")
+    try:
+        return h5py.File(os.fsencode(path), "r")
+    except OSError as error:
+        used = _explain_use(str(error))
+        raise FileInUse(used) if used else CatalogError(_explain(str(error))) from error
+
+
+def _explain_use(message: str) -> str:
+    """Return who has a file open for writing, and what to do, where that is why HDF5 does not open it; else nothing."""
+    if "unable to lock" in message or "lock file" in message:
+        return f"another program has it open for writing ({message}); wait until the writer has closed it"
+    if "consistency flag" in message or "already open for" in message:
+        return f"its writer has not closed it ({message}); wait for the writer, or, if it died, run `h5clear -s` on it"
+    return ""
+
+
+def _explain(message: str) -> str:
+    """Return what HDF5 means by the error with which it refuses to open a file, and what to do."""
+    if "signature not found" in message:
+        return f"expected an HDF5 file, got something else ({message}); leave it out"
+    if "truncated file" in message:
+        return f"the file is truncated ({message}); its writer is not finished, or was killed: write it again"
+    return f"HDF5 cannot open it: {message}; check it with `h5dump -H`, or copy it anew"
+
+
+def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
+    tree = read_tree(hdf5.file, allow_external=options.allow_external)
+    chosen = find_in_split(hdf5, tree, options, lambda part: _find(hdf5, part, options))
+    found, rows = chosen.found, chosen.rows
+    filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
+    fields, left_out = scan_fields(hdf5, found, options.declared)
+    declared = next((field for field in fields if declares_label(options.declared) and _is_label(field)), None)
+    labels: list[Label | None] = [None] * len(found.episodes)
+    if options.labels is None and declared is not None:
+        for number, value in zip(filled, declared.columns["values"], strict=True):
+            labels[number] = to_label(value, f"{declared.source!r} of {found.episodes[number].name!r}")
+    elif options.labels is None and found.layout != "table" and not declares_label(options.declared):
+        if options.label not in {FOLDER, GROUP}:
+            labels = read_labels(hdf5.file, tree, found.episodes, options.label)
+    elif options.label is not None:
+        raise CatalogError(
+            f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "
+            "out: a dataset 'label' or 'labels' with an entry for each row is a field of its own"
+        )
+    counts = np.array([found.episodes[number].frame_count for number in filled], np.int64)
+    if rows is not None:
+        fields = [cut(field, rows, int(counts[0])) for field in fields]
+        counts = np.array([rows.count], np.int64)
+    return FileScan(
+        status=status,
+        names=[found.episodes[number].name for number in filled],
+        labels=[labels[number] for number in filled],
+        frame_counts=counts,
+        fields=[replace(field, sample=sample_of(hdf5, field, counts)) for field in fields if field is not declared],
+        empty_videos=len(found.episodes) - len(filled),
+        layout=found.layout,
+        label_source="" if declared is None else declared.source,
+        not_chosen=chosen.others,
+        left_out=left_out | dict.fromkeys(tree.external_links, _LINK),
+    )
+
+
+def _named_by(tree: Tree, label: str | None) -> set[str]:
+    """Return the names of the datasets that a pattern of labels means."""
+    return set() if label is None else {info.basename for info in tree.datasets.values() if matches(label, info.path)}
+
+
+def _is_label(field: FieldScan) -> bool:
+    return field.key == "label" and field.kind == "value"
+
+
+def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
+    """Return the videos of a file: what a schema declares, else JPEGs, else what numbers there are."""
+    try:
+        if options.declared is not None:
+            return find_declared(hdf5, tree, options.declared)
+        return _find_undeclared(hdf5, tree, options)
+    except TwoReadingsError as error:
+        raise CatalogError(error.text([each for each in error.readings if _works(hdf5, tree, each.schema)])) from error
+
+
+def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
+    frames = find_frames(hdf5, tree, options.frames)
+    if options.frames is None:
+        frames = split_by_names(frames)
+    aside = set_aside(tree)
+    found = group_frames(tree, frames) if frames else find_without_frames(hdf5, tree, aside)
+    if found is None:
+        raise _nothing_found(hdf5, tree, aside)
+    add_members(hdf5.file, tree, found, aside)
+    found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))
+    check_labels(tree, found)
+    labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
+    found.left_out.update(unused(tree, found, found.left_out, labels))
+    return found
+
+
+def _works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
+    """Tell whether a schema finds fields in a file: none is advised that was not tried."""
+    try:
+        return bool(scan_fields(hdf5, find_declared(hdf5, tree, schema), schema)[0])
+    except (CatalogError, TwoReadingsError):
+        return False
+
+
+def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> CatalogError:
+    """Return the error for a file without videos: with what was set aside, if that is why."""
+    named = "; ".join(f"{path!r}: {reason}" for path, reason in islice(aside.items(), 4))
+    if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
+        return CatalogError(f"found no video, but {named}; leave the file out, or serve it by --source module:Name")
+    said = f" ({named})" if named else ""
+    return CatalogError(
+        f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
+        f"{tree.describe()}{said}; name them with --frames PATTERN or --schema FILE{explain_texts(hdf5, tree)}"
+    )

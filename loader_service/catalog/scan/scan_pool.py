@@ -1,0 +1,279 @@
+"""Scans files in other processes, which a damaged file may crash or hang; knows no HDF5, no cache and no catalog.
+
+The processes are started with ``subprocess``, as workers are, and not forked or through ``multiprocessing``: that would
+import the main module of whoever calls this, and take its pickles for granted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import subprocess
+import time
+from collections import deque
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, unpack
+from loader_service.catalog.scan.scan_process import HEADER, READY, SCAN, ScanProcessOptions
+from loader_service.children import ONE_THREAD, Child, command, environment, readable
+from loader_service.errors import CatalogError
+from loader_service.lifeline import arguments_for
+from loader_service.scan_options import ScanOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+Outcome = FileScan | CatalogError
+_Answer = TypeVar("_Answer")
+
+#: How long one process scans alone before more are started, and how much work must be left for them, in seconds: one
+#: takes about 0.3 s to import h5py and NumPy, and a file of 40 videos 20 ms to scan.
+_ALONE_S = 0.5
+
+#: Files for which a process is worth its start, however small they are: 1 ms each at the least.
+_MANY = 500
+
+#: How long a process may take to start, in seconds.
+_START_S = 60.0
+
+#: How long a process that can say no more may take to end, in seconds.
+_END_S = 5.0
+
+#: How long nothing may happen without a look at the time, in seconds.
+_LONGEST_WAIT_S = 1.0
+
+#: Files that a process is given ahead while each takes less than so long, in seconds: it need not wait for this process
+#: between two of them, which takes as long as a small file.
+_AHEAD, _QUICK_S = 4, 0.05
+
+
+class ScanPool:
+    """Processes that scan files; a context manager that leaves none alive.
+
+    Used by one thread, which must live as long as the pool: the kernel ties the processes to it.
+
+    Parameters
+    ----------
+    options
+        How files are scanned, and how long that may take.
+    most
+        How many processes there may be at once; the second is started only when scanning takes long.
+    """
+
+    def __init__(self, options: ScanOptions, most: int) -> None:
+        self._options = options
+        self._most = most
+        self._processes: list[ScanProcess[Outcome]] = []
+
+    def __enter__(self) -> ScanPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.end()
+
+    def scan(self, paths: Sequence[str], tick: Callable[[], None] | None = None) -> Iterator[Outcome]:
+        """Yield what each file holds, or why it cannot be used, in the order of the paths.
+
+        Parameters
+        ----------
+        paths
+            Each once.
+        tick
+            Called about once a second, however long a file takes.
+
+        Raises
+        ------
+        CatalogError
+            When no process can be started.
+        """
+        waiting = deque(paths)
+        outcomes: dict[str, Outcome] = {}
+        first = min(self._most, len(paths) // _MANY) or 1
+        self._processes += [self._start() for _ in range(first)]
+        for done, path in enumerate(paths):
+            while path not in outcomes:
+                outcomes.update(self._turn(waiting))
+                if tick is not None:
+                    tick()
+            spent_s = time.monotonic() - self._processes[0].ready_since
+            if spent_s > _ALONE_S and spent_s / (done + 1) * len(waiting) > _ALONE_S:
+                more = min(self._most - len(self._processes), len(waiting))
+                self._processes += [self._start() for _ in range(more)]
+            yield outcomes.pop(path)
+
+    def _start(self) -> ScanProcess[Outcome]:
+        return ScanProcess(self._options, _outcome)
+
+    def _turn(self, waiting: deque[str]) -> dict[str, Outcome]:
+        """Wait until something happens to a process; return the outcomes that this brought."""
+        self._await()
+        outcomes: dict[str, Outcome] = {}
+        for number, process in enumerate(self._processes):
+            try:
+                outcomes.update(process.attend())
+            except ProcessLost as lost:
+                outcomes.update(lost.answers)
+                if not process.asked:
+                    raise _not_at_a_file(lost) from lost
+                guilty, *innocent = process.asked
+                outcomes[guilty] = blame(guilty, lost)
+                waiting.extendleft(reversed(innocent))
+                process.end()
+                self._processes[number] = self._start()
+        for process in self._processes:
+            while process.has_room and waiting:
+                process.ask(waiting.popleft())
+        return outcomes
+
+    def _await(self) -> None:
+        """Wait until a process has sent something, or ended, or has had its time."""
+        patience_s = min(process.deadline for process in self._processes) - time.monotonic()
+        descriptors = [descriptor for process in self._processes for descriptor in process.descriptors]
+        readable(descriptors, min(patience_s, _LONGEST_WAIT_S))
+
+
+def _not_at_a_file(lost: ProcessLost) -> CatalogError:
+    return CatalogError(f"a process that scans files {lost}; check the installation, and free memory")
+
+
+def blame(path: str, lost: ProcessLost) -> CatalogError:
+    """Return what is wrong with the file that a process was lost at."""
+    return CatalogError(
+        f"{path!r}: the process that scanned it {lost}; the file is damaged in a way that the HDF5 library does not "
+        "survive: check it with `h5dump -H`, copy it anew, or leave it out"
+    )
+
+
+class ProcessLost(Exception):
+    """A process ended, or takes too long; says which, as the rest of a sentence.
+
+    Attributes
+    ----------
+    answers
+        What it had answered before, in the same breath, by path.
+    """
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.answers: dict[str, Any] = {}
+
+
+class ScanProcess(Generic[_Answer]):
+    """One process, and the files that it was asked for, the first of which it is at.
+
+    Parameters
+    ----------
+    options
+        How files are scanned, and how long that may take.
+    parse
+        Makes an answer of its kind and its body; raises ProcessLost when it cannot.
+    catalog
+        Where the columns lie that files are compared with; None: what they hold is told.
+    """
+
+    def __init__(
+        self, options: ScanOptions, parse: Callable[[bytes, bytes], _Answer], catalog: Path | None = None
+    ) -> None:
+        self._timeout_s = options.scan_timeout
+        self._parse = parse
+        self._child = _start(options, catalog)
+        self.descriptors = self._child.outputs  # readable when `attend` has something to do
+        self._received = bytearray()
+        self._is_ready = False
+        self._is_quick = False
+        self._began = time.monotonic()  # with what it is at
+        self.ready_since = self._began  # or when it was started
+        self.asked: list[str] = []  # and not answered yet, in order
+        self.deadline = self._began + _START_S
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it can be given a file."""
+        return self._is_ready and len(self.asked) < (_AHEAD if self._is_quick else 1)
+
+    def ask(self, path: str) -> None:
+        """Give it a file; not before it has room."""
+        if not self.asked:
+            self._begin()
+        self.asked.append(path)
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and `attend` will say so
+            os.write(self._child.stdin, json.dumps(path).encode("ascii") + b"\n")
+
+    def attend(self) -> dict[str, _Answer]:
+        """Take in what it has sent; return the answers that are complete, by path.
+
+        Raises
+        ------
+        ProcessLost
+            When it has ended, or has had its time.
+        """
+        self._child.errors.read()  # else it could not go on
+        piece = self._child.out.read()
+        if piece:
+            return self._parse_answers(piece)
+        if not self._child.out.is_open:
+            self._child.wait(_END_S)
+            raise ProcessLost(self._child.cause())
+        if time.monotonic() > self.deadline:
+            limit_s = self._timeout_s if self._is_ready else _START_S
+            raise ProcessLost(f"was not done within {limit_s:g} s, and was killed")
+        return {}
+
+    def _begin(self) -> None:
+        self._began = time.monotonic()
+        self.deadline = self._began + self._timeout_s
+
+    def _parse_answers(self, piece: bytes) -> dict[str, _Answer]:
+        self._received += piece
+        answers: dict[str, _Answer] = {}
+        place = 0
+        while len(self._received) >= place + HEADER.size:
+            kind, length = HEADER.unpack_from(self._received, place)
+            end = place + HEADER.size + length
+            if len(self._received) < end:
+                break
+            body, place = bytes(self._received[place + HEADER.size : end]), end
+            if kind == READY:
+                self._is_ready, self.ready_since, self.deadline = True, time.monotonic(), math.inf
+            else:
+                try:
+                    answer = self._parse(kind, body)
+                except ProcessLost as lost:
+                    lost.answers.update(answers)
+                    raise
+                answers[self.asked.pop(0)] = answer
+                self._is_quick = time.monotonic() - self._began < _QUICK_S
+                self._begin()
+        if self._is_ready and not self.asked:
+            self.deadline = math.inf
+        del self._received[:place]
+        return answers
+
+    def end(self) -> None:
+        """Kill and reap it; harmless when it has ended."""
+        self._child.close()
+
+
+def _start(options: ScanOptions, catalog: Path | None) -> Child:
+    told = ScanProcessOptions(asdict(options), None if catalog is None else str(catalog))
+    words = command("loader_service.catalog.scan.scan_process", *arguments_for(told))
+    try:
+        return Child(words, environment(**ONE_THREAD), stdin=subprocess.PIPE)
+    except OSError as error:
+        raise CatalogError(
+            f"cannot start a process to scan files: {error}; end other processes, or raise limits"
+        ) from error
+
+
+def _outcome(kind: bytes, body: bytes) -> Outcome:
+    if kind != SCAN:
+        return CatalogError(json.loads(body))
+    try:
+        return unpack(body)
+    except UNPACK_ERRORS as error:
+        raise ProcessLost(f"gave an answer that cannot be read ({error})") from error

@@ -1,0 +1,80 @@
+"""A process that scans files, one after the other, as it is told on its standard input; knows no catalog, no cache.
+
+A file is data from anywhere, and the HDF5 library can crash, hang or take all memory on a damaged one. Here it takes
+nothing along but this process, and who started it knows at which file.
+
+Requests are lines: a path as JSON. Answers are frames: one letter, the length of the body (`HEADER`), the body. The
+first answer is `READY`; then there is one for each request: `SCAN` with what `findings.pack` makes, or a message as
+JSON: `IN_USE` when another program writes to the file, else `ERROR`. A process that was given a catalog compares each
+file with what that says of it, and answers `VERDICT` with what `recheck.Verdict` holds, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import struct
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, BinaryIO
+
+from loader_service.catalog.cache.column_files import open_catalog
+from loader_service.catalog.findings import pack
+from loader_service.catalog.scan.recheck import Recheck
+from loader_service.errors import CatalogError, FileInUse
+from loader_service.lifeline import answers, told
+from loader_service.scan_options import ScanOptions
+
+HEADER = struct.Struct("<cQ")
+READY, SCAN, VERDICT, IN_USE, ERROR = b"R", b"S", b"V", b"U", b"E"
+
+#: Address space of this process. A million datasets in one file take 1.5 GiB; a damaged size can ask for any amount.
+_MEMORY_BYTES = 4 * 2**30
+
+
+@dataclass(frozen=True)
+class ScanProcessOptions:
+    """What this process is told at its start."""
+
+    scan: Mapping[str, Any]  # the fields of `ScanOptions`
+    catalog: str | None = None  # folder of the columns that files are compared with
+
+
+def serve(requests: BinaryIO, answers: BinaryIO, options: ScanOptions, catalog: str | None = None) -> None:
+    """Answer requests until there are no more."""
+    # Here, not above: who only wants to speak to this process needs no HDF5.
+    from loader_service.catalog.scan.file_scan import scan_file  # noqa: PLC0415
+
+    known = None if catalog is None else Recheck(open_catalog(catalog), options)
+    _send(answers, READY, b"")
+    for line in requests:
+        path = json.loads(line)
+        try:
+            if known is None:
+                kind, body = SCAN, pack(scan_file(path, options))
+            else:
+                kind, body = VERDICT, json.dumps(asdict(known.judge(path))).encode("ascii")
+        except CatalogError as error:
+            kind = IN_USE if isinstance(error, FileInUse) else ERROR
+            body = json.dumps(str(error)).encode("ascii")
+        _send(answers, kind, body)
+
+
+def _send(answers: BinaryIO, kind: bytes, body: bytes) -> None:
+    answers.write(HEADER.pack(kind, len(body)) + body)
+    answers.flush()
+
+
+def main() -> None:
+    """Run the process; started by `scan_pool` only."""
+    options = told(ScanProcessOptions)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = _MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(hard, _MEMORY_BYTES)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected here, and no reason to fill the disk
+    serve(sys.stdin.buffer, answers(), ScanOptions(**options.scan), options.catalog)
+
+
+if __name__ == "__main__":
+    main()

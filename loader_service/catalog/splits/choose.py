@@ -1,0 +1,203 @@
+"""Finds a file's videos in the split that was asked for, and refuses to mix splits when none was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.splits.lists import PARENTS, lists_called, lists_of_names, named_videos, read_names
+from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
+from loader_service.catalog.splits.split_names import WORDS, NamedSplits, only_split, restricted, splits_by_name
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import Tree
+    from loader_service.catalog.videos.episodes import Found
+    from loader_service.scan_options import ScanOptions
+
+    #: Returns the videos of a tree; CatalogError if there are none.
+    Finder = Callable[[Tree], Found]
+
+#: Datasets of no split that get a line each.
+_MOST_LINES = 20
+
+EXPECTED = (
+    "groups or parts of names such as train and test, an attribute 'split' as fuel writes it, or lists of names such "
+    "as mask/train"
+)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The videos of one split, or of a file without splits.
+
+    Attributes
+    ----------
+    found
+        The videos.
+    rows
+        Those of each field that count, if not all.
+    others
+        How many videos the split leaves out, where they were counted.
+    """
+
+    found: Found
+    rows: RowRange | None = None
+    others: int = 0
+
+
+def _some(found: Found, kept: Iterable[bool]) -> Chosen:
+    episodes = list(compress(found.episodes, kept))
+    return Chosen(replace(found, episodes=episodes), others=len(found.episodes) - len(episodes))
+
+
+def find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder) -> Chosen:
+    """Return the videos of the split that the options name, or of all the file where it has none that are disjoint.
+
+    Raises
+    ------
+    CatalogError
+        When the file has disjoint splits and none is named, or not the one that is; when `find` finds nothing.
+    """
+    ranges = read_ranges(hdf5)
+    if ranges:
+        return _of_ranges(tree, ranges, options.split, find)
+    named = splits_by_name(tree)
+    if options.split is None:
+        return Chosen(_undivided(hdf5, tree, named, options, find))
+    if named is None and not lists_called(tree, options.split):
+        named = only_split(tree, options.split)
+    if named is not None:
+        return Chosen(_of_names(tree, named, options.split, find))
+    return _of_list(hdf5, tree, options.split, find)
+
+
+def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: ScanOptions, find: Finder) -> Found:
+    declared = options.frames is not None or options.declared is not None
+    if named is not None and not declared:
+        raise _mixed(_counted(tree, named, find))
+    found = find(tree)
+    if named is not None:  # a pattern or a schema may name the data of one split alone
+        used = dict.fromkeys(named.of(part.path) for each in found.episodes for part in each.parts.values())
+        if len([meaning for meaning in used if meaning is not None]) > 1:
+            raise _mixed(_counted(tree, named, find))
+    for path, line in _lines_of_lists(hdf5, tree, found):
+        found.left_out[path] = line
+    return found
+
+
+def _lines_of_lists(hdf5: HDF5File, tree: Tree, found: Found) -> Iterable[tuple[str, str]]:
+    videos = [episode.name for episode in found.episodes]
+    for path, info in lists_of_names(tree).items() if len(videos) > 1 else ():
+        said = info.basename if len(lists_called(tree, info.basename)) == 1 else path
+        try:
+            count = sum(named_videos(path, read_names(hdf5, info), videos))
+        except CatalogError as error:
+            if basename_of(info.parent) in PARENTS:
+                yield path, f"no list of names of videos: {error}, in a file"
+            continue
+        yield path, f"names {count} of {len(videos)} videos, which `--split {said}` serves alone, in a file"
+
+
+def _counted(tree: Tree, named: NamedSplits, find: Finder) -> dict[str, str]:
+    """Return what each split of a file holds, in words, by the file's word for it; none that holds nothing."""
+    counted = {}
+    for meaning, word in named.words.items():
+        try:
+            found = find(restricted(tree, named, meaning))
+        except CatalogError:
+            continue
+        counted[word] = _content(found)
+    return counted
+
+
+def _content(found: Found) -> str:
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    count, unit = (filled[0].frame_count, "row") if found.layout == "table" and filled else (len(filled), "video")
+    return f"{count} {unit}{'s' * (count != 1)}"
+
+
+def _mixed(counted: Mapping[str, str]) -> CatalogError:
+    if not counted:
+        return CatalogError(
+            f"has splits in its names, and none of them holds what can be served alone: expected {EXPECTED}; say with "
+            "--schema what its fields are"
+        )
+    words = list(counted)
+    return CatalogError(f"holds splits, which are never mixed: {_listed(counted)}; choose one: {_options(words)}")
+
+
+def _listed(counted: Mapping[str, str]) -> str:
+    return ", ".join(f"{word!r} ({content})" for word, content in counted.items())
+
+
+def _options(words: Iterable[str]) -> str:
+    return " or ".join(f"--split {word}" for word in words)
+
+
+def _absent(name: str, counted: Mapping[str, str]) -> CatalogError:
+    return CatalogError(
+        f"--split {name!r} leaves nothing of it: expected one of its splits, found {_listed(counted)}; give "
+        f"{_options(counted)}, or leave the file out"
+    )
+
+
+def _of_names(tree: Tree, named: NamedSplits, name: str, find: Finder) -> Found:
+    spelled = {word.lower(): meaning for meaning, word in named.words.items()}
+    meaning = spelled.get(name.lower(), WORDS.get(name.lower()))
+    if meaning is None or meaning not in named.words:
+        counted = _counted(tree, named, find)
+        raise _absent(name, counted) if counted else _mixed(counted)
+    found = find(restricted(tree, named, meaning))
+    outside = [path for path in tree.datasets if named.of(path) is None]
+    for path in outside[:_MOST_LINES]:
+        found.left_out.setdefault(path, f"in none of the splits, of which --split {name} takes one, in a file")
+    if len(outside) > _MOST_LINES:
+        found.left_out["…"] = f"{len(outside) - _MOST_LINES} more datasets are in none of the splits of a file"
+    return found
+
+
+def _of_ranges(tree: Tree, ranges: Mapping[str, RowRange], name: str | None, find: Finder) -> Chosen:
+    counted = {each: f"{rows.count} rows" for each, rows in ranges.items()}
+    if name is None and len(ranges) > 1:
+        raise _mixed(counted)
+    meaning = None if name is None else WORDS.get(name.lower())
+    rows = ranges[next(iter(ranges))] if name is None else ranges.get(name)
+    if rows is None:
+        rows = next((rows for each, rows in ranges.items() if meaning and WORDS.get(each.lower()) == meaning), None)
+    if rows is None:
+        raise _absent(name or "", counted)
+    sources = {path: info for path, info in tree.datasets.items() if path in rows.sources}
+    found = find(replace(tree, datasets=sources))
+    for path in [path for path in tree.datasets if path not in rows.sources][:_MOST_LINES]:
+        found.left_out.setdefault(path, "no source of the split by the attribute 'split' of a file")
+    if name is None:
+        found.left_out["@split"] = (
+            f"gives rows {rows.start} to {rows.stop} to its only split, and no others count, in a file"
+        )
+    if found.layout == "vlen":  # each row is a video
+        return _some(found, (rows.start <= row < rows.stop for row in range(len(found.episodes))))
+    if len(found.episodes) != 1:
+        raise CatalogError(
+            f"the attribute 'split' divides rows of one sequence or table: expected one, found {_content(found)}; "
+            "leave the attribute out, or name the fields with --schema"
+        )
+    return Chosen(found, rows)
+
+
+def _of_list(hdf5: HDF5File, tree: Tree, name: str, find: Finder) -> Chosen:
+    lists = lists_called(tree, name)
+    if len(lists) != 1:
+        there = ", ".join(repr(info.path) for info in lists) or f"none of them in {tree.describe()}"
+        raise CatalogError(
+            f"--split {name!r}: expected {EXPECTED}, found {there}; "
+            + ("give one by its path" if lists else "leave --split out, or choose by split='train[:90%]' of the stream")
+        )
+    found = find(tree)
+    names = [episode.name for episode in found.episodes]
+    return _some(found, named_videos(lists[0].path, read_names(hdf5, lists[0]), names))

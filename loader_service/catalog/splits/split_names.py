@@ -1,0 +1,151 @@
+"""Which datasets of a file are in which split, by names: groups ``train`` and ``val``, or ``X_train``, ``X_test``.
+
+Pure: sees the paths, kinds and shapes of datasets. A name *says* a split when it has one of some words as a part. It is
+one where its neighbours confirm it: of one parent, two names that say different splits and are alike in all else, such
+as ``train`` and ``val``, ``X_train`` and ``X_test``, or ``train_001`` and ``val_002``. Both must hold data: lists of
+names, of indices or of labels alone make no split.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.hdf5.tree import ElementKind, Tree
+from loader_service.catalog.inner_paths import join, unnumbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+#: Words that say a split, and the one that each stands for.
+WORDS = {
+    "train": "train", "training": "train", "trn": "train",
+    "val": "val", "valid": "val", "validation": "val",
+    "dev": "dev", "eval": "eval", "evaluation": "eval",
+    "test": "test", "testing": "test", "tst": "test",
+}  # fmt: skip
+
+_WORD = "|".join(sorted(WORDS, key=len, reverse=True))
+_ANY = re.compile(_WORD, re.IGNORECASE)
+_PART = re.compile(rf"(?:^|(?<=[\W_]))(?:{_WORD})(?=$|[\W_\d])", re.ASCII | re.IGNORECASE)
+_EDGE = re.compile(rf"^(?:{_WORD})|(?:{_WORD})$", re.IGNORECASE)
+
+#: What is left of a name that lists entries, when the word is taken out.
+_LISTS = re.compile(r"(?:^|_)(?:idx|ind|index|indices|id|mask|key|name|list)(?:e?s)?$")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a name says: the word in it, and all else."""
+
+    word: str
+    rest: str
+
+
+def said_by(name: str) -> Said | None:
+    """Return what the name of a group or dataset says of a split; None if nothing."""
+    found = _PART.search(name) or _EDGE.search(name)
+    if found is None:
+        return None
+    rest = re.sub(r"[\W_]+", "_", name[: found.start()] + "_" + name[found.end() :]).strip("_")
+    return Said(found[0], unnumbered(rest.lower()))
+
+
+@dataclass(frozen=True)
+class NamedSplits:
+    """Splits of a file: the parents whose members are in them, and the words as the file has them.
+
+    Attributes
+    ----------
+    parents
+        Paths of groups.
+    words
+        What names say, by what it stands for: training first, tests last.
+    """
+
+    parents: frozenset[str]
+    words: Mapping[str, str]
+
+    def of(self, path: str) -> str | None:
+        """Return what the split of a dataset, or group, stands for; None where it is in none."""
+        parent = ""
+        for name in path.split("/"):
+            if parent in self.parents:
+                said = said_by(name)
+                if said is not None:
+                    return WORDS[said.word.lower()]
+            parent = join(parent, name)
+        return None
+
+
+def splits_by_name(tree: Tree) -> NamedSplits | None:
+    """Return the splits of a file, at least two; None if its names say none."""
+    data: dict[tuple[str, str], dict[str, str]] = {}
+    for info in tree.datasets.values():
+        if _ANY.search(info.path):
+            for parent, said, direct in _said_along(info.path):
+                if _is_data(info, direct=direct) and not (len(info.shape) < 3 and _LISTS.search(said.rest)):
+                    data.setdefault((parent, said.rest), {}).setdefault(WORDS[said.word.lower()], said.word)
+    # A class of which all is for training lies as the others do, at the same depth.
+    confirmed = {(_depth(parent), rest) for (parent, rest), words in data.items() if len(words) > 1}
+    found = {place: words for place, words in data.items() if (_depth(place[0]), place[1]) in confirmed}
+    if not found:
+        return None
+    spelled: dict[str, str] = {}
+    for words in found.values():
+        spelled = {**words, **spelled}
+    order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in spelled]
+    return NamedSplits(frozenset(parent for parent, _ in found), {meaning: spelled[meaning] for meaning in order})
+
+
+def only_split(tree: Tree, name: str) -> NamedSplits | None:
+    """Return a split that is there without another one, as groups or parts of names; None if it is not."""
+    meaning = WORDS.get(name.lower())
+    parents = {}
+    for info in tree.datasets.values():
+        for parent, said, direct in _said_along(info.path) if _ANY.search(info.path) else ():
+            if WORDS[said.word.lower()] == meaning and _is_data(info, direct=direct):
+                parents[parent] = said.word
+    if meaning is None or not parents:
+        return None
+    top = min(map(_depth, parents))
+    highest = [parent for parent in parents if _depth(parent) == top]
+    return NamedSplits(frozenset(highest), {meaning: parents[highest[0]]})
+
+
+def restricted(tree: Tree, splits: NamedSplits, meaning: str) -> Tree:
+    """Return the part of a file's tree that is one split."""
+    return Tree(
+        {path: info for path, info in tree.datasets.items() if splits.of(path) == meaning},
+        tuple(path for path in tree.empty_groups if splits.of(path) == meaning),
+        tree.external_links,
+    )
+
+
+def _depth(path: str) -> int:
+    return path.count("/") + bool(path)
+
+
+def _said_along(path: str) -> Iterable[tuple[str, Said, bool]]:
+    """Yield each part of a path that says a split, with its parent, and whether it is the dataset's own name."""
+    parent = ""
+    names = path.split("/")
+    for number, name in enumerate(names):
+        said = said_by(name)
+        if said is not None:
+            yield parent, said, number == len(names) - 1
+        parent = join(parent, name)
+
+
+def _is_data(info: DatasetInfo, *, direct: bool) -> bool:
+    """Tell whether a dataset can be a video or table of its own: no list, no labels, and no log of a training."""
+    if info.kind is ElementKind.TEXT:
+        return False
+    return (
+        len(info.shape) > 1
+        or info.kind in {ElementKind.VLEN_BYTES, ElementKind.OPAQUE, ElementKind.OTHER}
+        or (not direct and info.kind in {ElementKind.BYTES, ElementKind.FLOAT})
+    )

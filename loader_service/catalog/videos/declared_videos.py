@@ -1,0 +1,281 @@
+"""Finds the videos of a file as a schema declares them; what is missing or has another form is an error."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+from loader_service.catalog.inner_paths import basename_of, join, to_bytes, unnumbered
+from loader_service.catalog.layouts import search as layouts
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.patterns import matches
+from loader_service.catalog.videos.end_to_end import cut_at_ends
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
+from loader_service.catalog.videos.fields_beside import array_part, attribute_part, single_part
+from loader_service.catalog.videos.numbered import NumberedFrames, in_order, numbered_part, split_by_names
+from loader_service.catalog.videos.tables import find_datasets
+from loader_service.catalog.videos.vlen_rows import find_vlen_rows
+from loader_service.errors import CatalogError
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.layouts.layout import FoundVideo
+
+
+def declares_label(schema: Schema | None) -> bool:
+    """Tell whether a schema says where labels are, so that they are not looked for."""
+    return schema is not None and "label" in schema.names
+
+
+def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
+    """Return the videos of one file with the fields that a schema declares.
+
+    Raises
+    ------
+    CatalogError
+        When the first field with frames is not in the file, or a video lacks a field, or has it in another form.
+    """
+    main = next(field for field in schema.fields if field.kind != "value")
+    for layout in schema.videos:
+        if layout == "vlen":
+            info = _only_dataset(tree, main, "")
+            if info is not None and info.dtype.startswith("vlen"):
+                return _vlen_rows(hdf5, tree, schema, info)
+            continue
+        if layout == "spans":
+            return _spans(hdf5, tree, schema)
+        episodes = _groups(hdf5, tree, main) if layout == "groups" else _whole_file(tree, main)
+        if episodes:
+            _fill(hdf5, tree, schema, episodes)
+            episodes.sort(key=lambda episode: natural_key(episode.name))
+            return Found(layout, episodes)
+    raise CatalogError(
+        f"no dataset is the field {main.name!r} of the schema: expected {' or '.join(map(repr, main.dataset))} with "
+        f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset`, or leave the file out"
+    )
+
+
+def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
+    """Return the videos that lie end to end in the datasets that a schema names."""
+    whole = Episode("", "", 0, "")
+    _fill(hdf5, tree, schema, [whole])
+    found = cut_at_ends(tree, Found("files", [whole]), lambda path: np.asarray(hdf5.node(path)[()]), declared=True)
+    if found.layout != "spans":
+        raise CatalogError(
+            f"nothing says where videos end in the {whole.frame_count} rows of {whole.dataset_path!r}; add a dataset "
+            "of their ends, such as 'episode_ends', or say videos = \"table\" in the schema"
+        )
+    return found
+
+
+def _whole_file(tree: Tree, main: SchemaField) -> list[Episode]:
+    return [Episode("", "", 0, "")] if _path_of(tree, main, "") else []
+
+
+def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
+    for pattern in main.dataset:
+        if pattern == VIDEO:
+            found = layouts.find_frames(hdf5, tree, None)
+            if found:
+                videos = split_by_names(found)
+                return [Episode(video.name, _root_of(video), 0, _path_of_video(video)) for video in videos]
+            arrays = find_datasets(tree)
+            if arrays:
+                return [Episode(each.name, None, 0, each.dataset_path) for each in arrays]
+        elif pattern.startswith(f"{VIDEO}/"):
+            suffix = pattern[len(VIDEO) + 1 :]
+            depth = suffix.count("/") + 1
+            parts = (path.split("/") for path in {*tree.datasets, *tree.groups} if path.count("/") >= depth)
+            roots = {"/".join(each[:-depth]) for each in parts if matches(suffix, "/".join(each[-depth:]))}
+            if roots:
+                return [Episode(root, root, 0, "") for root in sorted(roots)]
+    return []
+
+
+def _root_of(video: FoundVideo) -> str | None:
+    return video.dataset_path if video.layout.in_group and video.name == video.dataset_path else None
+
+
+def _path_of_video(video: FoundVideo) -> str:
+    """Return the path of a video's dataset or group; of a frame that is a video, its own, and not its group's."""
+    return video.name if video.layout.in_group else video.dataset_path
+
+
+def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode]) -> None:
+    """Give each video all fields of the schema."""
+    places = {
+        (field.name, number): _path_of(tree, field, episode.dataset_path if episode.root is None else episode.root)
+        for field in schema.fields
+        for number, episode in enumerate(episodes)
+    }
+    images = {field.name for field in schema.fields if field.kind == "image"}
+    paths = {place[0]: name in images for (name, _), place in places.items() if place}
+    encoded = {video.dataset_path: video for video in layouts.find_declared(hdf5, tree, paths)}
+    pictures = {path for path, is_image in paths.items() if is_image}
+    if pictures & tree.datasets.keys() - encoded.keys():  # single frames, which are videos
+        encoded |= {video.name: video for video in split_by_names(layouts.find_frames(hdf5, tree, None))}
+    for number, episode in enumerate(episodes):
+        for field in schema.fields:
+            place = places[field.name, number]
+            if place is None:
+                raise CatalogError(
+                    f"video {episode.name!r} has no field {field.name!r}: expected "
+                    f"{' or '.join(map(repr, field.dataset))}; add it, or take the field out of the schema"
+                )
+            path, pattern = place
+            numbered = _numbered(tree, field, path, pattern)
+            if numbered is not None:
+                part = numbered_part(numbered, pattern)
+                episode.parts[field.name] = part
+                _count(episode, field, part, len(numbered.members))
+                continue
+            part = _part(hdf5.file, tree, field, path, encoded.get(path))
+            episode.parts[field.name] = replace(part, pattern=pattern)
+            _count(episode, field, part, _entries(part))
+
+
+def _entries(part: VideoField) -> int:
+    if part.frames is not None:
+        return part.frames.frame_count
+    if part.info is None or not part.info.shape:
+        return 0
+    return 1 if part.shape == part.info.shape else part.info.shape[0]
+
+
+def _numbered(tree: Tree, field: SchemaField, path: str, pattern: str) -> NumberedFrames | None:
+    """Return the datasets that a pattern names with a star for their number, of which the first has this path."""
+    if path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
+        return None
+    family = unnumbered(basename_of(path))
+    info = tree.datasets[path]
+    beside = [
+        each for each in tree.datasets.values() if each.parent == info.parent and unnumbered(each.basename) == family
+    ]
+    found = in_order(beside)
+    return found if found is not None and field.shape == info.shape else None
+
+
+def _count(episode: Episode, field: SchemaField, part: VideoField, count: int) -> None:
+    """Make sure that all fields of a video have as many frames, or, if they lie between them, one less."""
+    if part.kind == "value":
+        return
+    if not any(other.kind != "value" for name, other in episode.parts.items() if name != field.name):
+        episode.frame_count = count
+        episode.dataset_path = part.path
+    elif part.frames is None and count == episode.frame_count - 1 > 1:
+        episode.parts[field.name] = replace(episode.parts[field.name], missing=1)
+    elif count != episode.frame_count:
+        raise CatalogError(
+            f"video {episode.name!r}, field {field.name!r}: expected {episode.frame_count} frames, like its other "
+            f"fields, found {count} in {part.path!r}; leave the field out of the schema, or correct the file"
+        )
+
+
+def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: FoundVideo | None) -> VideoField:
+    if frames is not None:
+        return frames_part(frames)
+    owner, mark, name = path.rpartition("@")
+    if mark and path not in tree.datasets:
+        part, found = _attribute(file, owner.rstrip("/"), name)
+    else:
+        info = tree.datasets.get(path)
+        part = None if info is None else _dataset_part(field, info)
+        found = f"the group {path!r}" if info is None else info.describe()
+    if part is None or part.kind != field.kind or not _fits(field, part):
+        expected = " ".join(filter(None, (field.kind, field.dtype, "" if field.shape is None else str(field.shape))))
+        form = "" if part is None else f", that is {part.kind} {part.dtype} {part.shape}"
+        raise CatalogError(
+            f"the field {field.name!r}: expected {expected}, found {found}{form}; correct `kind`, `dtype` or `shape` "
+            "in the schema, or the file"
+        )
+    return part
+
+
+def _attribute(file: h5py.File, path: str, name: str) -> tuple[VideoField | None, str]:
+    """Return an attribute as a field, or None, and in words what was found."""
+    owner = file.get(to_bytes(path)) if path else file
+    if owner is None or not h5py.h5a.exists(owner.id, to_bytes(name)):
+        return None, f"no attribute {name!r} of {path or '/'!r}"
+    return attribute_part(h5py.h5a.open(owner.id, to_bytes(name)), path, name), f"attribute {name!r} of {path or '/'!r}"
+
+
+def _dataset_part(field: SchemaField, info: DatasetInfo) -> VideoField | None:
+    if field.kind == "value":
+        usable = info.dtype and not info.dtype.startswith("vlen")
+        shape = () if info.dtype.startswith("S") and info.shape == (1,) else info.shape
+        return VideoField("value", info.dtype, shape, info.path, info=info) if usable else None
+    whole = bool(field.shape) and field.shape == info.shape and bool(info.dtype)
+    part = single_part(info) if whole else array_part(info)
+    if part is not None and field.kind == "array":
+        return VideoField("array", part.dtype, part.shape, part.path, info=info)
+    return part
+
+
+def _fits(field: SchemaField, part: VideoField) -> bool:
+    """Tell whether a field has the dtype and shape that the schema says; texts may have any width."""
+    text = field.dtype.startswith("S") and part.dtype.startswith("S")
+    dtype = not field.dtype or text or field.dtype == part.name
+    return dtype and (field.shape is None or field.shape == part.shape)
+
+
+def _path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None:
+    """Return where a field lies in the video with this root, and by which pattern; None if it is not there."""
+    for pattern in field.dataset:
+        inner = pattern.removeprefix(VIDEO).lstrip("/")
+        base = root if pattern.startswith(VIDEO) else ""
+        literal = _LITERAL.sub(r"\1", inner)
+        path = join(base, literal)
+        if basename_of(path).startswith("@") or path in tree.datasets or path in tree.groups:
+            return path, pattern
+        if _GLOB.search(_LITERAL.sub("", inner)):
+            inside = [p for p in tree.datasets if (not base or p.startswith(f"{base}/"))]
+            found = [p for p in inside if matches(inner, p[len(base) :])]
+            if len(found) == 1:
+                return found[0], pattern
+            if len(found) > 1 and in_order([tree.datasets[path] for path in found]) is not None:
+                return min(found, key=natural_key), pattern
+            if found:
+                raise CatalogError(
+                    f"the field {field.name!r}: {pattern!r} matches {found[0]!r} and {found[1]!r}; make it match one"
+                )
+    return None
+
+
+#: A letter that is meant as itself, as `pattern_of` writes it; and letters that are not.
+_LITERAL = re.compile(r"\[([*?[])\]")
+_GLOB = re.compile(r"[*?[]")
+
+
+def _only_dataset(tree: Tree, field: SchemaField, root: str) -> DatasetInfo | None:
+    place = _path_of(tree, field, root)
+    return None if place is None else tree.datasets.get(place[0])
+
+
+def _vlen_rows(hdf5: HDF5File, tree: Tree, schema: Schema, main: DatasetInfo) -> Found:
+    """Return the rows of a vlen dataset as videos, each with the fields that the schema declares."""
+    found = find_vlen_rows(hdf5, tree, main)
+    infos = {}
+    for field in schema.fields:
+        info = _only_dataset(tree, field, "")
+        keys = next(iter(found.episodes)).parts if found.episodes else {}
+        key = next((key for key, part in keys.items() if info is not None and part.path == info.path), None)
+        if info is None or key is None or keys[key].kind != field.kind or not _fits(field, keys[key]):
+            raise CatalogError(
+                f"the field {field.name!r}: expected {field.kind} {field.dtype} with an entry for each row of "
+                f"{main.path!r}, found {info.describe() if info is not None else 'nothing'}; correct the schema"
+            )
+        infos[field.name] = (key, field.dataset[0])
+    for episode in found.episodes:
+        episode.parts = {
+            name: VideoField(**{**vars(episode.parts[key]), "pattern": pattern})
+            for name, (key, pattern) in infos.items()
+        }
+    return Found("vlen", found.episodes)

@@ -1,0 +1,250 @@
+"""Videos that lie end to end in the same datasets: where each begins, from starts, ends, lengths or episode numbers.
+
+`find_bounds` is pure: it looks at names, shapes and numbers. What is named as such and does not fit is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.inner_paths import join
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.errors import CatalogError
+from loader_service.schema import Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+
+#: Reads a small dataset of whole numbers.
+Read = Callable[[str], Any]
+
+_UNIT = r"((episode|ep|traj|trajectory|trajectorie|demo|video|vid|clip|seq|sequence|rollout|recording)s?)"
+_ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to)$|^indptr$|(^|_)ptr$", re.IGNORECASE)
+_STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits)$", re.IGNORECASE)
+_LENGTHS = re.compile(rf"(^|_){_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+_NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
+_PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
+_OF_UNIT = re.compile(rf"(^|_){_UNIT}_", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where videos lie in their datasets: ``(videos,)`` each; and the datasets that said so."""
+
+    starts: Int64s
+    ends: Int64s
+    paths: frozenset[str]
+
+
+def find_bounds(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return where the videos in some rows begin and end, or None where nothing says that there is more than one.
+
+    Parameters
+    ----------
+    datasets
+        All that lie with them.
+    frame_count
+        How many rows there are.
+    read
+        Gives the numbers of a dataset.
+
+    Raises
+    ------
+    CatalogError
+        When a dataset that is named as ends, starts, lengths or numbers of episodes does not fit the rows.
+    """
+    whole = [info for info in datasets if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and info.shape]
+    short = [info for info in whole if len(info.shape) == 1 and 0 < info.shape[0] < max(2, frame_count)]
+    columns = [info for info in whole if info.shape == (frame_count,) and _NUMBERS.search(info.basename)]
+    bounds = (
+        _from_starts_and_lengths(short, frame_count, read)
+        or _from_ends(short, frame_count, read)
+        or _from_pairs([info for info in whole if info.shape[1:] == (2,)], frame_count, read)
+        or _from_lengths(short, frame_count, read)
+        or _from_numbers(columns, read)
+    )
+    if bounds is None:
+        _refuse_odd(short, frame_count, read)
+        return None
+    agreeing = {info.path for info in columns if _is_constant_in(read(info.path), bounds)}
+    return replace(bounds, paths=bounds.paths | agreeing)
+
+
+def _numbers(read: Read, info: DatasetInfo) -> Int64s:
+    return np.asarray(read(info.path)).astype(np.int64)
+
+
+def _from_starts_and_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    for first in (info for info in short if _STARTS.search(info.basename)):
+        for other in short:
+            if other.shape != first.shape or other.path == first.path or not _LENGTHS.search(other.basename):
+                continue
+            starts, lengths = _numbers(read, first), _numbers(read, other)
+            paths = f"{first.path!r} and {other.path!r}"
+            _check(starts, starts + lengths, frame_count, paths)
+            return Bounds(starts, starts + lengths, frozenset({first.path, other.path}))
+    return None
+
+
+def _check(starts: Int64s, ends: Int64s, frame_count: int, paths: str) -> None:
+    """Refuse sequences that overlap, run backwards or leave the rows."""
+    if (ends < starts).any() or starts.min() < 0 or ends.max() > frame_count:
+        bad = int(np.flatnonzero((ends < starts) | (starts < 0) | (ends > frame_count))[0])
+        raise CatalogError(
+            f"{paths}: expected sequences within {frame_count} rows, found entry {bad} from {starts[bad]} to "
+            f"{ends[bad]}"
+        )
+    if (starts[1:] < ends[:-1]).any():
+        bad = int(np.flatnonzero(starts[1:] < ends[:-1])[0])
+        raise CatalogError(
+            f"{paths}: expected sequences one after the other, found entries {bad} and {bad + 1} that overlap: to "
+            f"{ends[bad]}, and from {starts[bad + 1]}"
+        )
+
+
+def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    for info in short:
+        if not (_ENDS.search(info.basename) or _STARTS.search(info.basename)):
+            continue
+        ends = _numbers(read, info)
+        if (np.diff(ends) < 0).any() or ends[0] < 0:
+            continue
+        if ends[0] == 0 and len(ends) > 1 and ends[-1] == frame_count:
+            return Bounds(ends[:-1], ends[1:], frozenset({info.path}))
+        if ends[-1] == frame_count:
+            return Bounds(np.concatenate([[0], ends[:-1]]), ends, frozenset({info.path}))
+        if ends[0] == 0 and ends[-1] < frame_count and _STARTS.search(info.basename):
+            return Bounds(ends, np.concatenate([ends[1:], [frame_count]]), frozenset({info.path}))
+    return None
+
+
+def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    for info in pairs:
+        if info.shape[0] >= frame_count and not _PAIRS.search(info.basename):
+            continue
+        found = _numbers(read, info)
+        for inclusive in (0, 1):
+            starts, ends = found[:, 0], found[:, 1] + inclusive
+            joined = len(found) and starts[0] == 0 and ends[-1] == frame_count and (starts[1:] == ends[:-1]).all()
+            if joined and (ends >= starts).all():
+                return Bounds(starts, ends, frozenset({info.path}))
+    return None
+
+
+def _from_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    for info in short:
+        if not _LENGTHS.search(info.basename):
+            continue
+        lengths = _numbers(read, info)
+        if (lengths >= 0).all() and lengths.sum() == frame_count:
+            ends = np.cumsum(lengths)
+            return Bounds(ends - lengths, ends, frozenset({info.path}))
+    return None
+
+
+def _from_numbers(columns: Sequence[DatasetInfo], read: Read) -> Bounds | None:
+    for info in columns:
+        numbers = _numbers(read, info)
+        changes = np.flatnonzero(np.diff(numbers)) + 1
+        starts = np.concatenate([[0], changes])
+        if len(starts) < 2:
+            return None
+        if len(np.unique(numbers[starts])) < len(starts):
+            raise CatalogError(
+                f"{info.path!r}: expected the rows of each episode together, found episode {_again(numbers[starts])} "
+                "in more than one place"
+            )
+        return Bounds(starts, np.concatenate([changes, [len(numbers)]]), frozenset({info.path}))
+    return None
+
+
+def _again(numbers: Int64s) -> int:
+    found, counts = np.unique(numbers, return_counts=True)
+    return int(found[counts > 1][0])
+
+
+def _is_constant_in(values: Any, bounds: Bounds) -> bool:
+    column = np.asarray(values)
+    return all(
+        (column[start:end] == column[start]).all()
+        for start, end in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True)
+        if end > start
+    )
+
+
+def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> None:
+    """Refuse what is named as the ends, starts or lengths of episodes, and does not fit."""
+    for info in short:
+        named = any(pattern.search(info.basename) for pattern in (_ENDS, _STARTS, _LENGTHS))
+        if named and _OF_UNIT.search(info.basename):
+            values = _numbers(read, info)
+            raise CatalogError(
+                f"{info.path!r}: expected ends that never fall and reach {frame_count}, the number of rows, or lengths "
+                f"that sum to it; found {values[0]} to {values[-1]}, at most {values.max()}, in sum {values.sum()}"
+            )
+
+
+def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False) -> Found:
+    """Return a file whose only video is many, end to end, as these; any other as it is; raises as `find_bounds` does.
+
+    Arrays are cut with the frames; what has an entry for each of them is a value, unless a schema declares the fields.
+    """
+    if len(found.episodes) != 1 or not found.episodes[0].frame_count:
+        return found
+    whole = found.episodes[0]
+    free = [info for info in tree.datasets.values() if info.path not in whole.helpers and info.dtype]
+    try:
+        bounds = find_bounds(free, whole.frame_count, read)
+    except CatalogError as error:
+        raise TwoReadingsError(str(error), [Reading("one video of all rows", _uncut(whole))]) from error
+    if bounds is None:
+        return found
+    count = len(bounds.starts)
+    each = {
+        info.path: info
+        for info in free
+        if not declared and info.shape[:1] == (count,) and _is_value(info, bounds, whole.frame_count)
+    }
+    kept = {key: part for key, part in whole.parts.items() if declared or part.path not in bounds.paths}
+    episodes = []
+    for number, (start, end) in enumerate(zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True)):
+        parts = {
+            key: part if part.kind == "value" else replace(part, first=part.first + start) for key, part in kept.items()
+        }
+        parts |= {path: _value(info, number) for path, info in each.items()}
+        episodes.append(Episode(join(whole.name, str(number)), None, end - start, whole.dataset_path, parts))
+    used = {*bounds.paths, *each, *(info.path for info in free if info.basename in LABEL_NAMES)}
+    left_out = {key: reason for key, reason in found.left_out.items() if key not in used}
+    return Found("spans", episodes, left_out)
+
+
+def _uncut(whole: Episode) -> Schema:
+    """Return the schema that takes all rows for one video."""
+    fields = [
+        SchemaField(key.replace("/", "_") or "frames", part.kind, (part.path,))
+        for key, part in whole.parts.items()
+        if part.kind != "value" and not part.missing
+    ]
+    return Schema(("files",), tuple(fields))
+
+
+def _is_value(info: DatasetInfo, bounds: Bounds, frame_count: int) -> bool:
+    small = info.size_bytes <= MOST_VALUE_BYTES * max(1, info.shape[0]) and not info.dtype.startswith("vlen")
+    text = info.dtype.startswith("S") and len(info.shape) > 1
+    labels = info.basename in LABEL_NAMES
+    return small and not text and not labels and info.path not in bounds.paths and info.shape[0] != frame_count
+
+
+def _value(info: DatasetInfo, number: int) -> VideoField:
+    return VideoField("value", info.dtype, info.shape[1:], info.path, info=info, element=number)

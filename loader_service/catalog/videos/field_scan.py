@@ -1,0 +1,270 @@
+"""Turns the fields of a file's videos into columns: where their bytes lie, and what their values are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.codecs import SERVED
+from loader_service.catalog.findings import FieldScan
+from loader_service.catalog.hdf5 import heap
+from loader_service.catalog.hdf5.file import HDF5File
+from loader_service.catalog.hdf5.storage import read_references
+from loader_service.catalog.inner_paths import to_bytes
+from loader_service.catalog.layouts.extents import Located, locate
+from loader_service.catalog.layouts.pictures import look_at
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.schema_text import pattern_of
+from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+    from loader_service.schema import Schema
+
+Columns = dict[str, "NDArray[Any]"]
+
+#: Rows of a dataset of texts that are read at once to learn how wide they are.
+_SLAB = 4096
+
+
+class _NoFieldError(ValueError):
+    """What was found cannot be a field: a text is too long, or sides of arrays differ."""
+
+
+def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[list[FieldScan], dict[str, str]]:
+    """Return the fields that all videos with frames have, and why others are none.
+
+    Parameters
+    ----------
+    hdf5
+        The file.
+    found
+        Its videos.
+    schema
+        What named the fields; one that differs between videos then is an error, and not left out.
+
+    Raises
+    ------
+    CatalogError
+        When videos differ in a field of a schema; when data lies beyond the end of the file.
+    """
+    episodes = [episode for episode in found.episodes if episode.frame_count]
+    left_out = dict(found.left_out)
+    fields = []
+    for key in dict.fromkeys(key for episode in episodes for key in episode.parts):
+        reason = _difference(key, episodes)
+        if reason is None:
+            try:
+                fields.append(_scan_field(hdf5, key, found, [episode.parts[key] for episode in episodes]))
+                left_out.pop(key, None)
+            except _NoFieldError as error:
+                reason = str(error)
+        if reason is None:
+            continue
+        if schema is not None:
+            raise CatalogError(f"the field {key!r}: {reason}; correct the file, or the field's entry in the schema")
+        left_out[key] = reason
+    return fields, left_out
+
+
+def _difference(key: str, episodes: Sequence[Episode]) -> str | None:
+    first = next(episode for episode in episodes if key in episode.parts)
+    expected = first.parts[key]
+    for episode in episodes:
+        part = episode.parts.get(key)
+        if part is None:
+            return f"expected it in each video, but {episode.name!r} has none"
+        if _form(part) != _form(expected):
+            return f"expected one form, found {_form(expected)} in {first.name!r}, {_form(part)} in {episode.name!r}"
+    return None
+
+
+def _form(part: VideoField) -> str:
+    if part.frames is not None:
+        return part.frames.codec.name if part.kind == "array" else "JPEG or PNG frames"
+    short = f", {part.missing} row less than frames" if part.missing else ""
+    return f"{part.kind} {'text' if part.dtype.startswith('S') else part.name} {part.shape}{short}"
+
+
+def _scan_field(hdf5: HDF5File, key: str, found: Found, parts: Sequence[VideoField]) -> FieldScan:
+    first = parts[0]
+    pattern = first.pattern or pattern_of(_key_of(found, key, first), found.layout)
+    if first.frames is not None:
+        counts = [episode.frame_count for episode in found.episodes if episode.frame_count]
+        ways, found_columns = _frames_columns(hdf5, parts, counts)
+        shape = _one_shape(found_columns, parts) if first.kind == "array" else ()
+        paths = [part.path for part in parts]
+        return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)
+    if first.kind == "value":
+        values = _read_values(hdf5, parts)
+        return FieldScan(key, pattern, "value", _name_of(values.dtype), first.shape, [], {"values": values})
+    columns: Columns = {
+        f"{name}s" if name != "digits" else name: np.array([getattr(part, name) for part in parts], np.int64)
+        for name in ("element", "first", "digits")
+    }
+    if first.element >= 0:
+        columns["addresses"] = _vlen_addresses(hdf5, parts, columns["elements"])
+    else:
+        columns["addresses"] = np.array([_address(hdf5, part) for part in parts], np.int64)
+    if found.layout == "table" and key in LABEL_NAMES:
+        _check_finite(hdf5, first)
+    dtype = _text_width(hdf5, parts) if first.dtype.startswith("S") else _name_of(np.dtype(first.dtype))
+    paths = [part.path for part in parts]
+    return FieldScan(key, pattern, first.kind, dtype, first.shape, paths, columns, missing=first.missing)
+
+
+def _check_finite(hdf5: HDF5File, labels: VideoField) -> None:
+    """Make sure that the labels of a table are numbers, reading them piece by piece."""
+    if np.dtype(labels.dtype).kind != "f" or labels.shape:
+        return
+    dataset = hdf5.node(labels.path)
+    for start in range(0, dataset.shape[0], _SLAB):
+        bad = np.flatnonzero(~np.isfinite(dataset[start : start + _SLAB]))
+        if len(bad):
+            raise CatalogError(
+                f"label, entry {start + bad[0]} of {labels.path!r}: expected a finite number, "
+                f"got {dataset[start + bad[0]]!s}"
+            )
+
+
+def _key_of(found: Found, key: str, part: VideoField) -> str:
+    """Return what a pattern is made of: rows of a vlen dataset have basenames as keys."""
+    return part.path if found.layout == "vlen" and not part.attribute else key
+
+
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return f"S{max(1, dtype.itemsize)}" if dtype.kind == "S" else dtype.newbyteorder("=").name
+
+
+def _frames_columns(hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int]) -> tuple[list[str], Columns]:
+    """Return the ways to one camera's pictures, and their columns; `counts`: frames of each video."""
+    whole: dict[int, Located] = {}  # several videos may lie end to end in one sequence
+    videos = [part.frames for part in parts if part.frames is not None]
+    for video in videos:
+        whole[id(video)] = whole.get(id(video)) or locate(hdf5, video)
+    located = [
+        _cut(whole[id(video)], slice(part.first, part.first + count))
+        for video, part, count in zip(videos, parts, counts, strict=True)
+    ]
+    codecs, sizes = look_at(hdf5, videos, located)
+    shapes = np.array(sizes, np.int64).clip(0, 2**16 - 1).astype(np.uint16).reshape(-1, 2)
+    ways = list(dict.fromkeys(places.way for places in located))
+    return ways, {
+        "heights": shapes[:, 0],
+        "widths": shapes[:, 1],
+        "codecs": np.array([SERVED.index(codec) for codec in codecs], np.uint8),
+        "ways": np.array([ways.index(places.way) for places in located], np.uint8),
+        "extent_offsets": _join([places.offsets for places in located]),
+        "extent_lengths": _join([places.lengths for places in located]).astype(np.uint32),
+    }
+
+
+def _cut(places: Located, frames: slice) -> Located:
+    return Located(places.way, places.offsets[frames], places.lengths[frames])
+
+
+def _join(pieces: list[Int64s]) -> Int64s:
+    return np.concatenate([np.zeros(0, np.int64), *pieces])
+
+
+def _one_shape(columns: Columns, parts: Sequence[VideoField]) -> tuple[int, ...]:
+    """Return ``(height, width)`` of arrays that are kept as pictures, which all must share."""
+    sizes = list(zip(columns["heights"].tolist(), columns["widths"].tolist(), strict=True))
+    odd = next((number for number, size in enumerate(sizes) if size != sizes[0]), None)
+    if odd is not None or 0 in sizes[0]:
+        raise _NoFieldError(
+            f"expected arrays of one size, found {sizes[0]} in {parts[0].path!r}, {sizes[odd or 0]} in "
+            f"{parts[odd or 0].path!r} (height, width)"
+        )
+    return sizes[0]
+
+
+def _address(hdf5: HDF5File, part: VideoField) -> int:
+    """Return where a dataset's numbers lie as they do in memory, or -1."""
+    info = part.info
+    native = not part.dtype.startswith(("S", ">"))
+    if info is None or info.address is None or not native or not hdf5.direct or part.digits >= 0:
+        return -1
+    if info.address + info.size_bytes > hdf5.size_bytes:
+        raise CatalogError(
+            f"{info.path!r}: expected it to end by byte {hdf5.size_bytes}, the end of the file; "
+            f"got {info.address + info.size_bytes}: the file is truncated"
+        )
+    row_bytes = info.size_bytes // max(1, info.shape[0]) if info.shape else 0
+    return info.address + part.first * row_bytes
+
+
+def _vlen_addresses(hdf5: HDF5File, parts: Sequence[VideoField], elements: Int64s) -> Int64s:
+    """Return where the rows of a vlen dataset lie; -1 for all where only HDF5 can read them."""
+    unknown = np.full(len(elements), -1)
+    dtype = np.dtype(parts[0].dtype)
+    references = None
+    if hdf5.direct and dtype.isnative:
+        references = read_references(hdf5.descriptor, hdf5.file[to_bytes(parts[0].path)].id)
+    if references is None:
+        return unknown
+    counts = references["length"].astype(np.int64)
+    sized = references.copy()
+    sized["length"] = counts * dtype.itemsize
+    try:
+        offsets = heap.locate(hdf5.descriptor, sized, hdf5.size_bytes)
+    except heap.HeapError:
+        return unknown
+    # Trusted only when the bytes found there are what h5py gives, at the first row and at the last.
+    dataset = hdf5.file[to_bytes(parts[0].path)]
+    for row in {int(elements[0]), int(elements[-1])}:
+        expected = np.asarray(dataset[row]).tobytes()
+        if hdf5.read_at(int(offsets[row]), len(expected)) != expected:
+            return unknown
+    return offsets[elements]
+
+
+def _text_width(hdf5: HDF5File, parts: Sequence[VideoField]) -> str:
+    """Return the dtype that holds the longest text of some datasets, reading them piece by piece."""
+    if parts[0].dtype != "S":
+        return max((part.dtype for part in parts), key=lambda dtype: int(dtype[1:]))
+    width = 1
+    for part in parts:
+        dataset = hdf5.node(part.path)
+        for start in range(0, dataset.shape[0], _SLAB):
+            width = max(width, *(len(_to_bytes(text)) for text in np.ravel(dataset[start : start + _SLAB])))
+            _check_width(width, part)
+    return f"S{width}"
+
+
+def _check_width(width: int, part: VideoField) -> None:
+    if width > MOST_VALUE_BYTES:
+        raise _NoFieldError(
+            f"expected texts of at most {MOST_VALUE_BYTES} bytes, found one of {width} in {part.path!r}"
+        )
+
+
+def _read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
+    if parts[0].element >= 0:  # an entry for each row of a vlen dataset
+        whole = hdf5.file[to_bytes(parts[0].path)][()]
+        values = [whole[part.element] for part in parts]
+    else:
+        values = [_read_value(hdf5, part) for part in parts]
+    if parts[0].dtype.startswith("S"):
+        texts = [_to_bytes(value) for value in values]
+        _check_width(max(map(len, texts)), parts[0])
+        return np.array(texts, np.bytes_)
+    return np.array(values, np.dtype(parts[0].dtype).newbyteorder("="))
+
+
+def _read_value(hdf5: HDF5File, part: VideoField) -> Any:
+    node = hdf5.file[to_bytes(part.path)] if part.path else hdf5.file
+    return node.attrs[part.attribute] if part.attribute else node[()]
+
+
+def _to_bytes(value: Any) -> bytes:
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        value = value.reshape(-1)[0]  # a text of shape (1,)
+    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)

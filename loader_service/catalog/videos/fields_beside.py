@@ -1,0 +1,162 @@
+"""Which arrays and values lie beside the frames of a video, as fields of it. Looks at no frame and no address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.hdf5.tree import dtype_of
+from loader_service.catalog.inner_paths import parent_of, to_bytes, to_text
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
+from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.set_aside import is_aside
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+
+#: Lengths of the padded JPEGs of all cameras at once, as robot-learning code writes them beside its episodes. In which
+#: order the cameras come is nowhere said, so the JPEGs' own ends count.
+INDEX_NAMES = frozenset({"compress_len"})
+
+#: Bytes of one value of one video. Values are columns of the catalog, which every process maps.
+MOST_VALUE_BYTES = 4096
+
+
+def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
+    """Give each video the arrays and values that lie in its group, and its group's attributes; no labels.
+
+    What lies there and becomes no field is noted in `Found.left_out`.
+
+    Parameters
+    ----------
+    aside
+        Why datasets are never fields, as from `set_aside`.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    by_root: dict[str | None, Episode] = {episode.root: episode for episode in filled if episode.root is not None}
+    used = {part.path for episode in filled for part in episode.parts.values()}.union(
+        *(episode.helpers for episode in found.episodes)
+    )
+    for path, info in tree.datasets.items():
+        if path in used or info.basename in INDEX_NAMES or is_aside(aside, info):
+            continue
+        episode = _owner(by_root, path)
+        if episode is not None:
+            _add_dataset(found, episode, info)
+    for path, reason in aside.items():
+        owner = _owner(by_root, path)
+        found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
+    if filled:
+        _add_attributes(file, filled)
+
+
+def _owner(by_root: Mapping[str | None, Episode], path: str) -> Episode | None:
+    group = path
+    while group and by_root:
+        group = parent_of(group)
+        if group in by_root:
+            return by_root[group]
+    return None
+
+
+def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
+    key = key_in(episode.root, info.path)
+    value = None if found.layout == "table" and info.shape else _value_part(info, episode)
+    part = array_part(info)
+    if value is not None:
+        if info.basename not in LABEL_NAMES:
+            episode.parts[key] = value
+    elif info.shape == () or part is None:
+        return  # `unused` says why
+    elif info.shape[0] == episode.frame_count:
+        episode.parts[key] = part
+    elif info.shape[0] == episode.frame_count - 1 > 1 and found.layout != "table":
+        episode.parts[key] = replace(part, missing=1)
+    elif info.basename in LABEL_NAMES and (found.layout == "table" or len(info.shape) > 1):
+        found.left_out.setdefault(
+            key, f"expected {episode.frame_count} entries, one for each frame, found {info.describe()} in a video"
+        )
+
+
+def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
+    """Return a scalar, or a dataset with one entry in a video of more frames, as a value; None if it is none."""
+    if info.shape != () and (info.shape != (1,) or episode.frame_count == 1):
+        return None
+    if not info.dtype or info.dtype.startswith("vlen") or info.size_bytes > MOST_VALUE_BYTES:
+        return None
+    shape = () if info.dtype.startswith("S") else info.shape
+    return VideoField("value", info.dtype, shape, info.path, info=info)
+
+
+def check_labels(tree: Tree, found: Found) -> None:
+    """Refuse labels of a table that are not one for each row; those of videos are `read_labels`' to judge.
+
+    Raises
+    ------
+    CatalogError
+        When there are labels, ``(N,)`` or ``(N, 1)``, of another count than rows.
+    """
+    if found.layout != "table":
+        return
+    episode = found.episodes[0]
+    for info in tree.datasets.values():
+        flat = info.shape and all(side == 1 for side in info.shape[1:])
+        if info.basename in LABEL_NAMES and flat and info.shape[0] != episode.frame_count:
+            raise CatalogError(f"expected {episode.frame_count} labels, one for each row; found {info.describe()}")
+
+
+def array_part(info: DatasetInfo) -> VideoField | None:
+    """Return a dataset as an array, or as raw pixels, with an entry for each frame; None if it is neither."""
+    if not info.dtype or info.dtype.startswith("vlen") or 0 in info.shape:
+        return None
+    return VideoField("image" if is_picture(info) else "array", info.dtype, info.shape[1:], info.path, info=info)
+
+
+def single_part(info: DatasetInfo) -> VideoField:
+    """Return a dataset as the only frame of its video."""
+    image = info.dtype == "uint8" and len(info.shape) == 3 and info.shape[2] in {1, 3}
+    return VideoField("image" if image else "array", info.dtype, info.shape, info.path, info=info)
+
+
+def _add_attributes(file: h5py.File, episodes: list[Episode]) -> None:
+    """Add the attributes that the first video has; those that others lack are left out later."""
+    first = _node_path(episodes[0])
+    names = [name for name in _attributes(file, first) if name not in LABEL_NAMES]
+    for episode in episodes if names else ():
+        path = _node_path(episode)
+        node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
+        for name in names:
+            if h5py.h5a.exists(node, to_bytes(name)):
+                part = attribute_part(h5py.h5a.open(node, to_bytes(name)), path, name)
+                if part is not None:
+                    episode.parts[f"@{name}"] = part
+
+
+def _node_path(episode: Episode) -> str:
+    return episode.dataset_path if episode.root is None else episode.root
+
+
+def _attributes(file: h5py.File, path: str) -> Iterator[str]:
+    node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
+    for number in range(h5py.h5a.get_num_attrs(node)):
+        yield to_text(h5py.h5a.open(node, index=number).name)
+
+
+def attribute_part(attribute: Any, path: str, name: str) -> VideoField | None:
+    """Return an attribute, one text or up to one axis of numbers, as a value of its video; None if it is neither."""
+    element = attribute.get_type()
+    text = element.get_class() == h5py.h5t.STRING
+    shape = attribute.shape
+    if shape is None or 0 in shape or len(shape) > (0 if text else 1):
+        return None
+    dtype = dtype_of(element)
+    if not dtype or dtype.startswith("vlen") or int(np.prod(shape)) * element.get_size() > MOST_VALUE_BYTES:
+        return None
+    return VideoField("value", "S" if text else dtype, tuple(shape), path, attribute=name)

@@ -1,0 +1,173 @@
+"""Reads the label of each video of one file. Knows no frames, no other file and no columns."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.inner_paths import join, parent_of, to_bytes
+from loader_service.catalog.labels.encode import Label
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.patterns import matches
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loader_service.catalog.videos.episodes import Episode
+
+
+def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str | None) -> list[Label | None]:
+    """Return the label of each video of a file, or None for those that have none.
+
+    An attribute ``label`` of the video's dataset or own group comes first; if no video has one, a dataset ``label`` or
+    ``labels`` in its own group with one entry, beside the videos, or in the root with one entry per video.
+
+    Parameters
+    ----------
+    videos
+        In natural order, those without frames included: a dataset of labels has an entry for each.
+    pattern
+        ``"@name"`` for an attribute of that name, or a pattern for paths of datasets of labels; None: as above.
+
+    Raises
+    ------
+    CatalogError
+        When a label is no finite number or text, or a dataset of labels has another length than there are videos;
+        when there is a pattern, and no video has such a label.
+    """
+    if pattern is None:
+        labels = _from_attributes(file, videos, LABEL_NAMES[0])
+        return _from_datasets(file, tree, videos) if all(label is None for label in labels) else labels
+    if pattern.startswith("@"):
+        labels = _from_attributes(file, videos, pattern[1:])
+        missing = f"no video has an attribute {pattern[1:]!r}"
+    else:
+        labels = _from_named_datasets(file, tree, videos, pattern)
+        missing = "what it matches lies in the group of no video"
+    if all(label is None for label in labels):
+        raise CatalogError(f"--label {pattern!r}: {missing}; correct the pattern, or leave the file out")
+    return labels
+
+
+def _from_attributes(file: h5py.File, videos: Sequence[Episode], name: str) -> list[Label | None]:
+    owners = _own_groups(videos)
+    return [_from_attribute(file, [video.dataset_path, *owners[number]], name) for number, video in enumerate(videos)]
+
+
+def _own_groups(videos: Sequence[Episode]) -> list[list[str]]:
+    """Return, for each video, the group that holds it alone, if there is one."""
+    parents = [parent_of(video.dataset_path) for video in videos]
+    # The root, as the parent of a whole video, counts too: a file that is one video may carry its label itself.
+    crowd = Counter(parents)
+    own = [
+        [parent] if crowd[parent] == 1 and video.dataset_path else []
+        for parent, video in zip(parents, videos, strict=True)
+    ]
+    return [
+        [*groups, video.root] if video.root is not None and video.root not in groups else groups
+        for groups, video in zip(own, videos, strict=True)
+    ]
+
+
+def _from_attribute(file: h5py.File, paths: Sequence[str], name: str) -> Label | None:
+    for path in paths:
+        node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
+        if h5py.h5a.exists(node, to_bytes(name)):
+            value = (file[to_bytes(path)] if path else file).attrs[name]
+            return to_label(value, f"attribute {name!r} of {path or '/'!r}")
+    return None
+
+
+def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> list[Label | None]:
+    own = [_own_dataset(file, tree, groups) for groups in _own_groups(videos)]
+    if any(label is not None for label in own):
+        return own
+    labels: list[Label | None] = [None] * len(videos)
+    containers: dict[str, list[int]] = {}
+    for number, video in enumerate(videos):
+        containers.setdefault(parent_of(video.name), []).append(number)
+    for container, inside in containers.items():
+        info = _named_in(tree, container)
+        if info is not None and not _is_per_frame(info, videos):
+            for number, label in zip(inside, _read_all(file, info, len(inside)), strict=True):
+                labels[number] = label
+    root = _named_in(tree, "")
+    if root is not None and "" not in containers and all(label is None for label in labels):
+        return list(_read_all(file, root, len(videos)))
+    return labels
+
+
+def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
+    """Tell whether a dataset beside a single video describes its frames, not the video."""
+    return len(videos) == 1 and info.shape == (videos[0].frame_count,) and info.shape != (1,)
+
+
+def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str]) -> Label | None:
+    for group in groups:
+        info = _named_in(tree, group) if group else None
+        if info is not None and info.shape in {(), (1,)}:
+            return to_label(file[to_bytes(info.path)][()], repr(info.path))
+    return None
+
+
+def _named_in(tree: Tree, group: str) -> DatasetInfo | None:
+    paths = (join(group, name) for name in LABEL_NAMES)
+    return next((tree.datasets[path] for path in paths if path in tree.datasets), None)
+
+
+def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str) -> list[Label | None]:
+    found = [info for info in tree.datasets.values() if matches(pattern, info.path)]
+    if not found:
+        raise CatalogError(f"no dataset matches --label {pattern!r}; found {tree.describe()}")
+    if len(found) == 1 and found[0].shape:
+        return list(_read_all(file, found[0], len(videos)))
+    by_group = {info.parent: info for info in found}
+    if len(by_group) < len(found):
+        raise CatalogError(f"--label {pattern!r}: expected one dataset, or one in each video's group; got {len(found)}")
+    labels: list[Label | None] = []
+    for video in videos:
+        places = (video.dataset_path, parent_of(video.dataset_path), video.root or "")
+        info = next((by_group[place] for place in places if place in by_group), None)
+        labels.append(None if info is None else to_label(file[to_bytes(info.path)][()], repr(info.path)))
+    return labels
+
+
+def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]:
+    if info.shape != (count,) and not (info.shape == () and count == 1):
+        raise CatalogError(f"expected {count} labels, one per video; found {info.describe()}")
+    if (
+        info.kind in {ElementKind.OTHER, ElementKind.COMPOUND, ElementKind.COMPLEX, ElementKind.REFERENCE}
+        and file[to_bytes(info.path)].dtype.kind != "b"
+    ):
+        raise CatalogError(f"expected labels that are numbers or texts; found {info.describe()}")
+    values = np.atleast_1d(file[to_bytes(info.path)][()])
+    return (to_label(value, f"entry {number} of {info.path!r}") for number, value in enumerate(values))
+
+
+def to_label(value: Any, where: str) -> Label:
+    """Return a label that h5py has read as a number or text; CatalogError if it is neither, or not finite."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogateescape")
+    if isinstance(value, str):
+        value = value.strip()
+        if not value:
+            raise CatalogError(f"label, {where}: expected a number or a text, got an empty text; fill it in")
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise CatalogError(f"label, {where}: expected a 64-bit number, got {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CatalogError(f"label, {where}: expected a finite number, got {value!r}")
+    if not isinstance(value, (int, float, str)):
+        raise CatalogError(f"label, {where}: expected one number or text, got {value!r:.80}")
+    return value

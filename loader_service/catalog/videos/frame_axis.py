@@ -1,0 +1,100 @@
+"""Which length of a video's datasets counts its frames, and what names say of them. Pure: looks at shapes and names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, unnumbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+#: Parts of names of what is seen, or done, at one time: those beside each other are fields of one video.
+_ROLES = frozenset(
+    """
+    cam camera view rgb bgr depth flow color colour grey gray ir infrared thermal mask segmentation left right front
+    back rear top bottom side wrist head hand arm high low eye agentview overhead ego exo external gripper obs
+    observation observations action actions state states event events audio master puppet leader follower proprio robot
+    """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
+)
+
+_WORDS = re.compile(r"[A-Za-z]+")
+
+
+def is_picture(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is ``(frames, height, width, 1 or 3) uint8``."""
+    return info.dtype == "uint8" and len(info.shape) == 4 and info.shape[3] in {1, 3}
+
+
+def is_sequence_of_pictures(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is pictures, also with channels first."""
+    return is_picture(info) or (info.dtype == "uint8" and len(info.shape) == 4 and info.shape[1] in {1, 3})
+
+
+def are_numbered(names: Iterable[str]) -> bool:
+    """Tell whether only numbers tell names apart, and they are no cameras': video0, video1, … are videos."""
+    each = list(names)
+    stems = {unnumbered(name) for name in each}
+    return len(each) > 1 and len(stems) == 1 and not each[0].startswith(("cam", "view"))
+
+
+def have_roles(names: Iterable[str]) -> bool:
+    """Tell whether all names have a word that says what was seen or done, or differ in a letter or a word at an end."""
+    each = [basename_of(name) for name in names]
+    if all(_ROLES & set(map(str.lower, _WORDS.findall(name))) for name in each):
+        return True
+    return len({_stem(name) for name in each}) == 1
+
+
+def _stem(name: str) -> str:
+    """Return a name without a letter at its end: ``video`` of ``video_u``; any other has a stem of its own."""
+    head, separator, last = name.rpartition("_")
+    return head if separator and len(last) == 1 and last.isalpha() else f"{name}_"
+
+
+def are_ids(names: Iterable[str]) -> bool:
+    """Tell whether most names look like those of videos: with numbers in them, and not only one at the end."""
+    each = [bool(re.search(r"[0-9]{2}|[0-9][A-Za-z_-]", basename_of(name)) or name.isdecimal()) for name in names]
+    return 2 * sum(each) > len(each)
+
+
+def frame_counts_of(datasets: Sequence[DatasetInfo]) -> list[int]:
+    """Return the lengths that can count the frames of a video with these datasets, the likeliest first.
+
+    The length of its pictures; without any, of the datasets with two or more axes, or, without any of these, of all,
+    the one that most share, those of one row less included. There are two only where they have equally many.
+    """
+    pictures = {info.shape[0] for info in datasets if is_sequence_of_pictures(info)}
+    if pictures:
+        return sorted(pictures, reverse=True)
+    lengths = [info.shape[0] for info in datasets]
+    votes = {
+        info.shape[0]: sum(length in {info.shape[0], info.shape[0] - 1} for length in lengths)
+        for info in [each for each in datasets if len(each.shape) > 1] or datasets
+    }
+    most = max(votes.values(), default=0)
+    best = sorted((length for length, count in votes.items() if count == most), reverse=True)
+    # One that is another's, less one, is that of what lies between frames.
+    return [length for length in best if length + 1 not in best]
+
+
+def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo | None:
+    """Return a dataset by which time could be counted as well: of another length that it shares with a second one.
+
+    It is longer than the frames, or has the form of a dataset that has their length: another half of a table.
+    """
+    counted = [info for info in datasets if info.shape[0] == frame_count]
+    if any(is_sequence_of_pictures(info) for info in counted):
+        return None
+    forms = {(info.dtype, info.shape[1:]) for info in counted}
+    for info in datasets:
+        length = info.shape[0]
+        shared = sum(other.shape[0] == length for other in datasets) > 1
+        if len(info.shape) < 2 or abs(length - frame_count) < 2 or not shared:
+            continue
+        if length > frame_count or (info.dtype, info.shape[1:]) in forms:
+            return info
+    return None

@@ -1,0 +1,149 @@
+"""Datasets that only a number tells apart: frames of a video each, where the numbers are dense. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import renumbered
+from loader_service.catalog.layouts.datasets import DatasetsVideo
+from loader_service.catalog.videos.episodes import VideoField
+from loader_service.catalog.videos.single_pictures import sides_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.layouts.layout import FoundVideo
+    from loader_service.schema import FieldKind
+
+_DIGITS = re.compile(r"[0-9]+")
+
+#: What stands before the number of a frame, where its shape does not show that it is one.
+_FRAME_WORDS = re.compile(
+    r"(^|[^A-Za-z])(frame|img|image|picture|step|timestep|t|rgb|depth)s?[^A-Za-z]*$", re.IGNORECASE
+)
+
+#: Where frames were lost, this share of the numbers is still there.
+_LEAST_SHARE = 0.8
+
+#: Shorter sides than these are a matrix, and no grey picture.
+_LEAST_SIDE = 8
+
+
+@dataclass(frozen=True)
+class NumberedFrames:
+    """Datasets of one group that are the frames of one field.
+
+    Attributes
+    ----------
+    members
+        The datasets, in the order of their numbers, which are dense from 0 or 1.
+    digits
+        At which letter of their paths the number begins.
+    """
+
+    members: tuple[DatasetInfo, ...]
+    digits: int
+
+    @property
+    def key(self) -> str:
+        """The name without its number: ``frame_x`` of ``frame_7_x``; ``frames`` where nothing is left."""
+        first = self.members[0]
+        begin = self.digits - (len(first.path) - len(first.basename))
+        rest = f"{first.basename[:begin]}#{_DIGITS.sub('', first.basename[begin:], count=1)}"
+        return re.sub(r"[_\-. ]?#", "", rest) or "frames"
+
+    @property
+    def pattern(self) -> str:
+        """The path with a star for the number."""
+        path = self.members[0].path
+        end = _DIGITS.match(path, self.digits)
+        return f"{path[: self.digits]}*{path[end.end() if end else self.digits :]}"
+
+    @property
+    def looks_like_frames(self) -> bool:
+        """Whether each member is a picture, or named as a frame is."""
+        info = self.members[0]
+        grey = info.dtype == "uint8" and len(info.shape) == 2 and min(info.shape) >= _LEAST_SIDE
+        picture = info.dtype == "uint8" and sides_of(info) is not None
+        return picture or grey or bool(_FRAME_WORDS.search(info.path[: self.digits].rpartition("/")[2]))
+
+
+def find_numbered(datasets: Sequence[DatasetInfo]) -> dict[str, list[NumberedFrames]]:
+    """Return, by group, the datasets of one form and of dense numbers: fields of one video, frame by frame.
+
+    Nothing for a group in which none looks like frames: ``video0``, ``video1``, … of features are videos.
+    """
+    families: dict[tuple[str, str], list[DatasetInfo]] = {}
+    for info in datasets:
+        if info.shape and _DIGITS.search(info.basename):
+            families.setdefault((info.parent, _DIGITS.sub("#", info.basename)), []).append(info)
+    found: dict[str, list[NumberedFrames]] = {}
+    for (group, _), members in families.items():
+        frames = in_order(members)
+        if frames is not None:
+            found.setdefault(group, []).append(frames)
+    return {group: each for group, each in found.items() if any(frames.looks_like_frames for frames in each)}
+
+
+def in_order(members: Sequence[DatasetInfo]) -> NumberedFrames | None:
+    """Return datasets in the order of their numbers, or None when these are not dense, or their forms differ."""
+    if len(members) < 2 or len({(info.dtype, info.shape) for info in members}) > 1:
+        return None
+    runs = [list(_DIGITS.finditer(info.basename)) for info in members]
+    differing = [n for n in range(len(runs[0])) if len({int(each[n][0]) for each in runs}) > 1]
+    if len(differing) != 1:
+        return None
+    ordered = sorted(zip((int(each[differing[0]][0]) for each in runs), members, strict=True), key=lambda pair: pair[0])
+    first_number, first = ordered[0]
+    digits = len(first.path) - len(first.basename) + list(_DIGITS.finditer(first.basename))[differing[0]].start()
+    if first_number > 1:
+        return None
+    for step, (_, info) in enumerate(ordered):
+        if renumbered(first.path, digits, step) != info.path:
+            return None
+    return NumberedFrames(tuple(info for _, info in ordered), digits)
+
+
+def numbered_part(frames: NumberedFrames, pattern: str) -> VideoField:
+    """Return numbered datasets as a field of their video; `pattern`: what a schema calls them."""
+    first = frames.members[0]
+    image = first.dtype == "uint8" and len(first.shape) == 3 and first.shape[2] in {1, 3}
+    kind: FieldKind = "image" if image else "array"
+    return VideoField(kind, first.dtype, first.shape, first.path, info=first, digits=frames.digits, pattern=pattern)
+
+
+def split_by_names(found: Sequence[FoundVideo]) -> list[FoundVideo]:
+    """Return sequences of JPEGs in which a dataset a frame is not numbered densely as one video for each dataset.
+
+    Numbers with gaps, ids and names are those of samples: ``ISIC_0015670`` comes not 15,670 frames after another.
+    """
+    split: list[FoundVideo] = []
+    for video in found:
+        if isinstance(video, DatasetsVideo) and not _is_dense(video.members):
+            split += [_one_frame(video, info) for info in video.members]
+        else:
+            split.append(video)
+    return split
+
+
+def _is_dense(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether members have every number, every second, …, or nearly all, as where a frame was lost."""
+    numbers = [_DIGITS.findall(info.basename) for info in members]
+    if not all(numbers):
+        return len(members) == 1
+    for place in range(min(map(len, numbers))):
+        steps = {int(after[place]) - int(before[place]) for before, after in pairwise(numbers)}
+        if len(steps) <= 1 and min(steps, default=1) > 0:
+            return True
+        last, first = int(numbers[-1][place]), int(numbers[0][place])
+        if min(steps) > 0 and last - first < len(members) / _LEAST_SHARE:
+            return True
+    return False
+
+
+def _one_frame(video: DatasetsVideo, info: DatasetInfo) -> FoundVideo:
+    return replace(video, name=info.path, frame_count=1, helpers=frozenset({info.path}), members=(info,))

@@ -1,0 +1,97 @@
+"""What to say where a file has two readings: both, each with the line of a schema that decides. Pure but for the trial.
+
+`file_scan` tries each schema on the file before it is offered, so that what is advised works.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.schema import FieldKind
+
+#: Fields that a line of schema shows; a user adds the others alike.
+_MOST_FIELDS = 3
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One reading of a file: what it would be, in words, and the schema that says so."""
+
+    words: str
+    schema: Schema
+
+
+class TwoReadingsError(Exception):
+    """A file can be read in more than one way, and nothing in it says which is meant.
+
+    Parameters
+    ----------
+    found
+        What was found, in words.
+    readings
+        What it can be.
+    """
+
+    def __init__(self, found: str, readings: Sequence[Reading]) -> None:
+        super().__init__(found)
+        self.found = found
+        self.readings = tuple(readings)
+
+    def text(self, tried: Sequence[Reading]) -> str:
+        """Return the error in one line, with those of the readings whose schema was tried and works."""
+        meant = " or ".join(reading.words for reading in self.readings)
+        lines = "; or, ".join(f"for {reading.words}, {in_one_line(reading.schema)}" for reading in tried)
+        remedy = f"say which in a --schema FILE: {lines}" if tried else "serve them by --source package.module:Name"
+        return f"{self.found}: {meant}; {remedy}"
+
+
+def in_one_line(schema: Schema) -> str:
+    """Return a schema as two lines of TOML, which a message shows as one."""
+    fields = ", ".join(_inline(field) for field in schema.fields[:_MOST_FIELDS])
+    more = ", …" if len(schema.fields) > _MOST_FIELDS else ""
+    return f"`videos = {json.dumps(schema.videos[0])}` and `field = [{fields}{more}]`"
+
+
+def _inline(field: SchemaField) -> str:
+    shape = "" if field.shape is None else f", shape = {list(field.shape)}"
+    dataset = json.dumps(field.dataset[0], ensure_ascii=False)
+    return f'{{name = {json.dumps(field.name)}, kind = "{field.kind}", dataset = {dataset}{shape}}}'
+
+
+def fields_of(
+    datasets: Sequence[DatasetInfo], kind: FieldKind, whole: bool = False, *, grouped: bool = False
+) -> tuple[SchemaField, ...]:
+    """Return fields of a schema for datasets, named by their paths.
+
+    Parameters
+    ----------
+    kind
+        Of all.
+    whole
+        Whether each is one frame: its own shape says so.
+    grouped
+        Whether each lies in the group that is its video, as in others beside it.
+    """
+    return tuple(
+        SchemaField(
+            info.basename if grouped else info.path.replace("/", "_"),
+            kind,
+            (f"{VIDEO}/{info.basename}" if grouped else info.path,),
+            "",
+            info.shape if whole else None,
+        )
+        for info in datasets
+    )
+
+
+def each_by_itself() -> Schema:
+    """Return the schema under which each sequence of JPEGs is a video."""
+    return Schema(("groups",), (SchemaField("frames", "image", (VIDEO,)),))

@@ -1,0 +1,59 @@
+"""Which datasets of a file are never fields, and why: references, tables of pandas, sparse matrices, weights. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import join
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+
+#: The three arrays of a sparse matrix; none means anything alone.
+_SPARSE = ("data", "indices", "indptr")
+
+#: How Keras names weights: by number in a group ``vars``, or with ``:0`` behind.
+_WEIGHTS = re.compile(r"(^|/)vars/[0-9]+$|/(kernel|bias|gamma|beta|moving_mean|moving_variance):0$")
+
+#: What MATLAB's cells and structs refer to.
+_REFERRED = "#refs#"
+
+SPARSE = "found an array of a sparse matrix (data, indices, indptr), which is not served"
+WEIGHTS = "found weights of a model, and no data"
+
+
+def set_aside(tree: Tree) -> dict[str, str]:
+    """Return why datasets of a file are no fields, by path; ``#refs#`` stands for all that lies in it."""
+    sparse = {
+        join(info.parent, name)
+        for info in tree.datasets.values()
+        if info.basename == _SPARSE[2] and all(join(info.parent, name) in tree.datasets for name in _SPARSE)
+        for name in _SPARSE
+    }
+    aside = {}
+    for path, info in tree.datasets.items():
+        if path.startswith(f"{_REFERRED}/"):
+            aside[_REFERRED] = "found what MATLAB's cells and structs refer to, in a file"
+        elif path in sparse:
+            aside[path] = f"{SPARSE}, in a file"
+        elif _WEIGHTS.search(path):
+            aside[path] = f"{WEIGHTS}, in a file"
+        elif info.kind in _KINDS:
+            aside[path] = f"found {_KINDS[info.kind]} {info.shape}, in a file"
+    return aside
+
+
+_KINDS: Mapping[ElementKind, str] = {
+    ElementKind.REFERENCE: "references, such as MATLAB's cells,",
+    ElementKind.COMPOUND: "compound elements (a table of pandas, or structs)",
+    ElementKind.COMPLEX: "complex numbers",
+}
+
+
+def is_aside(aside: Mapping[str, str], info: DatasetInfo) -> bool:
+    """Tell whether a dataset is set aside."""
+    return info.path in aside or (_REFERRED in aside and info.path.startswith(f"{_REFERRED}/"))

@@ -1,0 +1,90 @@
+"""Datasets that are one picture, or one volume of channels, each: their first axis is lines, and not frames. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import parent_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+#: What a lone matrix is called that may be a picture.
+_PICTURE_WORDS = re.compile(
+    r"(^|_|\b)(density|depth|mask|image|img|map|picture|disparity|rgb|frame|photo|heatmap|normal|flow)s?(_|\b|$)",
+    re.IGNORECASE,
+)
+
+
+def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
+    """Return height and width of what may be one picture, ``(H, W, 1|3|4)`` or ``(3, H, W)``; None if it is none."""
+    if len(info.shape) != 3 or 0 in info.shape:
+        return None
+    if info.shape[2] in {1, 3, 4}:
+        return info.shape[0], info.shape[1]
+    return (info.shape[1], info.shape[2]) if info.shape[0] == 3 else None
+
+
+def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetInfo], list[DatasetInfo]]:
+    """Return the datasets that are one picture each, and those that can be that, or rows.
+
+    A dataset with such sides is a picture when nothing else has its first axis and other axes behind. Of bytes, it is
+    one for sure; of other numbers, if a picture of the same sides lies beside it: else it may be rows of points.
+
+    Parameters
+    ----------
+    datasets
+        All arrays of a file.
+    """
+    groups: dict[str, list[DatasetInfo]] = {}
+    for info in datasets:
+        groups.setdefault(info.parent, []).append(info)
+    lengths = _first_axes(datasets)
+    sure: list[DatasetInfo] = []
+    maybe: list[DatasetInfo] = []
+    for members in groups.values():
+        counted = _counted(members)
+        free = {info.path: sides for info in members if (sides := sides_of(info)) and info.shape[0] not in counted}
+        certain = {free[info.path] for info in members if info.path in free and info.dtype == "uint8"}
+        for info in members:
+            if (free.get(info.path) or info.shape) in certain:
+                sure.append(info)
+            elif info.path in free and len(lengths[_place(info)]) < 2:
+                maybe.append(info)
+    if not sure and not maybe and len(datasets) == 1 and _is_named_picture(datasets[0]):
+        maybe = list(datasets)
+    return sure, maybe
+
+
+def _is_named_picture(info: DatasetInfo) -> bool:
+    return len(info.shape) == 2 and info.dtype.startswith("float") and bool(_PICTURE_WORDS.search(info.basename))
+
+
+def _counted(members: Sequence[DatasetInfo]) -> set[int]:
+    """Return the first axes that datasets have which are no pictures, nor maps with the sides of one."""
+    sides = {found for info in members if (found := sides_of(info)) is not None}
+    cameras = {
+        (3,),
+        (3, 3),
+        (3, 4),
+    }  # matrices of a camera, and means of colours, have as many rows as pictures colours
+    return {
+        info.shape[0]
+        for info in members
+        if sides_of(info) is None and info.shape not in sides and info.shape not in cameras
+    }
+
+
+def _place(info: DatasetInfo) -> tuple[str, str, tuple[int, ...]]:
+    return parent_of(info.parent), info.basename, info.shape[1:]
+
+
+def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, tuple[int, ...]], set[int]]:
+    """Return the first axes of the datasets of one name and tail, in groups beside each other."""
+    found: dict[tuple[str, str, tuple[int, ...]], set[int]] = {}
+    for info in datasets:
+        found.setdefault(_place(info), set()).add(info.shape[0])
+    return found

@@ -1,0 +1,86 @@
+"""Says why datasets of a file are in no field, so that none is missing without a word. Pure: sees names and shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import parent_of
+from loader_service.catalog.line_folding import folded
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.episodes import key_in
+from loader_service.catalog.videos.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Episode, Found
+
+
+def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection[str] = LABEL_NAMES) -> dict[str, str]:
+    """Return why each dataset is in no field that is in none, but those of which that is said already.
+
+    Parameters
+    ----------
+    tree
+        All datasets of the file.
+    found
+        Its videos, with what belongs to them.
+    said
+        Reasons that are known, by path, by path within a video, or by the path of a group for all that is in it.
+    labels
+        Names of datasets that are read as labels.
+
+    Returns
+    -------
+    dict
+        By path within the video, or by path where there is no such video; by pattern, with ``*``, where many are alike.
+    """
+    used = {part.path for episode in found.episodes for part in episode.parts.values() if not part.attribute}
+    used.update(*(episode.helpers for episode in found.episodes), (episode.dataset_path for episode in found.episodes))
+    roots = {episode.root: episode for episode in found.episodes if episode.root is not None}
+    reasons: dict[str, str] = {}
+    for info in tree.datasets.values():
+        is_used = info.path in used or info.parent in used  # a group of frames is used as one
+        if is_used or info.basename in labels or info.basename in INDEX_NAMES:
+            continue
+        episode = _owner(roots, info.path)
+        key = info.path if episode is None else key_in(episode.root, info.path)
+        if key in reasons or key in said or any(each in said for each in _above(info.path)):
+            continue
+        reason = _outside(found) if episode is None else _inside(info, episode)
+        reasons[key] = f"{reason}, found {info.describe()}"
+    return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def _owner(roots: Mapping[str, Episode], path: str) -> Episode | None:
+    group = path
+    while group:
+        group = parent_of(group)
+        if group in roots:
+            return roots[group]
+    return None
+
+
+def _outside(found: Found) -> str:
+    what = {"vlen": "rows of a dataset", "table": "rows of a table"}.get(found.layout, "videos")
+    return f"expected it in the group of a video, or with an entry for each, of the {what}"
+
+
+def _inside(info: DatasetInfo, episode: Episode) -> str:
+    if not episode.frame_count:
+        return "expected frames in its video, which has none"
+    if 0 in info.shape:
+        return "expected at least one number"
+    if not info.dtype:
+        return "expected numbers, bool or texts"
+    if info.dtype.startswith("vlen"):
+        return "expected as many numbers in each entry"
+    if not info.shape and info.size_bytes > MOST_VALUE_BYTES:
+        return f"expected at most {MOST_VALUE_BYTES} bytes for one value of a video"
+    return f"expected an entry for each of the {episode.frame_count} frames"

@@ -1,0 +1,87 @@
+"""Makes command-line options of a configuration's fields, so that each option is declared once."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from loader_service.config import parse_size, parse_workers
+from loader_service.errors import ConfigError
+from loader_service.option_fields import nested
+
+_Command = Callable[..., Any]
+
+
+class _Spelled(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in some versions of click only
+    """A value with a spelling of its own, such as ``8G``."""
+
+    def __init__(self, name: str, parse: Callable[[str], int]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number, or end with the parser's own message."""
+        if isinstance(value, int):
+            return value
+        try:
+            return self._parse(value)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
+_SPELLINGS: dict[str, _Spelled] = {
+    "workers": _Spelled("N|auto", parse_workers),
+    "size": _Spelled("size", parse_size),
+}
+
+
+def options_of(config: type, only: frozenset[str] | None = None) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds an option for each field of a dataclass, or of one in it, that has a help text.
+
+    Parameters
+    ----------
+    config
+        A dataclass whose fields carry ``metadata={"help": …}``.
+    only
+        Names of the fields to take; None for all.
+    """
+
+    def decorate(command: _Command) -> _Command:
+        """Add the options, the last one first: click shows them in the other order."""
+        hints = typing.get_type_hints(config)
+        inner = nested(config)
+        for field in reversed(dataclasses.fields(config)):
+            if field.name in inner:
+                command = options_of(inner[field.name], only)(command)
+            elif "help" in field.metadata and (only is None or field.name in only):
+                command = _option(field, hints[field.name])(command)
+        return command
+
+    return decorate
+
+
+def _option(field: dataclasses.Field[Any], hint: Any) -> Callable[[_Command], _Command]:
+    flag = f"--{field.name.replace('_', '-')}"
+    hidden = bool(field.metadata.get("hidden"))
+    text = field.metadata["help"]
+    if hint is bool:
+        return click.option(flag, field.name, is_flag=True, default=field.default, help=text, hidden=hidden)
+    if typing.get_origin(hint) is tuple:
+        return click.option(flag, field.name, multiple=True, default=field.default, help=text, hidden=hidden)
+    choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+    spelling = field.metadata.get("spelling")
+    kind: Any = click.Choice(choices) if choices else _SPELLINGS[spelling] if spelling else _plain_type(hint)
+    said = "default:" in text  # in words, where the value itself says nothing
+    shown = not hidden and not said and not spelling and field.default is not None
+    return click.option(
+        flag, field.name, type=kind, default=field.default, help=text, hidden=hidden, show_default=shown
+    )
+
+
+def _plain_type(hint: Any) -> Any:
+    """Return the type of ``X`` and of ``X | None``."""
+    return next((each for each in typing.get_args(hint) if each is not type(None)), hint)

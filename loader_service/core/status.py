@@ -1,0 +1,101 @@
+"""Puts into words and numbers what the service is doing, for `status`; changes nothing. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from loader_service.core.clients import Clients
+from loader_service.core.events import Sight, WorkersSeen
+from loader_service.core.probes import Probes
+from loader_service.core.scheduler import Scheduler, TaskAtHand
+from loader_service.core.worker import Worker
+from loader_service.protocol import messages as m
+
+
+@dataclass(frozen=True)
+class About:
+    """What the service says of itself, and never changes.
+
+    Parameters
+    ----------
+    welcome, catalog, status
+        Its answers, of which only what changes is replaced.
+    why_no_restart
+        Why it cannot begin anew by itself; "" when it can.
+    """
+
+    welcome: m.Welcome
+    catalog: m.CatalogSummary
+    status: m.Status
+    why_no_restart: str = ""
+
+
+class Reporter:
+    """Answers what the service is doing.
+
+    Parameters
+    ----------
+    about
+        The answer with all that never changes.
+    scheduler, clients, probes
+        What it is asked about.
+    started_at
+        When the service began.
+    """
+
+    def __init__(
+        self, about: m.Status, scheduler: Scheduler, clients: Clients, probes: Probes, started_at: float
+    ) -> None:
+        self._about = about
+        self._scheduler = scheduler
+        self._clients = clients
+        self._probes = probes
+        self._started_at = started_at
+
+    def status(self, seen: WorkersSeen, counters: object, now: float) -> m.Status:
+        """Return how things stand; `counters` is a dataclass of counts."""
+        probing = self._probes.at(now)
+        streams = list(self._scheduler.streams)
+        return dataclasses.replace(
+            self._about,
+            request=seen.request,
+            uptime_s=now - self._started_at,
+            workers=tuple(
+                self._worker(worker, seen.workers.get(worker.worker, Sight()), probing.get(worker.worker), now)
+                for worker in self._scheduler.staff
+            ),
+            streams=tuple(each.status(*self._owner(each.client)) for each in streams),
+            counters=tuple(m.Counter(name, count) for name, count in vars(counters).items()),
+            memory_bytes=sum(len(each.slots.numbers) * each.plan.slot_bytes for each in streams),
+            events=seen.faults,
+        )
+
+    def _owner(self, address: bytes) -> tuple[str, int]:
+        client = self._clients.get(address)
+        return (client.name, client.pid) if client else ("", 0)
+
+    def _worker(self, worker: Worker, sight: Sight, probing_s: float | None, now: float) -> m.WorkerStatus:
+        status = self._scheduler.worker_status(worker, sight.pid)
+        tasks = self._scheduler.tasks_at_hand(worker, now)
+        if not tasks:
+            return status if probing_s is None else dataclasses.replace(status, doing="probe", busy_s=probing_s)
+        at = next((each for each in tasks if each.task == sight.task), tasks[0])
+        file, video = self._place(at, sight.sample if at.task == sight.task else -1)
+        return dataclasses.replace(
+            status,
+            doing="task",
+            busy_s=at.busy_s,
+            stream=at.stream,
+            epoch=at.epoch,
+            step=at.step,
+            file=file,
+            video=video,
+        )
+
+    def _place(self, at: TaskAtHand, sample: int) -> tuple[str, str]:
+        """Return file and video of the sample that a worker is at: what it told itself, else the task's first one."""
+        stream = self._scheduler.streams.get(at.stream)
+        if stream is None or not at.samples:
+            return "", ""
+        return stream.plan.source.place(sample if sample in at.samples else at.samples[0])

@@ -1,0 +1,127 @@
+"""One open stream: its slots, its wants and its leases, and what must be true of them at all times. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loader_service.core.ledger import require
+from loader_service.core.planned import PlannedStream
+from loader_service.core.slots import SlotState, SlotTable
+from loader_service.core.steps import Filling, Step
+from loader_service.core.tasks import PendingTask
+from loader_service.plan.order import MAX_POSITIONS
+from loader_service.protocol.messages import PrepareStream, StreamStatus, Want
+
+#: Wants that are over and may still be asked for by a message that was doubled and came late.
+_WANTS_REMEMBERED = 1024
+
+
+@dataclass
+class StreamState:
+    """One open stream."""
+
+    client: bytes
+    prepare: PrepareStream  # what workers are told of it
+    plan: PlannedStream
+    slots: SlotTable
+    size: int  # slots that it shall have; what it has beyond goes when it is free
+    is_growing: bool = False  # more slots are being made
+    grow_at: float = 0.0  # not before
+    steps: dict[int, Step] = field(default_factory=dict)  # by want
+    fillings: dict[int, Filling] = field(default_factory=dict)  # by slot
+    waiting: deque[int] = field(default_factory=deque)  # wants without a slot, in the order in which they came
+    leases: dict[int, int] = field(default_factory=dict)  # lease → want
+    over: dict[int, None] = field(default_factory=dict)  # wants that its client has done with, the latest ones
+    slots_asked: int = 0  # for, beside those that it has, and not made yet
+    steps_done: int = 0
+    samples_substituted: int = 0  # in the steps that are done
+
+    @property
+    def number(self) -> int:
+        """Its number, unique in the service."""
+        return self.prepare.stream
+
+    def end(self, want: int) -> None:
+        """Take note that the client has done with a want: what is said of it from now on comes late."""
+        self.over[want] = None
+        if len(self.over) > _WANTS_REMEMBERED:
+            del self.over[next(iter(self.over))]
+
+    def objection(self, want: Want) -> str:
+        """Return why a want can never be met, "" when it can."""
+        plan = self.plan
+        if want.epoch < 0 or want.step < 0 or (want.step >= plan.steps_per_epoch and not plan.indexed):
+            return f": epoch {want.epoch} has no step {want.step}; an epoch has {plan.steps_per_epoch} steps"
+        if not plan.indexed:
+            if want.samples or want.positions:
+                return " names samples, but the stream has no index; open it with Spec(indexed=True)"
+            return ""
+        if not 1 <= len(want.samples) <= plan.batch_size or len(want.positions) != len(want.samples):
+            return (
+                f" has {len(want.samples)} samples and {len(want.positions)} positions; a step of an index has 1 to "
+                f"{plan.batch_size} samples, and as many positions"
+            )
+        for what, numbers, end in (
+            ("sample", want.samples, plan.samples),
+            ("position", want.positions, MAX_POSITIONS),
+        ):
+            if min(numbers) < 0 or max(numbers) >= end:
+                outside = next(each for each in numbers if not 0 <= each < end)
+                return f" names {what} {outside}; there are {end}, numbered from 0"
+        return ""
+
+    def status(self, client: str, client_pid: int) -> StreamStatus:
+        """Return what `status` shows of it."""
+        return StreamStatus(
+            stream=self.number,
+            client=client,
+            client_pid=client_pid,
+            steps_per_epoch=self.plan.steps_per_epoch,
+            steps_done=self.steps_done,
+            slots=len(self.slots.numbers),
+            slots_filling=self.slots.count(SlotState.FILLING),
+            slots_leased=self.slots.count(SlotState.LEASED),
+            wants_waiting=sum(step.waits for step in self.steps.values()),
+            slot_bytes=self.plan.slot_bytes,
+            padded_videos=self.plan.padded_videos,
+            samples_substituted=self.samples_substituted,
+            padding=self.plan.padding,
+            padding_unsorted=self.plan.padding_unsorted,
+        )
+
+    def validate(self, tasks: Mapping[int, Sequence[PendingTask]]) -> None:
+        """Raise AssertionError where an invariant does not hold.
+
+        Parameters
+        ----------
+        tasks
+            Of each slot, those that wait and those that are with living workers.
+        """
+        leased = {step.ready.slot for step in self.steps.values() if step.ready}
+        for slot in self.slots.numbers:
+            held = SlotState.FILLING if slot in self.fillings else SlotState.FREE
+            held = SlotState.LEASED if slot in leased else held
+            require(self.slots.state(slot) is held, f"stream {self.number}: slot {slot} is not {held}")
+        require(not any(tasks.get(slot) for slot in leased), "leased while tasks still write", leased, tasks)
+        for filling in self.fillings.values():
+            _validate_filling(filling, tasks.get(filling.slot, ()))
+        for step in self.steps.values():
+            self._validate_step(step)
+
+    def _validate_step(self, step: Step) -> None:
+        about = (self.number, step)
+        require(not (step.fillings and step.ready), "filled and leased at a time", *about)
+        require(all(each.abandoned is step.forgotten for each in step.fillings), "waits for what was abandoned", *about)
+        require(all(self.fillings.get(each.slot) is each for each in step.fillings), "filled elsewhere", *about)
+        require(bool(step.fillings) or not step.forgotten, "forgotten, and nobody is at it", *about)
+        require(not (step.waits and self.slots.count(SlotState.FREE)), "waits although a slot is free", *about)
+
+
+def _validate_filling(filling: Filling, tasks: Sequence[PendingTask]) -> None:
+    about = (filling.stream, filling, tasks)
+    rows = [row for task in tasks for row in task.rows]
+    require({task.task for task in tasks} == filling.open_tasks, "tasks were lost or made up", *about)
+    require(len(rows) == len(set(rows)), "a row is in two hands", *about)
+    require(bool(tasks), "stuck: a slot, but no task", *about)

@@ -1,0 +1,140 @@
+"""Which samples of the catalog a spec chooses, by a part of a split or by the names of videos; reads no file."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loader_service.errors import ConfigError
+from loader_service.plan.subset import Subset, runs_of
+from loader_service.plan.video_split import is_in, words_of_names, words_of_rows
+from loader_service.protocol.chosen_videos import SplitPart, read_split
+from loader_service.protocol.spec import Frame
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from loader_service.catalog.columns import Catalog
+    from loader_service.plan.numbering import Samples
+    from loader_service.protocol.spec import Spec
+
+#: Rows of tables that can be split: 1.5 s, of the daemon's one thread.
+MOST_ROWS = 2**27
+
+#: Rows whose hashes are made at a time, of 8 bytes each.
+_BLOCK = 2**20
+
+
+def chosen_samples(catalog: Catalog, samples: Samples, spec: Spec) -> Subset | None:
+    """Return the samples that a spec chooses, None for all.
+
+    Parameters
+    ----------
+    catalog
+        What the files hold.
+    samples
+        All of its samples, as the spec has them.
+    spec
+        Its `split` and `videos` are used; a video is chosen when both choose it.
+
+    Raises
+    ------
+    ConfigError
+        When they name what is not there, or leave nothing.
+    """
+    if spec.split is None and spec.videos is None:
+        return None
+    part = None if spec.split is None else _part_of(catalog, spec)
+    kept = np.ones(catalog.video_count, bool) if spec.videos is None else _named(catalog, spec.videos)
+    names = [catalog.name(video) for video in range(catalog.video_count)] if part is not None else []
+    if part is None or catalog.kind == "videos":
+        if part is not None:
+            kept &= is_in(part, words_of_names(names))
+        chosen = Subset(*map(samples.before, runs_of(kept)))
+    else:
+        chosen = _rows(samples, kept, words_of_names(names), part)
+    if not chosen.count:
+        raise ConfigError(
+            f"{_said(spec)} leaves none of the {samples.sample_count} samples of {catalog.video_count} videos; "
+            "give a larger part, or other names"
+        )
+    return chosen
+
+
+def _said(spec: Spec) -> str:
+    said = [] if spec.split is None else [f"split={spec.split!r}"]
+    return " and ".join(said + ([] if spec.videos is None else [f"videos= with {len(spec.videos)} names"]))
+
+
+def _part_of(catalog: Catalog, spec: Spec) -> SplitPart:
+    part = read_split(spec.split or "")
+    there = ("all", catalog.split or "train")
+    if part.name not in there:
+        has = f"holds the split {catalog.split!r} alone" if catalog.split else "knows no splits of its files"
+        raise ConfigError(
+            f"split={spec.split!r}: the service {has}; give split='{there[1]}[:90%]' or '{there[1]}[90%:]' for parts "
+            f"of its videos, or start a service with --split {part.name}"
+        )
+    if catalog.kind == "generator":
+        raise ConfigError(
+            f"split={spec.split!r} of a generator, whose items have no numbers; leave it out, or serve a class with "
+            "__len__ and __getitem__"
+        )
+    if catalog.kind == "rows" and not isinstance(spec.clip, Frame):
+        raise ConfigError(
+            f"split={spec.split!r} divides the rows of tables, and clip={spec.clip!r} takes several of them together; "
+            "give clip=Frame(), or name whole tables by videos="
+        )
+    return part
+
+
+def _named(catalog: Catalog, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return which videos have one of some names."""
+    left = {name.encode("utf-8", "surrogateescape") for name in wanted}
+    kept = np.zeros(catalog.video_count, bool)
+    found: set[bytes] = set()
+    for video in range(catalog.video_count):
+        name = catalog.name(video)
+        if name in left:
+            kept[video] = True
+            found.add(name)
+    if found != left:
+        raise ConfigError(_unknown(catalog, sorted(left - found)))
+    return kept
+
+
+def _unknown(catalog: Catalog, unknown: list[bytes]) -> str:
+    names = [
+        catalog.name(video).decode("utf-8", "replace") for video in range(min(catalog.video_count, _MOST_COMPARED))
+    ]
+    first = unknown[0].decode("utf-8", "replace")
+    close = difflib.get_close_matches(first, names, n=1, cutoff=0.5)
+    others = f", as are {len(unknown) - 1} others," if len(unknown) > 1 else ""
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(map(repr, names[:3]))} …"
+    return (
+        f"videos= names {first!r}{others} which is none of the service's {catalog.video_count} videos; {hint} "
+        "The field 'video' of a batch holds the names"
+    )
+
+
+#: Names among which one that resembles an unknown name is looked for.
+_MOST_COMPARED = 10_000
+
+
+def _rows(samples: Samples, kept: NDArray[np.bool_], tables: NDArray[np.uint64], part: SplitPart) -> Subset:
+    """Return the rows of some tables that are in a part."""
+    if samples.sample_count > MOST_ROWS:
+        raise ConfigError(
+            f"a split of {samples.sample_count} rows, and at most {MOST_ROWS} can be split; leave split= out, and "
+            "give the numbers of the rows as index="
+        )
+    chosen = np.zeros(samples.sample_count, bool)
+    bounds = samples.before(np.arange(len(kept) + 1)).tolist()
+    for table in np.flatnonzero(kept).tolist():
+        for first in range(bounds[table], bounds[table + 1], _BLOCK):
+            end = min(first + _BLOCK, bounds[table + 1])
+            rows = np.arange(first, end) - bounds[table]
+            chosen[first:end] = is_in(part, words_of_rows(tables[table], rows))
+    return Subset.where(chosen)

@@ -1,0 +1,180 @@
+"""Turns a client's spec into a stream: order, fields, layout of a slot; a pure function of the catalog."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from loader_service.catalog.columns import Catalog
+from loader_service.core.planned import Lengths, PlannedStream
+from loader_service.core.tasks import SMALL_TASK_BYTES
+from loader_service.daemon.stream_rows import SUBSTITUTES, CatalogRows
+from loader_service.errors import ConfigError, ProtocolError
+from loader_service.plan.buckets import padding_share
+from loader_service.plan.epoch import Plan
+from loader_service.plan.prefetch import wanted_slots
+from loader_service.plan.stream_fields import CatalogFacts, select_fields, stream_fields, transform_inputs
+from loader_service.protocol.fields import Field, SlotLayout
+from loader_service.protocol.spec import Frame, Spec
+
+#: What a row counts as at least, in bytes of output, when code of the user's own makes it: nobody knows how much work
+#: that is, but 16 such rows are worth a message of their own.
+LEAST_ROW_BYTES_OF_OWN_CODE = SMALL_TASK_BYTES // 16
+
+
+class CatalogPlanner:
+    """Plans streams on one catalog; the core's `Planner`.
+
+    Parameters
+    ----------
+    catalog
+        What the files hold.
+    tries_transforms
+        Whether the service has a transform.
+    """
+
+    def __init__(self, catalog: Catalog, *, tries_transforms: bool = False) -> None:
+        self._catalog = catalog
+        self.tries_transforms = tries_transforms
+        self.facts = CatalogFacts(fields=catalog.fields, name_bytes=catalog.name_width)
+
+    def inputs(self, spec: Spec) -> tuple[Field, ...]:
+        """Return what a transform is given of each sample of a stream.
+
+        Raises
+        ------
+        ConfigError
+            When the catalog cannot give what the spec asks for.
+        """
+        _check_items(self._catalog, spec)
+        try:
+            return transform_inputs(self.facts, spec)
+        except ProtocolError as error:
+            raise _too_large(error) from error
+
+    def plan(self, spec: Spec, outputs: tuple[Field, ...] | None = None) -> PlannedStream:
+        """Return a stream.
+
+        Parameters
+        ----------
+        spec
+            What for.
+        outputs
+            What the transform makes of `inputs(spec)`; None without a transform.
+
+        Raises
+        ------
+        ConfigError
+            When the catalog cannot give what the spec asks for.
+        """
+        _check_items(self._catalog, spec)
+        try:
+            fields = stream_fields(self.facts, spec) if outputs is None else select_fields(self.facts, outputs, spec)
+        except ProtocolError as error:
+            raise _too_large(error) from error
+        inputs = () if outputs is None else self.inputs(spec)
+        source = CatalogRows(self._catalog, spec, [field.name for field in inputs or fields])
+        if not source.samples.sample_count or (source.plan.steps_per_epoch == 0 and not spec.indexed):
+            raise ConfigError(_too_few(source, spec))
+        layout = SlotLayout(fields, spec.batch_size, _slot_frames(source, spec))
+        own_code = outputs is not None or self._catalog.kind in ("map", "generator")
+        return PlannedStream(
+            source=source,
+            fields=fields,
+            inputs=inputs,
+            steps_per_epoch=0 if spec.indexed else source.plan.steps_per_epoch,
+            batch_size=spec.batch_size,
+            samples=source.samples.sample_count,
+            slot_frames=layout.frames,
+            slot_bytes=layout.size_bytes,
+            wanted_slots=wanted_slots(layout.size_bytes, spec.prefetch),
+            row_bytes=_row_bytes(fields, own_code=own_code),
+            frame_bytes=sum(field.sample_bytes for field in fields if field.varies),
+            lengths=_lengths(spec),
+            substitutes=SUBSTITUTES if spec.on_error == "substitute" else 0,
+            indexed=spec.indexed,
+            padded_videos=source.samples.padded_videos,
+            why_large=functools.partial(_longest, layout, source, spec) if spec.varies else str,
+            **_padding(source, spec),
+        )
+
+
+def _check_items(catalog: Catalog, spec: Spec) -> None:
+    """Raise an error when a source's items are asked for as what they are not: frames of a video, or numbered."""
+    if catalog.kind == "generator" and spec.indexed:
+        raise ConfigError(
+            "an index of a generator, which cannot be asked for its n-th item; leave the index out, or serve a class "
+            "with __len__ and __getitem__"
+        )
+    if catalog.kind in ("map", "generator") and not isinstance(spec.clip, Frame):
+        raise ConfigError(
+            f"clip={spec.clip!r} of a source of your own, whose items are samples already; give clip=Frame()"
+        )
+
+
+def _slot_frames(source: CatalogRows, spec: Spec) -> int:
+    """Return how many frames a slot must have room for, whatever step is put into it; 0 when none varies."""
+    if not spec.varies:
+        return 0
+    lengths = source.samples.lengths(source.numbers)
+    rows = min(spec.batch_size, len(lengths))
+    if spec.indexed:  # nothing keeps the client from asking for the longest in each row
+        return spec.batch_size * int(lengths.max())
+    if spec.batching == "ragged":
+        return int(np.partition(lengths, len(lengths) - rows)[len(lengths) - rows :].sum())
+    return rows * int(lengths.max())
+
+
+def _lengths(spec: Spec) -> Lengths:
+    if not spec.varies:
+        return Lengths.ALIKE
+    return Lengths.RAGGED if spec.batching == "ragged" else Lengths.PADDED
+
+
+def _row_bytes(fields: tuple[Field, ...], *, own_code: bool) -> int:
+    """Return the measure of the work that a row is, without what varies."""
+    size_bytes = sum(field.sample_bytes for field in fields if not field.varies)
+    return max(size_bytes, LEAST_ROW_BYTES_OF_OWN_CODE if own_code else 1)
+
+
+def _padding(source: CatalogRows, spec: Spec) -> dict[str, float]:
+    if not spec.varies or spec.indexed:
+        return {}
+    lengths_of, plan = source.samples.lengths, source.plan
+    unsorted = Plan(plan.sample_count, spec, plan.subset) if spec.batching == "bucket" else plan
+    without = padding_share(unsorted, spec.batch_size, lengths_of)
+    match spec.batching:
+        case "pad":
+            return {"padding": without, "padding_unsorted": without}
+        case "ragged":
+            return {"padding": 0.0, "padding_unsorted": without}
+        case "bucket":
+            return {"padding": padding_share(plan, spec.batch_size, lengths_of), "padding_unsorted": without}
+
+
+def _longest(layout: SlotLayout, source: CatalogRows, spec: Spec) -> str:
+    """Return why a batch of whole videos is as large as it is, and what makes it smaller."""
+    lengths = source.samples.lengths(source.numbers)
+    longest = int(np.argmax(lengths))
+    sample = int(source.numbers[longest])
+    frame_bytes = sum(field.sample_bytes for field in layout.fields if field.varies)
+    remedy = "" if spec.batching == "ragged" else "; batching='ragged' takes no padding, clip=Clip(…) takes parts only"
+    return (
+        f"{source.describe(sample)} is the longest with {int(lengths[longest])} frames of {frame_bytes} bytes, the "
+        f"usual one has {int(np.median(lengths))}, and a batch of {spec.batch_size} must have room for "
+        f"{layout.frames} frames{remedy}"
+    )
+
+
+def _too_large(error: ProtocolError) -> ConfigError:
+    return ConfigError(f"such a sample cannot travel: {error}; use fewer frames or a smaller size")
+
+
+def _too_few(source: CatalogRows, spec: Spec) -> str:
+    world = spec.shard[1]
+    share = f", shared among {world} shards," if world > 1 else ""
+    return (
+        f"batch_size={spec.batch_size} is more than one epoch has: {source.plan.sample_count} samples{share} make "
+        "no full batch; use a smaller batch_size, or drop_remainder=False"
+    )

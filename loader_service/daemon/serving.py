@@ -1,0 +1,189 @@
+"""Builds a daemon from its parts, in the order in which they need each other, and takes it down in the other order."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+import zmq
+
+from loader_service import endpoint as endpoints
+from loader_service.catalog.columns import Catalog
+from loader_service.catalog.labels.class_words import class_advice, class_lines
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.config import ServiceConfig
+from loader_service.core.effects import Note
+from loader_service.core.ledger import Limits
+from loader_service.core.service import Service
+from loader_service.daemon.about import about, serves
+from loader_service.daemon.client_processes import ClientProcesses
+from loader_service.daemon.daemon import Daemon, World
+from loader_service.daemon.descriptors import provide_descriptors
+from loader_service.daemon.flood import FloodGuard
+from loader_service.daemon.journal import Journal
+from loader_service.daemon.notify import Notifier, restart_command
+from loader_service.daemon.planner import CatalogPlanner
+from loader_service.daemon.pool import Pool
+from loader_service.daemon.rechecks import Rechecks
+from loader_service.daemon.segment_maker import SegmentMaker
+from loader_service.daemon.segments import SegmentStore
+from loader_service.daemon.signals import StopSignals
+from loader_service.daemon.sockets import EndpointLock, Router
+from loader_service.daemon.sources import catalog_of, check_transform, source_options
+from loader_service.daemon.workers import Workers
+from loader_service.protocol import messages as m
+from loader_service.worker_options import WorkerOptions
+
+_LOG = logging.getLogger(__name__)
+
+#: How long it may take to find out what a transform returns, in seconds; less than clients wait for a stream to open.
+PROBE_S = 25.0
+
+
+@dataclass(frozen=True)
+class ServiceReady:
+    """What there is to say when a service is ready."""
+
+    endpoint: str
+    serves: str
+    workers: int
+    skipped_files: int
+    empty_videos: int
+
+
+class Onlooker(Protocol):
+    """Who wants to know how the start goes on; called from the main thread."""
+
+    def scanned(self, done: int, total: int) -> None:
+        """Note that so many of the files have been scanned."""
+
+    def ready(self, ready: ServiceReady) -> None:
+        """Note that clients can connect and all workers wait for tasks."""
+
+
+def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
+    """Scan the files, start the workers, serve until told to stop, and leave nothing behind.
+
+    Returns
+    -------
+    bool
+        Whether it was told to begin anew.
+
+    Raises
+    ------
+    ConfigError, CatalogError
+        When the service cannot start as configured.
+    WorkerDied
+        When no worker can be started.
+    """
+    endpoint = endpoints.parse(config.endpoint)
+    provide_descriptors(config.worker_count)
+    with ExitStack() as stack:
+        stack.enter_context(EndpointLock(endpoint))
+        watched = stack.enter_context(select.epoll())
+        segments = stack.enter_context(SegmentStore())
+        check_transform(config)
+        source = source_options(config)
+        made = scan_files(config, onlooker.scanned) if source is None else catalog_of(source, config)
+        catalog = stack.enter_context(closing(made))
+        _note_classes(catalog)
+        signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
+        context = stack.enter_context(zmq.Context(io_threads=1))
+        worker_socket: Router[m.FromWorker] = Router(context, endpoint.workers, m.FromWorker)
+        stack.enter_context(worker_socket)
+        client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient)
+        stack.enter_context(client_socket)
+        journal = Journal()
+        pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config)))
+        own_code = config.source is not None or config.transform is not None
+        world = World(
+            watched=watched,
+            clients=client_socket,
+            workers_socket=worker_socket,
+            client_processes=stack.enter_context(ClientProcesses(watched)),
+            workers=Workers(pool, worker_socket, config.worker_memory, journal, runs_users_code=own_code),
+            memory=stack.enter_context(SegmentMaker(segments, config.memory, watched)),
+            rechecks=Rechecks(watched, catalog, config.scan, lambda line: journal.write(Note(line))),
+            signals=signals,
+            notifier=stack.enter_context(Notifier("" if config.embedded else os.environ.get("NOTIFY_SOCKET", ""))),
+            flood_guard=stack.enter_context(FloodGuard()),
+            journal=journal,
+        )
+        return _serve(str(endpoint), segments.instance, catalog, config, world, onlooker)
+
+
+def _serve(
+    endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig, world: World, onlooker: Onlooker
+) -> bool:
+    def announce() -> None:
+        onlooker.ready(_describe(endpoint, catalog, config))
+        world.notifier.ready(f"serving {serves(catalog)} at {endpoint}")
+
+    return Daemon(_core(endpoint, instance, catalog, config, world), world, announce).run()
+
+
+def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig, world: World) -> Service:
+    """Return the part that decides."""
+    # Systemd would be told of the end, and could not be told of a new beginning.
+    why_no_restart = f"systemd runs this service; restart it with `{restart_command()}`"
+    told = about(
+        endpoint,
+        instance,
+        catalog,
+        config,
+        budget_bytes=world.memory.budget_bytes,
+        why_no_restart=why_no_restart if world.notifier.is_asked else "",
+    )
+    limits = Limits(
+        task_timeout_s=config.task_timeout,
+        client_timeout_s=config.client_timeout,
+        probe_timeout_s=min(config.task_timeout, PROBE_S),
+    )
+    planner = CatalogPlanner(catalog, tries_transforms=config.transform is not None)
+    return Service(told, planner, catalog.file_bytes.tolist(), limits, config.worker_count, time.monotonic())
+
+
+def _note_classes(catalog: Catalog) -> None:
+    """Say what the numbers of classes stand for, and warn where another service may number them otherwise."""
+    for line in class_lines((field.name, field.classes) for field in catalog.fields):
+        _LOG.info("%s", line)
+    advice = class_advice(catalog)
+    if advice is not None:
+        _LOG.warning("%s", advice)
+
+
+def _worker_options(
+    endpoint: endpoints.Endpoint, segments: SegmentStore, catalog: Catalog, config: ServiceConfig
+) -> WorkerOptions:
+    """Return what workers are told: where the daemon listens, whose they are, where the columns and the users' code."""
+    source = source_options(config)
+    return WorkerOptions(
+        worker=0,
+        address=endpoint.workers,
+        instance=segments.instance,
+        catalog=str(catalog.directory),
+        source=None if source is None else asdict(source),
+        transform=config.transform,
+        task_timeout=config.task_timeout,
+    )
+
+
+def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> Catalog:
+    """Return the catalog of the files that a configuration names."""
+    return scan(config.files, config.scan, cache_dir=config.cache_path, progress=progress)
+
+
+def _describe(endpoint: str, catalog: Catalog, config: ServiceConfig) -> ServiceReady:
+    return ServiceReady(
+        endpoint=endpoint,
+        serves=serves(catalog),
+        workers=config.worker_count,
+        skipped_files=len(catalog.skipped),
+        empty_videos=catalog.empty_videos,
+    )

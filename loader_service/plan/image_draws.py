@@ -1,0 +1,47 @@
+"""What chance decides of a sample's pixels; one value that all its frames and cameras share. Knows no pixel."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loader_service.plan.randomness import Purpose, draws
+from loader_service.protocol.spec import Spec
+
+
+class ImageDraws(NamedTuple):
+    """The draws of one sample, as defaults those of a sample of which nothing is drawn.
+
+    Parameters
+    ----------
+    crop
+        Two numbers in [0, 2**64) that choose the rows and the columns of a random window.
+    flip
+        Whether to mirror left to right.
+    """
+
+    crop: tuple[int, int] = (0, 0)
+    flip: bool = False
+
+
+_NOTHING = ImageDraws()
+
+#: Each draw's name, and what stands for a column of it when it is not drawn.
+_EACH_ALIKE = [(name, itertools.repeat(value)) for name, value in _NOTHING._asdict().items()]
+
+
+def draw_images(spec: Spec, epoch: int, keys: NDArray[np.int64]) -> list[ImageDraws]:
+    """Return the draws of each key: a function of (seed, epoch, key), and of which options draw at all."""
+    drawn: dict[str, Iterable[Any]] = {}
+    if spec.image.crop == "random":
+        corners = (draws(spec.seed, epoch, keys, purpose).tolist() for purpose in (Purpose.CROP_TOP, Purpose.CROP_LEFT))
+        drawn["crop"] = list(zip(*corners, strict=True))
+    if spec.image.flip:
+        drawn["flip"] = (draws(spec.seed, epoch, keys, Purpose.FLIP) >> np.uint64(63)).astype(bool).tolist()
+    if not drawn:
+        return [_NOTHING] * len(keys)
+    return list(map(ImageDraws, *(drawn.get(*default) for default in _EACH_ALIKE)))

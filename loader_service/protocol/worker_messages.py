@@ -1,0 +1,115 @@
+"""Every message between the daemon and a worker, one frozen dataclass each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loader_service.protocol.fields import Field
+from loader_service.protocol.spec import Spec
+
+
+@dataclass(frozen=True)
+class PrepareStream:
+    """Tasks of this stream may follow."""
+
+    stream: int
+    spec: Spec
+    fields: tuple[Field, ...]
+    frames: int = 0  # that a slot has room for, in each field that varies
+    inputs: tuple[Field, ...] = ()  # what the transform is given; empty without one
+
+
+@dataclass(frozen=True)
+class ProbeStream:
+    """Ask what a transform makes of a stream's samples; answered by `Probed` with the same number."""
+
+    probe: int
+    spec: Spec
+    inputs: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
+class DropStream:
+    """No task of this stream will follow; unmap its slots."""
+
+    stream: int
+
+
+@dataclass(frozen=True)
+class DropSlots:
+    """No task in these slots of a stream will follow; unmap them."""
+
+    stream: int
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Decode these samples into these rows of a slot; `rows` and `samples` go together."""
+
+    task: int
+    stream: int
+    epoch: int
+    slot: int
+    rows: tuple[int, ...]
+    samples: tuple[int, ...]
+    positions: tuple[int, ...] = ()  # what keys the random draws, and the field `position`; empty: the samples do
+    offsets: tuple[int, ...] = ()  # where each row's frames begin in the fields that vary; empty when none does
+    lengths: tuple[int, ...] = ()  # frames to write of each row there
+    room: int = 0  # frames that each row has there; zeros fill what its length leaves
+
+
+@dataclass(frozen=True)
+class AdoptFile:
+    """A file has another size, time or inode than the catalog says, and the same content: it may be read."""
+
+    file: int
+    size_bytes: int
+    mtime_ns: int
+    inode: int  # modulo 2**64
+
+
+@dataclass(frozen=True)
+class Drain:
+    """Finish what is queued, then exit."""
+
+
+@dataclass(frozen=True)
+class WorkerReady:
+    """The worker has opened the catalog and waits for tasks."""
+
+    worker: int
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that could not be filled; `error` is the name of a class of `loader_service.errors`."""
+
+    row: int
+    error: str
+    message: str
+
+
+@dataclass(frozen=True)
+class TaskDone:
+    """Every row of a task is written, save the bad ones."""
+
+    worker: int
+    task: int
+    bad: tuple[BadRow, ...]
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a transform makes of a sample, or the error that it raised; `error` is empty when it did not."""
+
+    worker: int
+    probe: int
+    fields: tuple[Field, ...]
+    error: str
+    message: str
+    file: int = -1  # that must be looked at before the transform can be tried; -1: none
+
+
+ToWorker = PrepareStream | ProbeStream | DropStream | DropSlots | Task | AdoptFile | Drain
+FromWorker = WorkerReady | Probed | TaskDone

@@ -1,0 +1,21 @@
+"""What the daemon tells a worker at its start; imports nothing that reads files, since the daemon does not either."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """What the daemon tells a worker at its start."""
+
+    worker: int
+    address: str  # of the daemon's socket for workers
+    instance: str  # names the folder of the segments
+    catalog: str  # folder of the columns
+    source: Mapping[str, Any] | None = None  # the user's own, instead of files: the fields of `SourceOptions`
+    transform: str | None = None  # the user's own: module:function
+    progress: int | None = None  # descriptor of the memory that tells which sample is made
+    task_timeout: float = 60.0  # after which a worker that is at one task is killed

@@ -1,0 +1,100 @@
+"""Each dataset that becomes no field has a line that says why; many alike have one together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.catalog.columns import Catalog
+from tests.support.catalogs import catalog_of
+from tests.support.videos import frame_jpeg
+
+
+def _write_videos(file: h5py.File, count: int = 2) -> None:
+    for number in range(count):
+        group = file.create_group(f"clip{number}")
+        group.create_dataset("frames", (3,), h5py.vlen_dtype(np.uint8))
+        for frame in range(3):
+            group["frames"][frame] = np.frombuffer(frame_jpeg(number * 3 + frame, 16, 16), np.uint8)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> h5py.File:
+    with h5py.File(tmp_path / "a.h5", "w") as opened:
+        _write_videos(opened)
+        yield opened
+
+
+def _lines(file: h5py.File, **options: str) -> tuple[str, ...]:
+    folder = Path(file.filename).parent
+    file.close()
+    catalog: Catalog = catalog_of(folder, **options)
+    lines = catalog.left_out
+    catalog.close()
+    return lines
+
+
+def test_what_all_belongs_to_videos_has_no_line(file: h5py.File) -> None:
+    for number in range(2):
+        file[f"clip{number}/speed"] = np.zeros(3, np.float32)
+        file[f"clip{number}"].attrs["weather"] = "rain"
+        file[f"clip{number}/label"] = number
+    assert _lines(file) == ()
+
+
+def test_a_dataset_outside_of_all_videos_has_a_line_with_its_path(file: h5py.File) -> None:
+    file["meta/camera/matrix"] = np.eye(3)
+    (line,) = _lines(file)
+    assert line.startswith("'meta/camera/matrix': expected it in the group of a video")
+    assert "(3, 3)" in line
+    assert "a.h5" in line
+
+
+def test_what_is_empty_or_no_number_in_a_video_says_so(file: h5py.File) -> None:
+    for number in range(2):
+        file[f"clip{number}/points"] = np.zeros((0, 2))
+        file[f"clip{number}/boxes"] = np.zeros(2, [("x", "f4"), ("y", "f4")])
+    strange, empty = sorted(_lines(file))
+    assert "'points': expected at least one number" in empty
+    assert "'boxes': found compound elements" in strange
+
+
+def test_a_label_that_a_pattern_names_has_no_line(file: h5py.File) -> None:
+    for number in range(2):
+        file[f"clip{number}/action"] = number
+    assert _lines(file, label="*/action") == ()
+
+
+@pytest.mark.parametrize("name", ["run_{}/score", "scores/{:x}a"], ids=["numbered", "siblings"])
+def test_many_alike_have_one_line_with_a_pattern_and_a_count(file: h5py.File, name: str) -> None:
+    for number in range(200):
+        file[name.format(number)] = np.zeros(7)
+    (line,) = _lines(file)
+    pattern = "run_*/score" if "run" in name else "scores/*"
+    assert line.startswith(f"'{pattern}': 200 datasets: expected it in the group of a video")
+
+
+def test_files_that_lack_what_others_have_in_no_field_say_it_once(tmp_path: Path) -> None:
+    for number in range(3):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as opened:
+            _write_videos(opened)
+            opened["notes"] = np.zeros(number + 5)
+    catalog = catalog_of(tmp_path)
+    assert len(catalog.left_out) == 1
+    catalog.close()
+
+
+def test_many_fields_that_other_files_lack_have_one_line(tmp_path: Path) -> None:
+    for number in range(2):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as opened:
+            _write_videos(opened)
+            for clip in range(2):
+                for sensor in range(20 if number else 0):
+                    opened[f"clip{clip}/sensor_{sensor}"] = np.zeros(3)
+    catalog = catalog_of(tmp_path)
+    (line,) = catalog.left_out
+    catalog.close()
+    assert line.startswith("'sensor_*': 20 datasets: not in ")

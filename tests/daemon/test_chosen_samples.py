@@ -1,0 +1,138 @@
+"""Which samples of a catalog a spec chooses: parts by a hash, videos by name, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.catalog.columns import Catalog
+from loader_service.catalog.scan.source_rows import catalog_of_source
+from loader_service.core.planned import Row
+from loader_service.daemon.chosen_samples import chosen_samples
+from loader_service.daemon.stream_rows import CatalogRows
+from loader_service.errors import ConfigError
+from loader_service.plan.samples import make_samples
+from loader_service.protocol.fields import CatalogField
+from loader_service.protocol.spec import Clip, Frame, Spec
+from tests.support.catalogs import catalog_of, names_of
+from tests.support.videos import make_videos, write_videos
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """Return a catalog of 30 videos of 3 to 6 frames in three files."""
+    directory: Path = tmp_path_factory.mktemp("chosen")
+    for number in range(3):
+        videos = make_videos([3 + each % 4 for each in range(10)], seed=number, prefix=f"file{number}_")
+        write_videos(directory / f"{number}.h5", "group_vlen", videos)
+    return catalog_of(directory)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    directory: Path = tmp_path_factory.mktemp("tables")
+    for name, rows in (("a", 300), ("b", 200)):
+        with h5py.File(directory / f"{name}.h5", "w") as file:
+            file["features"] = np.arange(rows * 4, dtype=np.float32).reshape(rows, 4)
+    return catalog_of(directory)
+
+
+def chosen(catalog: Catalog, clip=None, **options) -> list[int]:
+    samples = make_samples(catalog.frame_counts, clip, 0)
+    subset = chosen_samples(catalog, samples, Spec(1, clip, **options))
+    assert subset is not None
+    return subset.numbers(np.arange(subset.count)).tolist()
+
+
+@pytest.mark.parametrize("clip", [None, Frame(), Clip(2, sampling="every")])
+def test_parts_have_whole_videos_each_in_one_of_them(catalog, clip):
+    samples = make_samples(catalog.frame_counts, clip, 0)
+    parts = [chosen(catalog, clip, split=split) for split in ("train[:60%]", "train[60%:80%]", "train[80%:]")]
+    assert sorted(itertools.chain(*parts)) == list(range(samples.sample_count))
+    videos = [set(samples.videos(part).tolist()) for part in parts]
+    assert len(set.union(*videos)) == sum(map(len, videos)) == 30
+
+
+def test_videos_of_one_name_are_in_one_part_wherever_their_files_lie(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        write_videos(tmp_path / folder / f"{folder}.h5", "group_vlen", make_videos([3] * 12))
+    both = catalog_of(tmp_path, tmp_path / "*" / "*.h5")
+    part = chosen(both, split="train[:50%]")
+    assert [each for each in part if each < 12] == [each - 12 for each in part if each >= 12]
+    alone = catalog_of(tmp_path, tmp_path / "two" / "*.h5")
+    assert chosen(alone, split="train[:50%]") == part[: len(part) // 2]
+
+
+def test_videos_are_chosen_by_name_in_the_order_of_the_catalog(catalog):
+    names = names_of(catalog)
+    wanted = [names[17], names[4].encode(), names[17]]
+    assert chosen(catalog, videos=wanted) == [4, 17]
+    assert chosen(catalog, videos=names, split="train[:60%]") == chosen(catalog, split="train[:60%]")
+
+
+def test_names_that_no_video_has_are_refused_with_the_closest(catalog):
+    name = names_of(catalog)[7]
+    with pytest.raises(ConfigError, match=rf"names 'x{name}' which is none of .* 30 videos; did you mean '{name}'\?"):
+        chosen(catalog, videos=[f"x{name}"])
+    with pytest.raises(ConfigError, match=r"names 'p', as are 1 others, .* there are 'file0_0', 'file0_1'"):
+        chosen(catalog, videos=["q", "p", name])
+
+
+def test_a_part_that_leaves_nothing_is_refused(catalog):
+    with pytest.raises(ConfigError, match=r"split='train\[:0\.001%\]' leaves none of the 30 samples of 30 videos"):
+        chosen(catalog, split="train[:0.001%]")
+
+
+def test_a_split_that_the_files_do_not_have_is_refused(catalog):
+    with pytest.raises(ConfigError, match=r"knows no splits .* give split='train\[:90%\]' .* or .* --split val"):
+        chosen(catalog, split="val")
+
+
+def test_rows_of_tables_are_divided_by_their_numbers(tables):
+    parts = [chosen(tables, Frame(), split=split) for split in ("train[:70%]", "train[70%:]")]
+    assert sorted(itertools.chain(*parts)) == list(range(500))
+    assert abs(sum(row >= 300 for row in parts[0]) - 140) < 30  # 4.6 standard deviations
+    first = [row for row in parts[0] if row < 300]
+    second = [row - 300 for row in parts[0] if row >= 300]
+    assert first[: len(second)] != second  # tables are divided differently
+
+
+def test_more_rows_and_more_tables_move_no_row(tables, tmp_path):
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file["features"] = np.zeros((260, 4), np.float32)
+    longer = chosen(catalog_of(tmp_path), Frame(), split="train[:70%]")
+    before = [row - 300 for row in chosen(tables, Frame(), split="train[:70%]") if row >= 300]
+    assert [row for row in longer if row < 200] == before
+
+
+def test_tables_are_chosen_by_name_and_never_cut_by_clips(tables):
+    assert chosen(tables, Frame(), videos=["b"]) == list(range(300, 500))
+    with pytest.raises(ConfigError, match=r"divides the rows of tables, .* give clip=Frame\(\), or .* videos="):
+        chosen(tables, Clip(4), split="train[:70%]")
+
+
+def test_items_of_a_source_are_divided_and_those_of_a_generator_are_not():
+    fields = (CatalogField("x", "array", "float32", (2,)),)
+    items = catalog_of_source("m:Items", 1000, fields, "map", "f" * 32)
+    assert 850 < len(chosen(items, Frame(), split="train[:90%]")) < 950
+    generator = catalog_of_source("m:items", 1000, fields, "generator", "f" * 32)
+    with pytest.raises(ConfigError, match=r"of a generator, whose items have no numbers"):
+        chosen(generator, Frame(), split="train[:90%]")
+    endless = catalog_of_source("m:Items", 2**40, fields, "map", "f" * 32)
+    with pytest.raises(ConfigError, match=r"give the numbers of the rows as index="):
+        chosen(endless, Frame(), split="train[:90%]")
+
+
+@pytest.mark.parametrize("clip", [None, Frame(), Clip(2)])
+def test_what_takes_the_place_of_a_bad_sample_is_of_the_same_part(catalog, clip):
+    rows = CatalogRows(catalog, Spec(2, clip, split="train[:50%]", on_error="substitute"))
+    part = set(chosen(catalog, clip, split="train[:50%]"))
+    bad = min(part)
+    frames = 3 if clip is None else 0
+    substitutes = {rows.substitute(epoch, Row(bad, 0, None, frames), 1).sample for epoch in range(1500)}
+    assert substitutes == part - {bad}
