@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -70,9 +71,20 @@ _ONLY_CAMERA = "the frames :"
 def by_key(scan: FileScan, named: frozenset[str]) -> dict[str, FieldScan]:
     """Return a file's fields by key; an only camera has a key of its own, so that it may lie elsewhere in each file."""
     images = [field for field in scan.fields if field.kind == "image"]
-    alone = len(images) == 1 and scan.layout != "table" and not named
+    alone = len(images) == 1 and scan.layout != "table" and not named and not _is_of_another(images[0], scan.fields)
     fields = [replace(field, key=_ONLY_CAMERA) if alone and field.kind == "image" else field for field in scan.fields]
     return {field.key: field for field in fields}
+
+
+def _is_of_another(image: FieldScan, fields: Sequence[FieldScan]) -> bool:
+    """Tell whether a file's only image is a mask of an array beside it, and so has a name that must stay."""
+    words = set(_LETTERS.findall(basename_of(image.key).lower()))
+    return bool(words & _MASKS) and any(field.kind == "array" and len(field.shape) > 1 for field in fields)
+
+
+#: Words in the names of pictures that say what is where in another picture.
+_MASKS = frozenset({"mask", "masks", "seg", "segmentation", "annotation", "annotations"})
+_LETTERS = re.compile(r"[a-z]+")
 
 
 def _check_any(

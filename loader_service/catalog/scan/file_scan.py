@@ -30,7 +30,7 @@ from loader_service.catalog.videos.fields_beside import add_members, check_label
 from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.readings import TwoReadingsError
-from loader_service.catalog.videos.set_aside import is_aside, set_aside
+from loader_service.catalog.videos.set_aside import is_aside, refuse_sparse_rows, set_aside
 from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
 from loader_service.catalog.videos.unused import unused
@@ -184,6 +184,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     if found is None:
         raise _nothing_found(hdf5, tree, aside)
     add_members(hdf5.file, tree, found, aside)
+    refuse_sparse_rows(tree, found)
     found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))
     check_labels(tree, found)
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.layouts.layout import FoundVideo
+    from loader_service.schema import VideoLayout
 
 
 def declares_label(schema: Schema | None) -> bool:
@@ -57,23 +58,33 @@ def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
             _fill(hdf5, tree, schema, episodes)
             episodes.sort(key=lambda episode: natural_key(episode.name))
             return Found(layout, episodes)
-    raise CatalogError(
-        f"no dataset is the field {main.name!r} of the schema: expected {' or '.join(map(repr, main.dataset))} with "
-        f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset`, or leave the file out"
-    )
+    raise _not_there(main, schema, tree)
 
 
 def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
     """Return the videos that lie end to end in the datasets that a schema names."""
-    whole = Episode("", "", 0, "")
-    _fill(hdf5, tree, schema, [whole])
-    found = cut_at_ends(tree, Found("files", [whole]), lambda path: np.asarray(hdf5.node(path)[()]), declared=True)
+    main = next(field for field in schema.fields if field.kind != "value")
+    grouped = all(pattern.startswith(f"{VIDEO}/") for pattern in main.dataset)
+    wholes = _groups(hdf5, tree, main) if grouped else [Episode("", "", 0, "")]
+    if not wholes:
+        raise _not_there(main, schema, tree)
+    _fill(hdf5, tree, schema, wholes)
+    wholes.sort(key=lambda episode: natural_key(episode.name))
+    layout: VideoLayout = "groups" if grouped else "files"
+    found = cut_at_ends(tree, Found(layout, wholes), lambda path: np.asarray(hdf5.node(path)[()]), declared=True)
     if found.layout != "spans":
         raise CatalogError(
-            f"nothing says where videos end in the {whole.frame_count} rows of {whole.dataset_path!r}; add a dataset "
-            "of their ends, such as 'episode_ends', or say videos = \"table\" in the schema"
+            f"nothing says where videos end in the {wholes[0].frame_count} rows of {wholes[0].dataset_path!r}; add a "
+            "dataset of their ends, such as 'episode_ends', or say videos = \"table\" in the schema"
         )
     return found
+
+
+def _not_there(main: SchemaField, schema: Schema, tree: Tree) -> CatalogError:
+    return CatalogError(
+        f"no dataset is the field {main.name!r} of the schema: expected {' or '.join(map(repr, main.dataset))} with "
+        f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset`, or leave the file out"
+    )
 
 
 def _whole_file(tree: Tree, main: SchemaField) -> list[Episode]:

@@ -14,14 +14,14 @@ import numpy as np
 
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.errors import CatalogError
-from loader_service.schema import Schema, SchemaField
+from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
@@ -47,7 +47,7 @@ class Bounds:
     paths: frozenset[str]
 
 
-def find_bounds(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+def find_bounds(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alone: bool = True) -> Bounds | None:
     """Return where the videos in some rows begin and end, or None where nothing says that there is more than one.
 
     Parameters
@@ -58,6 +58,8 @@ def find_bounds(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -
         How many rows there are.
     read
         Gives the numbers of a dataset.
+    alone
+        Whether they are all of a file; else a single number is a value of its video, and says no ends.
 
     Raises
     ------
@@ -65,7 +67,9 @@ def find_bounds(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -
         When a dataset that is named as ends, starts, lengths or numbers of episodes does not fit the rows.
     """
     whole = [info for info in datasets if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and info.shape]
-    short = [info for info in whole if len(info.shape) == 1 and 0 < info.shape[0] < max(2, frame_count)]
+    short = [
+        info for info in whole if len(info.shape) == 1 and (0 if alone else 1) < info.shape[0] < max(2, frame_count)
+    ]
     columns = [info for info in whole if info.shape == (frame_count,) and _NUMBERS.search(info.basename)]
     bounds = (
         _from_starts_and_lengths(short, frame_count, read)
@@ -196,47 +200,83 @@ def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> N
 
 
 def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False) -> Found:
-    """Return a file whose only video is many, end to end, as these; any other as it is; raises as `find_bounds` does.
+    """Return a file with each of its videos cut where it is many, end to end; as it is where none is.
 
     Arrays are cut with the frames; what has an entry for each of them is a value, unless a schema declares the fields.
+    Where a file has several such videos, each says its ends in its own group, and all are cut or none.
+
+    Raises
+    ------
+    TwoReadingsError
+        When datasets that are named as ends, or such, do not fit.
     """
-    if len(found.episodes) != 1 or not found.episodes[0].frame_count:
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    alone = len(found.episodes) == 1
+    if found.layout == "vlen" or not filled or (not alone and any(not episode.root for episode in filled)):
         return found
-    whole = found.episodes[0]
-    free = [info for info in tree.datasets.values() if info.path not in whole.helpers and info.dtype]
+    beside = {id(episode): _beside(tree, episode, alone=alone) for episode in filled}
     try:
-        bounds = find_bounds(free, whole.frame_count, read)
+        bounds = [find_bounds(beside[id(each)], each.frame_count, read, alone=alone) for each in filled]
     except CatalogError as error:
-        raise TwoReadingsError(str(error), [Reading("one video of all rows", _uncut(whole))]) from error
-    if bounds is None:
+        raise TwoReadingsError(str(error), [Reading("one video of all rows", _uncut(filled[0], alone))]) from error
+    several = [each for each in bounds if each is not None and (alone or len(each.starts) > 1)]
+    if not several:
         return found
+    episodes: list[Episode] = []
+    used: set[str] = set()
+    for whole, each in zip(filled, bounds, strict=True):
+        where = each or Bounds(np.zeros(1, np.int64), np.array([whole.frame_count]), frozenset())
+        values = {} if declared else _values(beside[id(whole)], whole, where, alone=alone)
+        episodes += _cut(whole, where, values, declared=declared)
+        paths = {*where.paths, *(info.path for info in values.values())}
+        used |= paths | {info.path for info in beside[id(whole)] if info.basename in LABEL_NAMES}
+        used |= {key_in(whole.root, path) for path in paths}
+    left_out = {key: reason for key, reason in found.left_out.items() if key not in used}
+    return Found("spans", episodes, left_out)
+
+
+def _beside(tree: Tree, whole: Episode, *, alone: bool) -> list[DatasetInfo]:
+    """Return what can say where the videos of a sequence end: all of a file with one, or what lies in its group."""
+    inside = "" if alone else f"{whole.root}/"
+    return [
+        info
+        for info in tree.datasets.values()
+        if info.path not in whole.helpers and info.dtype and info.path.startswith(inside)
+    ]
+
+
+def _values(beside: Sequence[DatasetInfo], whole: Episode, bounds: Bounds, *, alone: bool) -> dict[str, DatasetInfo]:
+    """Return the datasets with an entry for each of the videos, by key."""
     count = len(bounds.starts)
-    each = {
-        info.path: info
-        for info in free
-        if not declared and info.shape[:1] == (count,) and _is_value(info, bounds, whole.frame_count)
+    return {
+        info.path if alone else key_in(whole.root, info.path): info
+        for info in beside
+        if info.shape[:1] == (count,) and _is_value(info, bounds, whole.frame_count)
     }
+
+
+def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, declared: bool) -> list[Episode]:
     kept = {key: part for key, part in whole.parts.items() if declared or part.path not in bounds.paths}
+    if whole.root and not declared:  # `spans` has no group of its own, so a schema names each by its path in the file
+        kept = {key: replace(part, pattern=f"{VIDEO}/{key}") for key, part in kept.items()}
     episodes = []
     for number, (start, end) in enumerate(zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True)):
         parts = {
             key: part if part.kind == "value" else replace(part, first=part.first + start) for key, part in kept.items()
         }
-        parts |= {path: _value(info, number) for path, info in each.items()}
+        parts |= {key: _value(info, number) for key, info in values.items()}
         episodes.append(Episode(join(whole.name, str(number)), None, end - start, whole.dataset_path, parts))
-    used = {*bounds.paths, *each, *(info.path for info in free if info.basename in LABEL_NAMES)}
-    left_out = {key: reason for key, reason in found.left_out.items() if key not in used}
-    return Found("spans", episodes, left_out)
+    return episodes
 
 
-def _uncut(whole: Episode) -> Schema:
+def _uncut(whole: Episode, alone: bool) -> Schema:
     """Return the schema that takes all rows for one video."""
     fields = [
-        SchemaField(key.replace("/", "_") or "frames", part.kind, (part.path,))
+        SchemaField(key.replace("/", "_") or "frames", part.kind, (part.path if alone else f"{VIDEO}/{key}",))
         for key, part in whole.parts.items()
         if part.kind != "value" and not part.missing
     ]
-    return Schema(("files",), tuple(fields))
+    return Schema(("files",) if alone else ("groups",), tuple(fields))
 
 
 def _is_value(info: DatasetInfo, bounds: Bounds, frame_count: int) -> bool:

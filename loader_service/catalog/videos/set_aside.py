@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Found
 
 #: The three arrays of a sparse matrix; none means anything alone.
 _SPARSE = ("data", "indices", "indptr")
@@ -28,12 +31,7 @@ WEIGHTS = "found weights of a model, and no data"
 
 def set_aside(tree: Tree) -> dict[str, str]:
     """Return why datasets of a file are no fields, by path; ``#refs#`` stands for all that lies in it."""
-    sparse = {
-        join(info.parent, name)
-        for info in tree.datasets.values()
-        if info.basename == _SPARSE[2] and all(join(info.parent, name) in tree.datasets for name in _SPARSE)
-        for name in _SPARSE
-    }
+    sparse = {join(info.parent, name) for info in tree.datasets.values() if _is_sparse(tree, info) for name in _SPARSE}
     aside = {}
     for path, info in tree.datasets.items():
         if path.startswith(f"{_REFERRED}/"):
@@ -52,6 +50,39 @@ _KINDS: Mapping[ElementKind, str] = {
     ElementKind.COMPOUND: "compound elements (a table of pandas, or structs)",
     ElementKind.COMPLEX: "complex numbers",
 }
+
+
+def refuse_sparse_rows(tree: Tree, found: Found) -> None:
+    """Refuse a file whose rows are a sparse matrix with columns beside it: those alone are not what it holds.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema that serves the columns.
+    """
+    if len(found.episodes) != 1 or found.episodes[0].root not in {None, ""}:
+        return
+    episode = found.episodes[0]
+    timed = [part for part in episode.parts.values() if part.kind != "value"]
+    rows = {info.parent: info.shape[0] - 1 for info in tree.datasets.values() if _is_sparse(tree, info)}
+    matrix = next((group for group, count in rows.items() if count == episode.frame_count), None)
+    if matrix is None or any(part.shape or part.frames for part in timed):
+        return
+    infos = [part.info for part in timed if part.info is not None]
+    columns = Reading("the columns beside it alone", Schema(("table",), fields_of(infos, "array")))
+    raise TwoReadingsError(
+        f"{matrix or '/'!r} is a sparse matrix of {episode.frame_count} rows ({', '.join(_SPARSE)}), which only a "
+        "--source package.module:Name serves; without it there are",
+        [columns],
+    )
+
+
+def _is_sparse(tree: Tree, info: DatasetInfo) -> bool:
+    return (
+        info.basename == _SPARSE[2]
+        and bool(info.shape)
+        and all(join(info.parent, name) in tree.datasets for name in _SPARSE)
+    )
 
 
 def is_aside(aside: Mapping[str, str], info: DatasetInfo) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import basename_of, differing_parts, join
+from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, find_roots, found_of, key_in
@@ -175,7 +175,7 @@ def _of_pictures(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
         return found_of([_of_dataset("", pictures[0])])
     main = min(sorted(shared, key=natural_key))
     mains = [members[main] for members in groups.values()]
-    if len(groups) == 1:
+    if len(groups) == 1 and common_group([info.parent for info in tree.datasets.values()]) != next(iter(groups)):
         return Found("files", [_of_dataset("", mains[0])])
     roots = find_roots(tree, list(groups), [info.shape[0] for info in mains])
     return found_of([_of_dataset(root, info) for root, info in zip(roots, mains, strict=True)])

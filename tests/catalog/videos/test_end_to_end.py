@@ -1,0 +1,79 @@
+"""Videos that lie end to end, also in several groups of a file: each is cut where its own group says."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.catalog.schema_text import schema_toml
+from loader_service.errors import CatalogError
+from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs, pixels, write_vlen
+from tests.support.catalogs import catalog_of, names_of
+
+_LENGTHS = {"push": (3, 2, 4), "pull": (5, 2)}
+
+
+def _write(root: h5py.Group, lengths: tuple[int, ...], form: str, *, encoded: bool = False) -> None:
+    """Write one group with pixels and numbers of several episodes, whose ends are said in some form."""
+    count, ends = sum(lengths), np.cumsum(lengths)
+    if encoded:
+        write_vlen(root, "img", jpegs(count, count))
+    else:
+        root["img"] = pixels(count, count, 16, 16)
+    root["action"] = np.arange(2 * count, dtype=np.float32).reshape(count, 2)
+    if form == "ends":
+        root["episode_ends"] = ends
+    elif form == "starts":
+        root["ep_offset"], root["ep_len"] = ends - lengths, np.array(lengths)
+    else:
+        root["episode_index"] = np.repeat(np.arange(len(lengths)), lengths)
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+@pytest.mark.parametrize("form", ["ends", "starts", "numbers"])
+def test_each_group_of_a_file_is_cut_at_its_own_ends_also_by_the_schema_that_is_printed(tmp_path, form, encoded):
+    with h5py.File(tmp_path / "tasks.h5", "w") as root:
+        for name, lengths in _LENGTHS.items():
+            _write(root.create_group(name), lengths, form, encoded=encoded)
+    names = ["pull/0", "pull/1", "push/0", "push/1", "push/2"]
+    with closing(catalog_of(tmp_path, tmp_path / "tasks.h5")) as found:
+        assert names_of(found) == names
+        assert found.frame_counts.tolist() == [5, 2, 3, 2, 4]
+        assert {field.name for field in found.fields} >= {"frames", "action"}
+        (tmp_path / "schema.toml").write_text(schema_toml(found))
+    with closing(catalog_of(tmp_path, tmp_path / "tasks.h5", schema=str(tmp_path / "schema.toml"))) as declared:
+        assert names_of(declared) == names
+        assert declared.frame_counts.tolist() == [5, 2, 3, 2, 4]
+
+
+def test_a_lone_group_with_ends_is_cut_whatever_its_name(tmp_path):
+    for number in range(2):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            _write(root.create_group(f"recording_{number}"), (3, 2), "ends")
+    with closing(catalog_of(tmp_path, tmp_path / "0.h5", tmp_path / "1.h5")) as found:
+        assert found.frame_counts.tolist() == [3, 2, 3, 2]
+
+
+def test_a_count_in_the_group_of_each_video_is_its_value_and_cuts_nothing(tmp_path):
+    with h5py.File(tmp_path / "clips.h5", "w") as root:
+        for name, count in (("a1", 3), ("a2", 5)):
+            root[f"{name}/img"], root[f"{name}/num_frames"] = pixels(count, count, 16, 16), np.array([count])
+    with closing(catalog_of(tmp_path, tmp_path / "clips.h5")) as found:
+        assert names_of(found) == ["a1", "a2"]
+        assert found.values("num_frames").ravel().tolist() == [3, 5]
+
+
+def test_ends_in_groups_that_do_not_fit_are_refused_with_a_schema_that_serves_each_group_whole(tmp_path):
+    with h5py.File(tmp_path / "tasks.h5", "w") as root:
+        for name, lengths in _LENGTHS.items():
+            _write(root.create_group(name), lengths, "ends")
+        root["push/episode_ends"][...] = [3, 2, 9]
+    with pytest.raises(CatalogError, match=r"push/episode_ends.*\{video\}/img") as refused:
+        catalog_of(tmp_path, tmp_path / "tasks.h5")
+    (tmp_path / "advised.toml").write_text(schemas_in(str(refused.value))[0])
+    with closing(catalog_of(tmp_path, tmp_path / "tasks.h5", schema=str(tmp_path / "advised.toml"))) as found:
+        assert names_of(found) == ["pull", "push"]
