@@ -51,8 +51,8 @@ class ScanOptions:
     )
     split: str | None = option(
         None,
-        "Which split of the files, where they hold several: of groups or parts of names such as train and test, of an "
-        "attribute 'split', or by a list of names such as mask/train.",
+        "Which split, where there are several: by names of files, folders or groups such as train and test, by a "
+        "'split' of each video or row, or by lists such as mask/train or train_idx; 'all' mixes them.",
     )
     on_bad_file: Literal["raise", "skip"] = option(
         "raise", "What to do with a file that cannot be used.", decides=False

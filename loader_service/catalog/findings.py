@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.labels.encode import Label
 
 _FIELD_FACTS = ("key", "source", "kind", "dtype", "shape", "paths", "sample", "ways", "missing")
-_FILE_FACTS = ("names", "labels", "empty_videos", "not_chosen", "layout", "label_source", "left_out")
+_FILE_FACTS = ("names", "labels", "empty_videos", "not_chosen", "layout", "label_source", "split", "left_out")
 
 
 #: What `unpack` raises for bytes that are cut off or not `pack`'s.
@@ -99,6 +99,8 @@ class FileScan:
         What a video is.
     label_source
         The pattern of the schema that named the labels, if one did.
+    split
+        The only split that its videos are in by the file's own words; empty where they say none.
     left_out
         What could have been a field, by its key, and why it is none.
     """
@@ -112,6 +114,7 @@ class FileScan:
     layout: VideoLayout = "groups"
     label_source: str = ""
     not_chosen: int = 0
+    split: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
 
 

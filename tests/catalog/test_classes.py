@@ -87,7 +87,7 @@ def test_a_folder_is_the_class_of_its_files(tmp_path):
     for split, folder in (("train", "cats"), ("train", "dogs"), ("val", "cats")):
         (tmp_path / split / folder).mkdir(parents=True)
         write_videos(tmp_path / split / folder / "a.h5", "group_vlen", make_videos([1, 1]), {"video0": 7})
-    catalog = catalog_of(tmp_path, tmp_path / "*/*/*.h5", label="{folder}")
+    catalog = catalog_of(tmp_path, tmp_path / "*/*/*.h5", label="{folder}", split="all")
     assert (labels_of(catalog), catalog.classes) == ([0, 0, 1, 1, 0, 0], ("cats", "dogs"))
 
 

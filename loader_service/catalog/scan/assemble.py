@@ -69,6 +69,12 @@ def assemble(
     scans = [each.scan for each in files]
     empty_videos = sum(scan.empty_videos for scan in scans)
     filled = [each for each in files if each.scan.names]
+    not_chosen = sum(scan.not_chosen for scan in scans)
+    if not filled and not_chosen:
+        raise CatalogError(
+            f"--split leaves none of {not_chosen} videos in {len(files)} files; give one of the splits that they say, "
+            "or leave it out, to be told which"
+        )
     if not filled:
         raise CatalogError(
             f"no video with frames in {len(files)} files ({empty_videos} videos without frames, "

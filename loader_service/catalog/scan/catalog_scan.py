@@ -19,6 +19,7 @@ from loader_service.catalog.labels.label_fields import Labelling
 from loader_service.catalog.paths import expand_patterns
 from loader_service.catalog.scan.assemble import Scanned, assemble
 from loader_service.catalog.scan.scan_pool import Outcome, ScanPool
+from loader_service.catalog.splits.file_names import check_one_split, files_of_split
 from loader_service.control_groups import usable_cores
 from loader_service.errors import CatalogError
 from loader_service.scan_options import ScanOptions
@@ -65,15 +66,23 @@ def scan(
     ConfigError
         When a pattern names no readable file, or the CSV file of labels is wrong.
     CatalogError
-        When a file cannot be read (unless skipped), nothing was found, or labels are incomplete.
+        When a file cannot be read (unless skipped), nothing was found, or labels are incomplete; when the files are of
+        several splits, and none is chosen.
     """
-    paths = expand_patterns(patterns)
+    all_paths = expand_patterns(patterns)
+    files_chosen = files_of_split(all_paths, options.split)
+    paths, asked = files_chosen.paths, options.split
+    if files_chosen.chosen_by_name:
+        options = replace(options, split=None)  # nothing inside them has to say it again
     report = progress or _ignore_progress
     report(0, len(paths))
     labelling = _labelling(options)
     if labelling.table is not None and not labelling.table.has_label:
         options = replace(options, labels=None)  # those in the files count
-    known = find_catalog(cache_dir, _cache_key([_Identity(path, _stat(path)) for path in paths], options, labelling))
+    told = f"{asked} {files_chosen.left_out}"
+    known = find_catalog(
+        cache_dir, _cache_key([_Identity(path, _stat(path)) for path in paths], options, labelling, told)
+    )
     if known is not None:
         report(len(paths), len(paths))
         return known
@@ -84,9 +93,12 @@ def scan(
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
     named = options.named
+    if options.split is None and not files_chosen.chosen_by_name and options.declared is None:
+        check_one_split((each.path, each.scan) for each in files)
     header, columns = assemble(files, skipped, labelling, named)
-    header = replace(header, split=options.split or "")
-    return keep_catalog(cache_dir, _cache_key(identities, options, labelling), header, columns)
+    lines = (*header.left_out, *filter(None, [files_chosen.left_out]))
+    header = replace(header, split=asked or "", left_out=lines)
+    return keep_catalog(cache_dir, _cache_key(identities, options, labelling, told), header, columns)
 
 
 @dataclass(frozen=True)
@@ -105,7 +117,7 @@ def _labelling(options: ScanOptions) -> Labelling:
     return Labelling(options.label, table, lists)
 
 
-def _cache_key(files: Sequence[_Identity], options: ScanOptions, labelling: Labelling) -> str:
+def _cache_key(files: Sequence[_Identity], options: ScanOptions, labelling: Labelling, told_of_split: str) -> str:
     """Return what a catalog is kept under: equal for files of equal path, time and inode, options and labels only.
 
     It says that nothing needs to be read again. Whether what is read then is the same, the catalog's own fingerprint
@@ -119,7 +131,7 @@ def _cache_key(files: Sequence[_Identity], options: ScanOptions, labelling: Labe
         labels=None if labelling.table is None else _contents(labelling.table),
         classes={field: listed.names for field, listed in labelling.lists.items()},
     )
-    facts = json.dumps([scan_version(), each_file, told])
+    facts = json.dumps([scan_version(), each_file, told, told_of_split])
     return hashlib.blake2b(facts.encode("ascii"), digest_size=16).hexdigest()
 
 

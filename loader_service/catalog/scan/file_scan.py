@@ -132,7 +132,8 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
             labels[number] = to_label(value, f"{declared.source!r} of {found.episodes[number].name!r}")
     elif options.labels is None and found.layout != "table" and not declares_label(options.declared):
         if options.label not in {FOLDER, GROUP}:
-            labels = read_labels(hdf5.file, tree, found.episodes, options.label)
+            labels = read_labels(hdf5.file, tree, chosen.all_videos, options.label)
+            labels = [labels[number] for number in chosen.origins] if chosen.of else labels
     elif options.label is not None:
         raise CatalogError(
             f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "
@@ -152,6 +153,7 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
         layout=found.layout,
         label_source="" if declared is None else declared.source,
         not_chosen=chosen.others,
+        split=chosen.word,
         left_out=left_out | dict.fromkeys(tree.external_links, _LINK),
     )
 

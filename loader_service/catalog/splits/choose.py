@@ -6,29 +6,35 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.splits.divisions import Division, division_of, runs_as_videos
 from loader_service.catalog.splits.lists import PARENTS, lists_called, lists_of_names, named_videos, read_names
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
 from loader_service.catalog.splits.split_names import WORDS, NamedSplits, only_split, restricted, splits_by_name
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import Tree
-    from loader_service.catalog.videos.episodes import Found
+    from loader_service.catalog.videos.episodes import Episode, Found
     from loader_service.scan_options import ScanOptions
 
     #: Returns the videos of a tree; CatalogError if there are none.
     Finder = Callable[[Tree], Found]
 
+#: What `--split` takes for all splits together, by a user who wants them so.
+ALL = "all"
+
 #: Datasets of no split that get a line each.
 _MOST_LINES = 20
 
 EXPECTED = (
-    "groups or parts of names such as train and test, an attribute 'split' as fuel writes it, or lists of names such "
-    "as mask/train"
+    "groups or parts of names such as train and test, an attribute 'split' as fuel writes it, a 'split' of each video "
+    "or row, or lists of names or numbers such as mask/train or train_idx"
 )
 
 
@@ -44,16 +50,30 @@ class Chosen:
         Those of each field that count, if not all.
     others
         How many videos the split leaves out, where they were counted.
+    of, origins
+        All videos of the file, and of which of them each of `found` is, or is a part; empty where none was left out.
+    word
+        The only split that the file's own words say its videos are in; empty where they say none, or several.
     """
 
     found: Found
     rows: RowRange | None = None
     others: int = 0
+    of: tuple[Episode, ...] = ()
+    origins: tuple[int, ...] = ()
+    word: str = ""
+
+    @property
+    def all_videos(self) -> Sequence[Episode]:
+        """All videos of the file, or of the part of it that the split is: labels may have an entry for each."""
+        return self.of or self.found.episodes
 
 
-def _some(found: Found, kept: Iterable[bool]) -> Chosen:
-    episodes = list(compress(found.episodes, kept))
-    return Chosen(replace(found, episodes=episodes), others=len(found.episodes) - len(episodes))
+def _some(found: Found, kept: Iterable[bool], word: str = "") -> Chosen:
+    origins = tuple(compress(range(len(found.episodes)), kept))
+    episodes = [found.episodes[number] for number in origins]
+    others = len(found.episodes) - len(episodes)
+    return Chosen(replace(found, episodes=episodes), None, others, tuple(found.episodes), origins, word)
 
 
 def find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder) -> Chosen:
@@ -64,20 +84,49 @@ def find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder
     CatalogError
         When the file has disjoint splits and none is named, or not the one that is; when `find` finds nothing.
     """
+    if options.split == ALL:
+        return Chosen(find(tree))
     ranges = read_ranges(hdf5)
     if ranges:
         return _of_ranges(tree, ranges, options.split, find)
     named = splits_by_name(tree)
     if options.split is None:
-        return Chosen(_undivided(hdf5, tree, named, options, find))
+        return _undivided(hdf5, tree, named, options, find)
     if named is None and not lists_called(tree, options.split):
+        found = _found_or_none(tree, find)
+        division = None if found is None else division_of(hdf5, tree, found)
+        if found is not None and division is not None:
+            return _of_division(found, division, options.split)
         named = only_split(tree, options.split)
     if named is not None:
         return Chosen(_of_names(tree, named, options.split, find))
     return _of_list(hdf5, tree, options.split, find)
 
 
-def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: ScanOptions, find: Finder) -> Found:
+def _found_or_none(tree: Tree, find: Finder) -> Found | None:
+    """Return the videos of all the file; None where they cannot be told apart without a choice of names."""
+    try:
+        return find(tree)
+    except CatalogError:
+        return None
+
+
+def _of_division(found: Found, division: Division, name: str) -> Chosen:
+    meaning = division.called(name)
+    kept = None if meaning is None else division.kept.get(meaning)
+    if kept is None or meaning is None:
+        if meaning is None or len(division.kept) > 1:
+            raise _absent(name, division.counted())
+        kept = np.zeros_like(next(iter(division.kept.values())))  # others of the files may be in it
+    for path in division.paths:
+        found.left_out[path] = f"says the splits, of which --split {name} takes one, in a file"
+    if not division.by_rows:
+        return _some(found, kept.tolist(), name)
+    chosen = runs_as_videos(found, kept)
+    return Chosen(chosen, None, int(not chosen.episodes), tuple(found.episodes), (0,) * len(chosen.episodes), name)
+
+
+def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: ScanOptions, find: Finder) -> Chosen:
     declared = options.frames is not None or options.declared is not None
     if named is not None and not declared:
         raise _mixed(_counted(tree, named, find))
@@ -88,7 +137,19 @@ def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: S
             raise _mixed(_counted(tree, named, find))
     for path, line in _lines_of_lists(hdf5, tree, found):
         found.left_out[path] = line
-    return found
+    division = None if declared else division_of(hdf5, tree, found)
+    if division is None:
+        return Chosen(found)
+    if division.disjoint:
+        raise _mixed(division.counted())
+    for (word, content), path in zip(division.counted().items(), division.paths, strict=False):
+        found.left_out[path] = f"takes {content}, which `--split {word}` serves alone, in a file"
+    return Chosen(found, word=next(iter(division.words.values())) if _is_whole(division) else "")
+
+
+def _is_whole(division: Division) -> bool:
+    """Tell whether all of a file is in its only split."""
+    return len(division.kept) == 1 and bool(next(iter(division.kept.values())).all())
 
 
 def _lines_of_lists(hdf5: HDF5File, tree: Tree, found: Found) -> Iterable[tuple[str, str]]:

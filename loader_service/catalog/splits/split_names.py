@@ -34,7 +34,7 @@ _PART = re.compile(rf"(?:^|(?<=[\W_]))(?:{_WORD})(?=$|[\W_\d])", re.ASCII | re.I
 _EDGE = re.compile(rf"^(?:{_WORD})|(?:{_WORD})$", re.IGNORECASE)
 
 #: What is left of a name that lists entries, when the word is taken out.
-_LISTS = re.compile(r"(?:^|_)(?:idx|ind|index|indices|id|mask|key|name|list)(?:e?s)?$")
+_LISTS = re.compile(r"(?:^|_)(?:is|flag|idx|ind|index|indices|id|mask|key|name|list)(?:e?s)?$")
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def _scan_field(hdf5: HDF5File, key: str, found: Found, parts: Sequence[VideoFie
         paths = [part.path for part in parts]
         return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)
     if first.kind == "value":
-        values = _read_values(hdf5, parts)
+        values = read_values(hdf5, parts)
         return FieldScan(key, pattern, "value", _name_of(values.dtype), first.shape, [], {"values": values})
     columns: Columns = {
         f"{name}s" if name != "digits" else name: np.array([getattr(part, name) for part in parts], np.int64)
@@ -246,7 +246,8 @@ def _check_width(width: int, part: VideoField) -> None:
         )
 
 
-def _read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
+def read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
+    """Return a value of each video, ``(videos, …)``; ValueError where a text is too long for one."""
     if parts[0].element >= 0:  # an entry for each row of a vlen dataset
         whole = hdf5.file[to_bytes(parts[0].path)][()]
         values = [whole[part.element] for part in parts]

@@ -1,0 +1,220 @@
+"""Which rows, or videos, of a file are in which split: by lists of numbers, by masks, or by a ``split`` of each.
+
+A list is ``train_idx`` or ``splits/train``, a mask ``train_mask`` or ``is_train``; a ``split`` is a dataset with a word
+for each, or an attribute or value of each video. Knows no addresses.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.splits.lists import PARENTS
+from loader_service.catalog.splits.split_names import WORDS, said_by
+from loader_service.catalog.videos.episodes import Episode, Found
+from loader_service.catalog.videos.field_scan import read_values
+from loader_service.errors import CatalogError
+from loader_service.plan.subset import runs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+
+Kept = npt.NDArray[np.bool_]
+
+#: Names of what says the split of each row or video.
+_COLUMNS = frozenset(
+    {"split", "splits", "subset", "partition", "set", "phase", "data_split", "split_name", "fold_name"}
+)
+
+#: What is left of the name of a list, or of a mask, when the split's word is taken out.
+_NUMBERS = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows|id|ids|list)$")
+_MASKS = re.compile(r"(?:^|_)(?:is|mask|flag|in)$")
+
+#: Runs of rows that a split may have: each is kept as a video is.
+_MOST_RUNS = 2**20
+
+
+@dataclass(frozen=True)
+class Division:
+    """The splits of one file.
+
+    Attributes
+    ----------
+    kept
+        By what a split's word stands for: which rows of the only video, or which videos, are in it.
+    words
+        The file's own word for each.
+    paths
+        Of the datasets, or attributes, that say so.
+    by_rows
+        Whether rows are counted, and not videos.
+    """
+
+    kept: dict[str, Kept]
+    words: dict[str, str]
+    paths: tuple[str, ...]
+    by_rows: bool
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether there are two splits or more, and nothing is in two of them."""
+        counts = np.sum(list(self.kept.values()), axis=0, dtype=np.int64)
+        return len(self.kept) > 1 and int(counts.max(initial=0)) <= 1
+
+    def counted(self) -> dict[str, str]:
+        """Return how much each split holds, in words, by its word."""
+        unit = "row" if self.by_rows else "video"
+        counts = {self.words[meaning]: int(kept.sum()) for meaning, kept in self.kept.items()}
+        return {word: f"{count} {unit}{'s' * (count != 1)}" for word, count in counts.items()}
+
+    def called(self, name: str) -> str | None:
+        """Return what a name stands for, as the file spells it or by any word of the split; None for a strange one."""
+        spelled = {word.lower(): meaning for meaning, word in self.words.items()}
+        return spelled.get(name.lower(), WORDS.get(name.lower()))
+
+
+def division_of(hdf5: HDF5File, tree: Tree, found: Found) -> Division | None:
+    """Return the splits of a file's rows, or videos; None where nothing says them.
+
+    Raises
+    ------
+    CatalogError
+        When a list names a row that is not there.
+    """
+    by_rows = found.layout == "table" or (len(found.episodes) == 1 and found.layout != "vlen")
+    count = found.episodes[0].frame_count if by_rows and found.episodes else len(found.episodes)
+    if not count:
+        return None
+    return _by_values(hdf5, found) or _by_column(hdf5, tree, count, by_rows) or _by_lists(hdf5, tree, found, by_rows)
+
+
+def _by_values(hdf5: HDF5File, found: Found) -> Division | None:
+    """Return the splits that a value of each video says."""
+    for key in dict.fromkeys(key for episode in found.episodes[:1] for key in episode.parts):
+        parts = [episode.parts.get(key) for episode in found.episodes]
+        if basename_of(key).removeprefix("@").lower() not in _COLUMNS:
+            continue
+        texts = [part for part in parts if part is not None and part.kind == "value" and part.dtype.startswith("S")]
+        if len(texts) == len(parts):
+            said = _of_words(read_values(hdf5, texts).tolist(), key, by_rows=False)
+            if said is not None:
+                return said
+    return None
+
+
+def _by_column(hdf5: HDF5File, tree: Tree, count: int, by_rows: bool) -> Division | None:
+    """Return the splits that a dataset with a word for each row, or video, says."""
+    for info in tree.datasets.values():
+        named = info.kind is ElementKind.TEXT and info.basename.lower() in _COLUMNS
+        if named and info.shape in {(count,), (count, 1)} and count > 1:
+            said = _of_words(np.ravel(hdf5.node(info.path)[()]).tolist(), info.path, by_rows=by_rows)
+            if said is not None:
+                return said
+    return None
+
+
+def _of_words(values: Iterable[Any], path: str, *, by_rows: bool) -> Division | None:
+    texts = [_text(value) for value in values]
+    meanings = [WORDS.get(text.lower()) for text in texts]
+    if None in meanings:
+        return None
+    spelled = dict(zip(meanings, texts, strict=True))
+    column = np.array(meanings)
+    order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in spelled]
+    kept = {meaning: column == meaning for meaning in order}
+    return Division(kept, {meaning: spelled[meaning] for meaning in order}, (path,), by_rows)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    return value.decode("utf-8", "surrogateescape").strip() if isinstance(value, bytes) else str(value).strip()
+
+
+def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Division | None:
+    """Return the splits that lists of numbers, or masks, say."""
+    count = found.episodes[0].frame_count if by_rows else len(found.episodes)
+    if not by_rows and not _is_order_plain(found):
+        return None
+    kept: dict[str, Kept] = {}
+    words: dict[str, str] = {}
+    paths = []
+    for info in tree.datasets.values():
+        said = said_by(info.basename)
+        if said is None or len(info.shape) != 1:
+            continue
+        inside = basename_of(info.parent) in PARENTS and not said.rest
+        if info.dtype == "bool" and info.shape[0] == count and (inside or _MASKS.search(said.rest)):
+            mask = np.asarray(hdf5.node(info.path)[()], bool)
+        elif info.kind is ElementKind.INTEGER and (inside or _NUMBERS.search(said.rest)):
+            mask = _listed(hdf5, info, count, "rows" if by_rows else "videos")
+        else:
+            continue
+        meaning = WORDS[said.word.lower()]
+        kept[meaning] = kept[meaning] | mask if meaning in kept else mask
+        words.setdefault(meaning, said.word)
+        paths.append(info.path)
+    order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in kept]
+    return Division({meaning: kept[meaning] for meaning in order}, words, tuple(paths), by_rows) if kept else None
+
+
+def _is_order_plain(found: Found) -> bool:
+    """Tell whether the numbers of videos mean one thing: the order of their names is the same, sorted in any way."""
+    names = [episode.name for episode in found.episodes]
+    return found.layout in {"vlen", "spans"} or names == sorted(names)
+
+
+def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str) -> Kept:
+    numbers = np.asarray(hdf5.node(info.path)[()]).astype(np.int64)
+    bad = np.flatnonzero((numbers < 0) | (numbers >= count))
+    if len(bad):
+        raise CatalogError(
+            f"{info.path!r}, entry {bad[0]}: expected a number of one of {count} {unit}, from 0, found "
+            f"{numbers[bad[0]]}; correct the list, or name the fields with --schema FILE, which serves all {unit}"
+        )
+    mask = np.zeros(count, bool)
+    mask[numbers] = True
+    return mask
+
+
+def runs_as_videos(found: Found, kept: Kept) -> Found:
+    """Return a file's only video, or table, with some of its rows: a part for each run of rows.
+
+    Raises
+    ------
+    CatalogError
+        When there are more runs than are kept.
+    """
+    (whole,) = found.episodes
+    firsts, ends = runs_of(kept)
+    if len(firsts) > _MOST_RUNS:
+        raise CatalogError(
+            f"the split is {len(firsts)} runs of rows, and at most {_MOST_RUNS} are kept; leave --split out, and give "
+            "the rows as index= of the stream"
+        )
+    parts = {key: part for key, part in whole.parts.items() if not part.missing and part.digits < 0}
+    reason = "expected an entry for each frame, where a split takes some of them, in a file"
+    left_out = dict.fromkeys(whole.parts.keys() - parts.keys(), reason)
+    episodes = [
+        Episode(
+            join(whole.name, str(first)),
+            None,
+            end - first,
+            whole.dataset_path,
+            {
+                key: part if part.kind == "value" else replace(part, first=part.first + first)
+                for key, part in parts.items()
+            },
+        )
+        for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
+    ]
+    return Found(found.layout, episodes, {**found.left_out, **left_out})

@@ -1,0 +1,114 @@
+"""Splits that files say by their names, or by their folders': ``train.h5`` beside ``val.h5``. Opens none of them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.splits.split_names import WORDS, splits_by_name
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from loader_service.catalog.findings import FileScan
+
+
+@dataclass(frozen=True)
+class FilesOfSplit:
+    """The files that are scanned.
+
+    Attributes
+    ----------
+    paths
+        In their order.
+    chosen_by_name
+        Whether their names say that they are the split that was asked for.
+    left_out
+        A line for the files of other splits; empty where there are none.
+    """
+
+    paths: Sequence[str]
+    chosen_by_name: bool = False
+    left_out: str = ""
+
+
+def files_of_split(paths: Sequence[str], split: str | None) -> FilesOfSplit:
+    """Return the files of a split, or all where their names say none.
+
+    Parameters
+    ----------
+    paths
+        Absolute.
+    split
+        What was asked for; None: nothing.
+
+    Raises
+    ------
+    CatalogError
+        When their names say several, and none of these was asked for.
+    """
+    above = os.path.commonpath([os.path.dirname(path) for path in paths])
+    names = {path: os.path.splitext(os.path.relpath(path, above))[0] for path in paths}
+    splits = splits_by_name(Tree({name: _like_data(name) for name in names.values()}, (), ()))
+    if splits is None or split == "all":
+        return FilesOfSplit(paths)
+    found: dict[str | None, list[str]] = {}
+    for path, name in names.items():
+        found.setdefault(splits.of(name), []).append(path)
+    spelled = {word.lower(): meaning for meaning, word in splits.words.items()}
+    meaning = None if split is None else spelled.get(split.lower(), WORDS.get(split.lower()))
+    counted = {word: f"{_files(len(found[each]))}" for each, word in splits.words.items()}
+    if meaning is None or meaning not in found:
+        raise _mixed(above, split, counted)
+    others = {word: count for word, count in counted.items() if word != splits.words[meaning]}
+    if None in found:
+        others["none of them"] = _files(len(found[None]))
+    line = f"the files of other splits by their names are left out: {_listed(others)}, as --split {split} says"
+    return FilesOfSplit(found[meaning], chosen_by_name=True, left_out=line)
+
+
+def check_one_split(files: Iterable[tuple[str, FileScan]]) -> None:
+    """Refuse files of which each is in one split by its own words, and not all in the same; CatalogError."""
+    counts: dict[str, int] = {}
+    words: dict[str, str] = {}
+    first = ""
+    for path, scan in files:
+        if scan.split:
+            meaning = WORDS.get(scan.split.lower(), scan.split)
+            words.setdefault(meaning, scan.split)
+            counts[meaning] = counts.get(meaning, 0) + 1
+            first = first or path
+    if len(counts) > 1:
+        counted = {words[meaning]: _files(count) for meaning, count in counts.items()}
+        raise CatalogError(
+            f"{first!r} and others say which split they are in, and splits are never mixed: {_listed(counted)}; choose "
+            f"one: {_options(counted)}, or --split all for all of them"
+        )
+
+
+def _like_data(name: str) -> DatasetInfo:
+    """Return what stands for a file where names of datasets are compared."""
+    return DatasetInfo(name, ElementKind.OTHER, (1, 1, 1), 1, None)
+
+
+def _mixed(above: str, split: str | None, counted: Mapping[str, str]) -> CatalogError:
+    asked = "" if split is None else f", and --split {split} is none of them"
+    return CatalogError(
+        f"the files in {above!r} are of several splits by their names, which are never mixed: {_listed(counted)}"
+        f"{asked}; choose one: {_options(counted)}, give the files of one, or --split all for all of them"
+    )
+
+
+def _listed(counted: Mapping[str, str]) -> str:
+    return ", ".join(f"{word!r} ({count})" for word, count in counted.items())
+
+
+def _options(words: Iterable[str]) -> str:
+    return " or ".join(f"--split {word}" for word in words)
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'s' * (count != 1)}"

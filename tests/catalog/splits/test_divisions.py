@@ -1,0 +1,159 @@
+"""Splits that lists of numbers, masks, or a ``split`` of each row or video say: never mixed, and served alone."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
+from tests.public_layouts.pictures import jpegs, write_vlen
+from tests.support.catalogs import catalog_of, names_of
+
+_ROWS = 10
+_TEST = [1, 4, 5, 9]
+_TRAIN = [row for row in range(_ROWS) if row not in _TEST]
+_WORDS = np.array(["test" if row in _TEST else "train" for row in range(_ROWS)], "S")
+
+
+def _mask(rows):
+    return np.isin(np.arange(_ROWS), rows)
+
+
+_FORMS = {
+    "lists": {"train_idx": _TRAIN, "test_idx": _TEST},
+    "shuffled lists in a group": {"splits/train": _TRAIN[::-1], "splits/test": _TEST},
+    "masks": {"train_mask": _mask(_TRAIN), "test_mask": _mask(_TEST)},
+    "is": {"is_train": _mask(_TRAIN), "is_test": _mask(_TEST)},
+    "column": {"split": _WORDS},
+    "wide column": {"split": _WORDS[:, None]},
+    "texts of any length": {"subset": _WORDS.astype(object)},
+}
+
+
+def _write_table(path, columns):
+    with h5py.File(path, "w") as root:
+        root["x"] = np.arange(2 * _ROWS, dtype=np.float32).reshape(_ROWS, 2)
+        root["y"] = np.arange(_ROWS)
+        for name, values in columns.items():
+            root[name] = values
+    return path
+
+
+def _column(catalog, name="y"):
+    """Return all entries of a field, row by row, as a worker reads them."""
+    reader, rows = Reader(catalog), []
+    for video, count in enumerate(catalog.frame_counts.tolist()):
+        out = np.zeros(count, np.int64)
+        reader.read_array(video, name, 0, out)
+        rows += out.tolist()
+    reader.close()
+    return rows
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_rows_of_splits_are_never_mixed_and_each_split_is_served_alone(tmp_path, form):
+    path = _write_table(tmp_path / "table.h5", _FORMS[form])
+    with pytest.raises(CatalogError, match=r"never mixed: 'train' \(6 rows\), 'test' \(4 rows\); choose one: --split"):
+        catalog_of(tmp_path, path)
+    for name, rows in (("train", _TRAIN), ("test", _TEST), ("all", list(range(_ROWS)))):
+        with closing(catalog_of(tmp_path, path, split=name)) as catalog:
+            assert (catalog.kind, catalog.split, _column(catalog)) == ("rows", name, rows)
+
+
+def test_a_lone_list_has_a_line_that_works_and_lists_that_overlap_too(tmp_path):
+    path = _write_table(tmp_path / "table.h5", {"train_idx": _TRAIN})
+    with closing(catalog_of(tmp_path, path)) as catalog:
+        assert catalog.frame_count == _ROWS
+        assert any("'train_idx': takes 6 rows, which `--split train` serves alone" in each for each in catalog.left_out)
+    with closing(catalog_of(tmp_path, path, split="train")) as catalog:
+        assert _column(catalog) == _TRAIN
+    path = _write_table(tmp_path / "other.h5", {"train_idx": _TRAIN, "val_idx": _TRAIN[:2]})
+    with closing(catalog_of(tmp_path, path)) as catalog:
+        assert catalog.frame_count == _ROWS
+
+
+@pytest.mark.parametrize("entry", [-1, _ROWS])
+def test_a_list_of_rows_that_are_not_there_is_refused_with_a_remedy(tmp_path, entry):
+    path = _write_table(tmp_path / "table.h5", {"train_idx": [0, entry]})
+    with pytest.raises(
+        CatalogError, match=rf"'train_idx', entry 1: expected .* of 10 rows.* found {entry}; .*--schema"
+    ):
+        catalog_of(tmp_path, path)
+    (tmp_path / "x.toml").write_text('videos = "table"\n[[field]]\nname = "x"\nkind = "array"\ndataset = "x"\n')
+    with closing(catalog_of(tmp_path, path, schema=str(tmp_path / "x.toml"))) as catalog:
+        assert catalog.frame_count == _ROWS
+
+
+def test_pictures_in_rows_and_their_labels_keep_together(tmp_path):
+    frames = jpegs(5, _ROWS)
+    with h5py.File(tmp_path / "pictures.h5", "w") as root:
+        write_vlen(root, "images", frames)
+        root["y"], root["train_idx"], root["val_idx"] = np.arange(_ROWS), _TRAIN, _TEST
+    with closing(catalog_of(tmp_path, tmp_path / "pictures.h5", split="val")) as catalog:
+        assert _column(catalog) == _TEST
+        reader = Reader(catalog)
+        got = [reader.read(video, [frame])[0] for video, n in enumerate(catalog.frame_counts) for frame in range(n)]
+        reader.close()
+    assert got == [frames[row] for row in _TEST]
+
+
+def _write_videos(path, say):
+    """Write four videos with labels in one dataset, the second and last of which are for tests."""
+    with h5py.File(path, "w") as root:
+        for number in range(4):
+            video = root.create_group(f"clip_{number}")
+            write_vlen(video, "frames", jpegs(number, 3))
+            say(video, "test" if number % 2 else "train")
+        root["label"] = np.arange(4) + 7
+    return path
+
+
+def _by_attribute(video, split):
+    video.attrs["split"] = split
+
+
+def _by_value(video, split):
+    video["split"] = split
+
+
+@pytest.mark.parametrize("say", [_by_attribute, _by_value])
+def test_videos_that_say_their_split_are_never_mixed_and_keep_their_labels(tmp_path, say):
+    path = _write_videos(tmp_path / "clips.h5", say)
+    with pytest.raises(CatalogError, match=r"'train' \(2 videos\), 'test' \(2 videos\); choose one: --split train or"):
+        catalog_of(tmp_path, path)
+    with closing(catalog_of(tmp_path, path, split="test")) as catalog:
+        assert (names_of(catalog), catalog.labels.tolist()) == (["clip_1", "clip_3"], [8, 10])
+
+
+@pytest.mark.parametrize("columns", [{"split": ["train", "test"] * 2}, {"train_idx": [0, 2], "test_idx": [1, 3]}])
+def test_a_dataset_beside_the_videos_says_their_splits(tmp_path, columns):
+    path = _write_videos(tmp_path / "clips.h5", lambda *_: None)
+    with h5py.File(path, "a") as root:
+        for name, values in columns.items():
+            root[name] = values
+    with pytest.raises(CatalogError, match="never mixed"):
+        catalog_of(tmp_path, path)
+    with closing(catalog_of(tmp_path, path, split="test")) as catalog:
+        assert names_of(catalog) == ["clip_1", "clip_3"]
+
+
+def test_files_that_are_in_one_split_each_by_an_attribute_are_never_mixed(tmp_path):
+    files = []
+    for number, split in enumerate(("train", "train", "val")):
+        files.append(tmp_path / f"{number}.h5")
+        with h5py.File(files[-1], "w") as root:
+            write_vlen(root, "video", jpegs(number, 3))
+            root.attrs["split"] = split
+    with pytest.raises(
+        CatalogError, match=r"'train' \(2 files\), 'val' \(1 file\); choose one: --split train or --split"
+    ):
+        catalog_of(tmp_path, *files)
+    for split, names in (("train", ["0", "1"]), ("val", ["2"]), ("all", ["0", "1", "2"])):
+        with closing(catalog_of(tmp_path, *files, split=split)) as catalog:
+            assert names_of(catalog) == names
+    with pytest.raises(CatalogError, match=r"--split leaves none of 3 videos in 3 files"):
+        catalog_of(tmp_path, *files, split="test")
