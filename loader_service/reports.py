@@ -158,6 +158,7 @@ def summary_text(summary: CatalogSummary) -> str:
 _WAYS = {
     "raw": "offset in the file",
     "vlen": "HDF5, one frame at a time",
+    "raw_rows": "HDF5, one frame at a time",
     "flat": "HDF5, slices of bytes",
     "padded": "HDF5, rows",
     "datasets": "HDF5, one dataset a frame",

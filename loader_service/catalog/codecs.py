@@ -5,6 +5,7 @@ Names and types say where bytes lie; what they are is said by the bytes alone.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,15 +79,23 @@ PNG = Codec("PNG", "served")
 #: Grey, of 16 bits: numbers such as millimetres, and no picture to look at.
 DEPTH = Codec("16-bit grey PNG", "served")
 COLOUR_16 = Codec("16-bit colour PNG", "image")
+#: Bytes of one channel or three, of which a header of ours says the shape; no file has that.
+PIXELS = Codec("raw pixels", "served")
 RAW_BYTES = Codec("raw bytes", "raw")
 ZEROS = Codec("zero bytes", "nothing")
 EMPTY = Codec("empty", "nothing")
 
 #: What workers decode; columns of a catalog hold the place in here.
-SERVED = (JPEG, PNG, DEPTH)
+SERVED = (JPEG, PNG, DEPTH, PIXELS)
+
+#: Before raw pixels: these eight bytes, and height, width and channels; then the pixels, in C-order.
+_PIXELS_MAGIC = b"\x89PIXELS\n"
+_SHAPE = struct.Struct(">III")
+PIXELS_HEADER_BYTES = len(_PIXELS_MAGIC) + _SHAPE.size
 
 #: Bytes at the beginning, and what begins with them.
 _MAGIC = (
+    (_PIXELS_MAGIC, PIXELS),
     (START_OF_IMAGE, JPEG),
     (b"GIF8", Codec("GIF")),
     (b"II*\0", Codec("TIFF")),
@@ -155,7 +164,23 @@ def picture_size(data: bytes) -> tuple[int, int] | None:
     if data.startswith(PNG_SIGNATURE):
         width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
         return (height, width) if data[12:16] == b"IHDR" and height and width else None
+    if data.startswith(_PIXELS_MAGIC):
+        shape = pixels_shape(data)
+        return None if shape is None or 0 in shape else shape[:2]
     return _jpeg_size(data) if data.startswith(START_OF_IMAGE) else None
+
+
+def pixels_header(height: int, width: int, channels: int) -> bytes:
+    """Return what stands before raw pixels, `PIXELS_HEADER_BYTES` bytes."""
+    return _PIXELS_MAGIC + _SHAPE.pack(height, width, channels)
+
+
+def pixels_shape(data: bytes) -> tuple[int, int, int] | None:
+    """Return ``(height, width, channels)`` that a header says; None where there is none."""
+    if not data.startswith(_PIXELS_MAGIC) or len(data) < PIXELS_HEADER_BYTES:
+        return None
+    height, width, channels = _SHAPE.unpack_from(data, len(_PIXELS_MAGIC))
+    return height, width, channels
 
 
 def describe_bytes(data: bytes) -> str:

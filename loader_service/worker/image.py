@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from loader_service.catalog.codecs import JPEG, PNG, Codec
+from loader_service.catalog.codecs import JPEG, PIXELS, PNG, Codec
 from loader_service.errors import DecodeError
 from loader_service.plan.image_draws import ImageDraws
 from loader_service.plan.image_shape import Size, crop_corner, scaled_shape
@@ -24,6 +24,7 @@ from loader_service.protocol.spec import Image
 from loader_service.worker.decode import DecodeLimits, check_header, decode_into, reduced_shape
 from loader_service.worker.opencv import opencv
 from loader_service.worker.png import decode_png
+from loader_service.worker.stored_pixels import stored_pixels
 
 #: ``(height, width, channels) uint8``.
 Pixels = NDArray[np.uint8]
@@ -81,7 +82,7 @@ class ImageWriter:
         draws
             Of the sample; the same for all frames of a clip, so that a random window stands still.
         codec
-            What the video's frames are: JPEG or 8-bit PNG.
+            What the video's frames are: JPEG, 8-bit PNG, or pixels with a header.
 
         Raises
         ------
@@ -92,6 +93,9 @@ class ImageWriter:
         """
         if codec is PNG:
             self._write_pixels(decode_png(frame, self._limits), out, draws, swapped=not self._swapped)
+            return
+        if codec is PIXELS:
+            self._write_pixels(stored_pixels(frame, self._limits), out, draws, swapped=self._swapped)
             return
         self._check_out(out)
         size = check_header(frame, self._limits)

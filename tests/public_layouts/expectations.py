@@ -51,13 +51,20 @@ class Ragged:
 
 
 @dataclass(frozen=True)
+class RawPictures:
+    """Pictures of any size that are stored as bare pixels: ``(height, width, 1 or 3) uint8`` each."""
+
+    rows: Sequence[Values]
+
+
+@dataclass(frozen=True)
 class Value:
     """One value, or text, of a whole video."""
 
     value: Any
 
 
-Form = Encoded | Array | Ragged | Value
+Form = Encoded | Array | Ragged | RawPictures | Value
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ def _entries(form: Form) -> int:
         return len(form.frames)
     if isinstance(form, Array):
         return len(form.values)
-    return len(form.rows) if isinstance(form, Ragged) else 0
+    return len(form.rows) if isinstance(form, (Ragged, RawPictures)) else 0
 
 
 @dataclass(frozen=True)

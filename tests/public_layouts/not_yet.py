@@ -13,12 +13,7 @@ service does not deliver what the catalog says. A reason begins with how the cas
 
 from __future__ import annotations
 
-_NOT_LOOKED_AT = "late: vlen uint8 is taken for JPEG unseen; opening a stream says that sizes differ, of all things"
-
 NOT_YET: dict[str, str] = {
-    # bytes that nobody looked at
-    "raw_rows_with_shapes": _NOT_LOOKED_AT + "; shapes become a field",
-    # cameras or videos
     # rows or lines
     "synth_text": "refused, remedy fails: each is one picture; sides that differ are not served",
     "la_heart": "refused, remedy none: sides that differ cannot be served, and 'label' is taken for labels of rows",

@@ -12,8 +12,21 @@ import numpy.typing as npt
 from loader_service import reports
 from loader_service.catalog.columns import Catalog
 from loader_service.errors import CatalogError, ConfigError
+from loader_service.worker.decode import DecodeLimits
 from loader_service.worker.reader import Reader
-from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Ragged, Refused, Serves, Value, missing
+from loader_service.worker.stored_pixels import stored_pixels
+from tests.public_layouts.expectations import (
+    Array,
+    Encoded,
+    Form,
+    Layout,
+    Ragged,
+    RawPictures,
+    Refused,
+    Serves,
+    Value,
+    missing,
+)
 from tests.support.catalogs import catalog_of, names_of
 
 #: What no HDF5 file is named.
@@ -158,6 +171,10 @@ def check_field(catalog: Catalog, reader: Reader, video: int, name: str, form: F
         assert (tuple(sides), out.dtype.kind) == (values.shape[1:], values.dtype.kind), f"{where}: {field}"
         reader.read_array(video, name, 0, out)
         _assert_equal(out, values, where)
+    elif isinstance(form, RawPictures):
+        frames = reader.read(video, range(len(form.rows)), name)
+        for number, (frame, row) in enumerate(zip(frames, form.rows, strict=True)):
+            _assert_equal(stored_pixels(frame, DecodeLimits()), row, f"picture {number} of {where}")
     elif isinstance(form, Ragged):
         assert getattr(field, "ragged", False) or 0 in field.shape, f"{where} is not ragged: {field}"
         rows: Any = reader

@@ -7,7 +7,18 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from tests.public_layouts.expectations import Array, Encoded, Form, Ragged, Refused, Serves, Value, Video, case
+from tests.public_layouts.expectations import (
+    Array,
+    Encoded,
+    Form,
+    Ragged,
+    RawPictures,
+    Refused,
+    Serves,
+    Value,
+    Video,
+    case,
+)
 from tests.public_layouts.pictures import encoded, jpegs, padded, pixels, write_vlen
 from tests.public_layouts.robots import numbers
 
@@ -82,7 +93,7 @@ def raw_rows_with_shapes(folder: Path) -> Serves:
             rows[number] = picture.ravel()
         root["shapes"], root["text"] = np.array([each.shape for each in pictures]), ["a", "move", "to", "stop"]
     fields: dict[str, Form] = {
-        "frames|images": Ragged(pictures),
+        "frames|images": RawPictures(pictures),
         "text": Array(np.array(["a", "move", "to", "stop"], "S")),
     }
     return Serves([Video("*words", fields)], kind="rows|videos")

@@ -8,6 +8,7 @@ from loader_service.catalog.layouts.datasets import Datasets
 from loader_service.catalog.layouts.flat import Flat
 from loader_service.catalog.layouts.layout import Layout
 from loader_service.catalog.layouts.padded import Padded
+from loader_service.catalog.layouts.raw_rows import RawRows
 from loader_service.catalog.layouts.singles import Singles
 from loader_service.catalog.layouts.vlen import Vlen
 
@@ -16,6 +17,7 @@ from loader_service.catalog.layouts.vlen import Vlen
 #: names of those do not count, each is a video of one frame.
 LAYOUTS: tuple[Layout[Any], ...] = (
     Vlen(),
+    RawRows(),
     Flat(),
     Padded(),
     Datasets(),

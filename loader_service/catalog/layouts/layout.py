@@ -58,6 +58,11 @@ class FoundVideo:
     helpers: frozenset[str] = frozenset()
     codec: Codec = JPEG
 
+    @property
+    def sizes_differ(self) -> bool:
+        """Whether its pictures are known to be of several sizes, before they are looked at."""
+        return False
+
 
 Video = TypeVar("Video", bound=FoundVideo)
 

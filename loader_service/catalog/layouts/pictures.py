@@ -33,9 +33,10 @@ _MOST_THROUGH_HDF5 = 8
 def look_at(
     hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located]
 ) -> tuple[list[Codec], list[tuple[int, int]]]:
-    """Return each video's format, and the height and width of its first readable picture, (0, 0) if none is.
+    """Return each video's format, and the size of its first readable picture, (0, 0) if none is, or they differ.
 
-    The first frame of each video is read, and the last and one in the middle of some of them.
+    Sizes are height and width. The first frame of each video is read, and the last and one in the middle of some of
+    them.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def look_at(
         every = -(-len(videos) // _MOST_VIDEOS.get(places.way, _MOST_THROUGH_HDF5))
         codec, size = _look_at_one(hdf5, video, places, closely=number % every == 0)
         codecs.append(codec)
-        sizes.append(size)
+        sizes.append((0, 0) if video.sizes_differ else size)
     return codecs, sizes
 
 

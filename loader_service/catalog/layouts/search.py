@@ -70,8 +70,10 @@ def find_declared(hdf5: HDF5File, tree: Tree, paths: Mapping[str, bool]) -> list
             for video in layout.find(Candidates(hdf5, tree, left, strangers, named=True))
             if video.dataset_path in paths and paths[video.dataset_path] == (video.codec is not DEPTH)
         ]
+    known = {video.dataset_path for video in found}.union(*(video.helpers for video in found))
     for path, stranger in strangers.items():
-        if paths.get(path, paths.get(stranger.info.parent)) and not any(path in video.helpers for video in found):
+        place = path if path in paths else stranger.info.parent
+        if path not in known and paths.get(place):
             raise CatalogError(_say(stranger))
     return found
 
@@ -133,9 +135,15 @@ _IMAGE_PATH = re.compile(rb"\.(jpe?g|png|webp|gif|bmp|tiff?|mp4|avi|mkv|webm|mov
 
 def _say(stranger: ForeignDataset) -> str:
     info, codec = stranger.info, stranger.codec
+    remedy = codec.remedy
+    if codec.kind == "raw" and info.kind is ElementKind.VLEN_BYTES:
+        remedy = (
+            f"if it is pixels, write their shapes beside them, as {info.path + '_shapes'!r} ({info.shape[0]}, 3) of "
+            f"(height, width, channels) each; or {remedy.partition(', ')[2]}"
+        )
     return (
         f"{info.path!r}, frame {stranger.element}: expected JPEG or PNG images, found {codec.name} in "
-        f"{info.describe()}; {codec.remedy}"
+        f"{info.describe()}; {remedy}"
     )
 
 

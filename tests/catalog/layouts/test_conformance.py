@@ -13,6 +13,7 @@ from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.heap import HeapError
 from loader_service.catalog.layouts import LAYOUTS
 from loader_service.catalog.layouts.extents import locate
+from loader_service.catalog.layouts.raw_rows import RawRows
 from loader_service.catalog.layouts.singles import Singles
 from loader_service.errors import CatalogError
 from tests.catalog.layouts.writers import CASES, WRITERS, frames_through, opened, store_elsewhere
@@ -33,7 +34,8 @@ each_layout = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 def test_each_registered_layout_is_in_this_suite_under_a_name_of_its_own():
     names = [layout.name for layout in LAYOUTS]
-    assert sorted(names) == sorted([*WRITERS, Singles.name])  # which has videos of one frame, and tests of its own
+    own_tests = [Singles.name, RawRows.name]  # of videos of one frame, and of pixels
+    assert sorted(names) == sorted([*WRITERS, *own_tests])
     assert len({*names, RAW}) == len(names) + 1
 
 
