@@ -35,6 +35,7 @@ __all__ = [
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
+UInt64s = npt.NDArray[np.uint64]
 UInt32s = npt.NDArray[np.uint32]
 UInt16s = npt.NDArray[np.uint16]
 Labels = npt.NDArray[np.int64] | npt.NDArray[np.float32]
@@ -69,6 +70,8 @@ class Catalog:
         How many there are.
     video_file, frame_counts
         File number and number of frames of each video, ``(videos,) int32`` and ``int64``; the frames of all fields.
+    name_words
+        The hash of each video's name, ``(videos,) uint64``, as `video_split.words_of_names` makes it.
     labels
         ``(videos,) int64 or float32``, or None when the videos have none.
     file_bytes
@@ -103,6 +106,7 @@ class Catalog:
         self.empty_videos = header.empty_videos
         self.video_file: Int32s = columns["video_file"]
         self.frame_counts: Int64s = columns["frame_counts"]
+        self.name_words: UInt64s = columns["name_words"]
         self.file_bytes: Int64s = columns["file_bytes"]
         self._columns = dict(columns)
         self._numbers = {field.name: number for number, field in enumerate(self.fields)}

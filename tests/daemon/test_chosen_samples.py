@@ -136,3 +136,14 @@ def test_what_takes_the_place_of_a_bad_sample_is_of_the_same_part(catalog, clip)
     frames = 3 if clip is None else 0
     substitutes = {rows.substitute(epoch, Row(bad, 0, None, frames), 1).sample for epoch in range(1500)}
     assert substitutes == part - {bad}
+
+
+def test_no_name_is_read_or_hashed_when_a_stream_opens_but_those_that_were_asked_for(catalog, monkeypatch):
+    names, read = names_of(catalog), []
+    given = Catalog.name
+    monkeypatch.setattr(Catalog, "name", lambda self, video: read.append(video) or given(self, video))
+    chosen(catalog, split="train[:60%]")
+    assert read == []
+    chosen(catalog, videos=[names[4], names[17]])
+    assert {4, 17} <= set(read)
+    assert len(read) <= 3  # a name whose hash ends alike may be read in vain

@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from loader_service.private_folders import Folder
 
 #: Of the columns: a catalog of another version is not read, but made anew.
-FORMAT_VERSION = 8
+FORMAT_VERSION = 9
 
 #: The file of what is no column; a catalog without it is none.
 FACTS = "catalog.json"
 
 #: The columns that every catalog has: element type, and what there is one entry for; "+1" columns hold N + 1 boundaries
-#: of N pieces. 28 bytes a video and its name.
+#: of N pieces. 36 bytes a video and its name.
 COLUMNS: dict[str, tuple[str, str]] = {
     "video_file": ("<i4", "videos"),
     "frame_counts": ("<i8", "videos"),
     "name_bounds": ("<i8", "videos+1"),
     "frame_bounds": ("<i8", "videos+1"),
+    "name_words": ("<u8", "videos"),
     "names": ("|u1", "name_bytes"),
     "file_sizes": ("<i8", "files"),
     "file_mtimes": ("<i8", "files"),
@@ -81,10 +82,10 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 def scan_version() -> str:
     """Return what stands for how files are read: part of every key of the cache.
 
-    It covers the layouts' own code, so that a new or corrected one finds no catalog that was made without it.
+    It covers the code that reads them, so that what is new or corrected finds no catalog that was made without it.
     """
-    layouts = Path(__file__).parent.parent / "layouts"
-    sources = b"".join(path.read_bytes() for path in sorted(layouts.glob("*.py")))
+    rooms = Path(__file__).parent.parent
+    sources = b"".join(path.read_bytes() for path in sorted(rooms.rglob("*.py")))
     return f"{FORMAT_VERSION}:{hashlib.blake2b(sources, digest_size=16).hexdigest()}"
 
 

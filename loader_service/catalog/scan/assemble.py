@@ -17,6 +17,7 @@ from loader_service.catalog.names import RESERVED
 from loader_service.catalog.scan.common_fields import common_dtype, merge_fields
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
 from loader_service.errors import CatalogError, ConfigError
+from loader_service.plan.video_split import words_of_names
 from loader_service.protocol.fields import CatalogField
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def assemble(
     columns: dict[str, Column] = {
         **_video_columns(scans),
         **_file_columns(files, merged.values()),
-        **text_columns("names", "name_bounds", (to_bytes(name) for name in video_names)),
+        **name_columns([to_bytes(name) for name in video_names]),
         **text_columns("paths", "path_bounds", (to_bytes(each.path) for each in files)),
     }
     facts = []
@@ -282,6 +283,11 @@ def _field_bytes(scan: FieldScan, frames: int) -> int:
     if scan.storage == "encoded":
         return int(scan.columns["extent_lengths"].sum(dtype=np.int64))
     return frames * math.prod(scan.shape) * np.dtype(scan.dtype).itemsize if scan.storage == "raw" else 0
+
+
+def name_columns(names: Sequence[bytes]) -> dict[str, Column]:
+    """Return the columns of the videos' names, with a hash of each: streams choose by it, and read no name."""
+    return {**text_columns("names", "name_bounds", names), "name_words": words_of_names(names)}
 
 
 def text_columns(heap: str, bounds: str, texts: Iterable[bytes]) -> dict[str, Column]:

@@ -24,6 +24,7 @@ _PLACES = frozenset(
         "file_mtimes",
         "file_inodes",
         "file_bytes",
+        "name_words",  # the names are covered
         "paths",
         "path_bounds",
         "codecs",  # the bytes of a few frames are covered

@@ -14,7 +14,7 @@ from loader_service.catalog.cache.kept import write_temporary
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.header import CatalogKind, FieldFacts, Header
 from loader_service.catalog.inner_paths import to_bytes
-from loader_service.catalog.scan.assemble import text_columns
+from loader_service.catalog.scan.assemble import name_columns, text_columns
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
 
@@ -48,7 +48,7 @@ def catalog_of_source(
         "video_file": np.zeros(1, np.int32),
         "frame_counts": np.array([rows], np.int64),
         "frame_bounds": np.array([0, rows], np.int64),
-        **text_columns("names", "name_bounds", [to_bytes(name)]),
+        **name_columns([to_bytes(name)]),
         **text_columns("paths", "path_bounds", [to_bytes(name)]),
         "file_sizes": np.zeros(1, np.int64),
         "file_mtimes": np.zeros(1, np.int64),
