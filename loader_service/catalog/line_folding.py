@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import join, parent_of, unnumbered
+from loader_service.catalog.inner_paths import basename_of, join, parent_of, unnumbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,11 +15,15 @@ _MANY = 8
 
 def folded(reasons: Mapping[str, str]) -> dict[str, str]:
     """Return what is said of paths with one line for many that are alike: a pattern, with ``*``, and the first's."""
-    together = _together(_together({key: [key] for key in reasons}, unnumbered), lambda key: join(parent_of(key), "*"))
+    together = _together(_together({key: [key] for key in reasons}, unnumbered), _with_neighbours)
     return {
         key.replace("#", "*") if len(keys) > 1 else key: f"{_counted(keys)}{reasons[keys[0]]}"
         for key, keys in together.items()
     }
+
+
+def _with_neighbours(key: str) -> str:
+    return join(parent_of(key), "@*" if basename_of(key).startswith("@") else "*")
 
 
 def _together(keys_of: dict[str, list[str]], pattern_of: Callable[[str], str]) -> dict[str, list[str]]:
@@ -36,4 +40,5 @@ def _together(keys_of: dict[str, list[str]], pattern_of: Callable[[str], str]) -
 
 
 def _counted(keys: list[str]) -> str:
-    return f"{len(keys)} datasets: " if len(keys) > 1 else ""
+    what = "attributes" if basename_of(keys[0]).startswith("@") else "datasets"
+    return f"{len(keys)} {what}: " if len(keys) > 1 else ""

@@ -98,3 +98,33 @@ def test_many_fields_that_other_files_lack_have_one_line(tmp_path: Path) -> None
     (line,) = catalog.left_out
     catalog.close()
     assert line.startswith("'sensor_*': 20 datasets: not in ")
+
+
+def test_attributes_that_are_no_value_have_a_line_with_what_they_say(file: h5py.File) -> None:
+    file.attrs["rig"] = '{"cameras": ["left"]}'
+    file["clip0/frames"].attrs["fps"] = file["clip1/frames"].attrs["fps"] = 29.97
+    file["clip0"].attrs["weather"] = file["clip1"].attrs["weather"] = "rain"
+    file["clip0"].attrs["notes"] = file["clip1"].attrs["notes"] = np.arange(1000)
+    file["clip0/frames"].attrs["DIMENSION_LABELS"] = ["time"]
+    lines = _lines(file)
+    assert [line.partition(":")[0] for line in lines] == ["'@rig'", "'@notes'", "'frames/@fps'"]
+    assert "attribute of '/' that is no value of a video: a JSON text of 21 letters, in a file" in lines[0]
+    assert "29.97" in lines[2]
+
+
+def test_attributes_of_a_table_and_labels_are_values_or_labels_and_have_no_line(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as opened:
+        opened["x"] = np.zeros((4, 3))
+        opened["x"].attrs["unit"], opened.attrs["year"] = "mm", 2024
+    catalog = catalog_of(tmp_path)
+    assert [field.name for field in catalog.fields] == ["x", "year"]
+    (line,) = catalog.left_out
+    assert line.startswith("'x/@unit': attribute of 'x' that is no value of a video: 'mm'")
+    catalog.close()
+
+
+def test_many_attributes_alike_have_one_line(file: h5py.File) -> None:
+    for number in range(20):
+        file.attrs[f"class_{number}"] = "walk"
+    (line,) = _lines(file)
+    assert line.startswith("'@class_*': 20 attributes: ")

@@ -65,11 +65,15 @@ class DatasetInfo(NamedTuple):
 
 @dataclass(frozen=True)
 class Tree:
-    """All datasets of a file by path, and the paths of its groups without members, and of its external links."""
+    """All datasets of a file by path, and the paths of its groups without members, and of its external links.
+
+    `attributed` are the paths of the groups and datasets that have attributes; the root is empty.
+    """
 
     datasets: Mapping[str, DatasetInfo]
     empty_groups: tuple[str, ...]
     external_links: tuple[str, ...]
+    attributed: tuple[str, ...] = ()
 
     @cached_property
     def groups(self) -> frozenset[str]:
@@ -105,6 +109,7 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     groups: set[str] = set()
     parents: set[str] = set()
     opened: tuple[bytes, Any] = (b"", file.id)
+    attributed = [""] if h5py.h5a.get_num_attrs(h5py.h5g.open(file.id, b"/")) else []
     for name, link_type in links:
         path = to_text(name)
         if link_type == h5py.h5l.TYPE_EXTERNAL:
@@ -122,6 +127,8 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
             opened = (above, h5py.h5g.open(file.id, above or b"/"))
         parents.add(parent_of(path))
         node = h5py.h5o.open(opened[1], last)
+        if h5py.h5a.get_num_attrs(node):
+            attributed.append(path)
         if isinstance(node, h5py.h5d.DatasetID):
             datasets[path] = _examine(path, node)
             # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
@@ -129,7 +136,7 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
                 check_storage(file_path, path, node, allow_external=allow_external)
         elif isinstance(node, h5py.h5g.GroupID):
             groups.add(path)
-    return Tree(datasets, tuple(sorted(groups - parents)), tuple(external_links))
+    return Tree(datasets, tuple(sorted(groups - parents)), tuple(external_links), tuple(attributed))
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:

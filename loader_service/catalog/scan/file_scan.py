@@ -34,6 +34,7 @@ from loader_service.catalog.videos.set_aside import is_aside, refuse_sparse_rows
 from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
 from loader_service.catalog.videos.unused import unused
+from loader_service.catalog.videos.unused_attributes import unused_attributes
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.scan_options import FOLDER, GROUP, ScanOptions
 
@@ -191,6 +192,9 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     check_labels(tree, found)
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
     found.left_out.update(unused(tree, found, found.left_out, labels))
+    names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}
+    for key, reason in unused_attributes(hdf5.file, tree, found, names).items():
+        found.left_out.setdefault(key, reason)
     return found
 
 

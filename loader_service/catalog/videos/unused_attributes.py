@@ -1,0 +1,91 @@
+"""Says which attributes of a file, its groups and datasets are no value of a video, so that none is missing unseen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.inner_paths import join, parent_of, to_bytes, to_text
+from loader_service.catalog.line_folding import folded
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.episodes import key_in
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from loader_service.catalog.hdf5.tree import Tree
+    from loader_service.catalog.videos.episodes import Found
+
+#: What HDF5 and its users' libraries note for themselves: axes, kinds of MATLAB's arrays, versions of PyTables.
+_NOTES = frozenset(
+    """
+    CLASS NAME TITLE VERSION FLAVOR EXTDIM DIMENSION_LIST DIMENSION_LABELS REFERENCE_LIST _Netcdf4Dimid _NCProperties
+    _Netcdf4Coordinates _FillValue _nc3_strict PYTABLES_FORMAT_VERSION MATLAB_class MATLAB_empty MATLAB_int_decode
+    MATLAB_sparse MATLAB_fields H5PATH
+    """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
+)
+
+#: Nodes with attributes that are looked at in one file; those of videos that are alike say the same.
+_MOST_NODES = 1000
+
+#: Letters of a value that are shown.
+_SHOWN = 60
+
+
+def unused_attributes(
+    file: h5py.File, tree: Tree, found: Found, labels: Collection[str] = LABEL_NAMES
+) -> dict[str, str]:
+    """Return why each attribute is no value that is none, by path, ``@name`` last; within a video, by its path there.
+
+    Parameters
+    ----------
+    file, tree
+        Where the attributes are; those that `Tree.attributed` does not name are not looked at.
+    found
+        The videos, with their values.
+    labels
+        Names of attributes that are read as labels.
+    """
+    used = {(part.path, part.attribute) for each in found.episodes for part in each.parts.values() if part.attribute}
+    roots = {episode.root: episode for episode in found.episodes if episode.root}
+    reasons: dict[str, str] = {}
+    for path in tree.attributed[:_MOST_NODES]:
+        owner = next((group for group in _upwards(path) if group in roots), None)
+        inside = path if owner is None else key_in(owner, path)
+        for name in _names(file, path):
+            key = join(inside, f"@{name}")
+            if name not in labels and name not in _NOTES and (path, name) not in used and key not in reasons:
+                reasons[key] = f"attribute of {path or '/'!r} that is no value of a video: {_shown(file, path, name)}"
+    left = len(tree.attributed) - _MOST_NODES
+    lines = {key: f"{reason}, in a file" for key, reason in folded(reasons).items()}
+    if left > 0:
+        lines["@…"] = f"attributes of {left} more groups and datasets were not looked at, in a file"
+    return lines
+
+
+def _upwards(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = parent_of(path)
+
+
+def _names(file: h5py.File, path: str) -> Iterator[str]:
+    node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
+    for number in range(h5py.h5a.get_num_attrs(node)):
+        yield to_text(h5py.h5a.open(node, index=number).name)
+
+
+def _shown(file: h5py.File, path: str, name: str) -> str:
+    """Return a value in short; of JSON, that it is that."""
+    try:
+        value: Any = (file[to_bytes(path)] if path else file).attrs[to_bytes(name)]
+    except (OSError, TypeError, KeyError, ValueError):
+        return "of a type that cannot be shown"
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        return f"a JSON text of {len(value)} letters"
+    text = repr(value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
