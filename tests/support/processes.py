@@ -39,6 +39,11 @@ def is_alive(pid: int) -> bool:
     return _state_and_parent(pid)[0] not in "ZX"
 
 
+def parent(pid: int) -> int:
+    """Return the parent of a process, 0 for one that does not exist."""
+    return _state_and_parent(pid)[1]
+
+
 def descriptors(pid: int | None = None) -> dict[int, str]:
     """Return what the descriptors of a process, by default of this one, refer to."""
     found = {}
