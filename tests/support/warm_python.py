@@ -23,6 +23,9 @@ SERVER = Path(__file__).with_name("warm_server.py")
 #: How long both may take to be imported, in seconds, on a busy machine.
 _IMPORTS_S = 100.0
 
+#: How long a program may take, in seconds, on a busy machine.
+_PATIENCE_S = 110.0
+
 _started: dict[Path, subprocess.Popen[bytes]] = {}
 
 
@@ -56,6 +59,20 @@ class WarmPython(subprocess.Popen[str]):
         for end in {child_in, child_out, child_err} - {-1}:
             os.close(end)
         assert processes.parent(self.pid) == os.getpid(), "the orphan is this process's child, to be waited for"
+
+
+def run(program: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, which must come in time; return what it wrote and its exit code.
+
+    Options are those of `WarmPython`, but the pipes.
+    """
+    process = WarmPython(program, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    with process:
+        try:
+            said, errors = process.communicate(timeout=_PATIENCE_S)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess([program], process.returncode, said, errors)
 
 
 def _address() -> Path:
