@@ -182,4 +182,4 @@ def test_a_bad_row_is_replaced_in_each_slot_by_the_same_sample() -> None:
     assert again[0,].slot == 11
     assert again[0,].rows.samples == (0,), "as planned, and not as it was replaced before"
     (second,) = (task for _, task in orders(desk.end(1, again[0,].task, 0)) if task.rows.numbers == (0,))
-    assert (second.slot, second.rows.samples) == (11, first.samples)
+    assert (second.slot, second.rows.samples) == (11, first.rows.samples)
