@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 export TF_CPP_MIN_LOG_LEVEL ?= 3
+# Tests start thousands of Python processes, which would each compile all that they import; empty is not set.
+test soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test check format bench soak clean

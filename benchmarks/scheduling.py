@@ -29,11 +29,12 @@ import psutil  # type: ignore[import-untyped]
 from loader_service.core import effects
 from loader_service.core import events as e
 from loader_service.core.ledger import Limits
-from loader_service.core.planned import PlannedStream, Row
+from loader_service.core.planned import PlannedStream
 from loader_service.core.service import Service
 from loader_service.core.status import About
 from loader_service.protocol import messages as m
 from loader_service.protocol.fields import Field
+from loader_service.protocol.rows import Row
 from loader_service.protocol.spec import Frame, Spec
 
 ROWS = 16
@@ -190,7 +191,7 @@ class Simulation:
                     self._take(ready)
 
     def _begin_task(self, worker: int) -> None:
-        seconds = len(self._queues[worker][0].rows) * ROW_BYTES * _S_PER_BYTE * random.uniform(0.9, 1.1)
+        seconds = len(self._queues[worker][0].rows.numbers) * ROW_BYTES * _S_PER_BYTE * random.uniform(0.9, 1.1)
         heapq.heappush(self._done, (self._now + seconds, worker))
 
     def _take(self, ready: m.Ready) -> None:

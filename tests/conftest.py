@@ -44,6 +44,7 @@ def private_directories() -> Iterator[Path]:
             (directory / part).mkdir(mode=0o700)
             patch.setenv(name, str(directory / part))
         patch.delenv("LOADER_SERVICE_ENDPOINT", raising=False)
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # each process of a test would compile all it imports
         processes.adopt_orphans()
         yield directory
     shutil.rmtree(directory)

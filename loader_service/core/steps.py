@@ -11,10 +11,11 @@ import itertools
 from dataclasses import dataclass, field, replace
 
 from loader_service.core.ledger import require
-from loader_service.core.planned import Lengths, PlannedStream, Row
+from loader_service.core.planned import Lengths, PlannedStream
 from loader_service.core.tasks import PendingTask
 from loader_service.errors import CatalogChanged
 from loader_service.protocol.messages import BadRow, Ready, Task, Want
+from loader_service.protocol.rows import Row, Rows
 
 
 @dataclass
@@ -94,13 +95,9 @@ class Filling:
     def order(self, task: PendingTask) -> Task:
         """Return what a worker is told of some of its rows."""
         rows = [self.rows[row] for row in task.rows]
-        samples = tuple([row.sample for row in rows])
-        positions = tuple([row.position or 0 for row in rows]) if self.plan.indexed else ()
         offsets = tuple([self._offsets[row] for row in task.rows]) if self._offsets else ()
-        lengths = tuple([row.frames for row in rows]) if self._offsets else ()
-        place = (task.task, task.stream, self.wanted.epoch, self.slot)
-        # By position, which takes half as long; there is one for each task.
-        return Task(*place, task.rows, samples, positions, offsets, lengths, self._room)
+        told = Rows.of(task.rows, rows, indexed=self.plan.indexed, offsets=offsets, room=self._room)
+        return Task(task.task, task.stream, self.wanted.epoch, self.slot, told)
 
     def readiness(self, lease: int) -> Ready:
         """Return the announcement that the step is in the slot."""

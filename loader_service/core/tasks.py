@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from loader_service.core.ownership import Ownership
-from loader_service.core.planned import Row
 from loader_service.core.ranking import Ranking
+from loader_service.protocol.rows import Row
 
 #: Below this much output a task is not worth a message of its own: about 2 ms of decoding against 0.1 ms for the
 #: message.

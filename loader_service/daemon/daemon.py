@@ -17,12 +17,12 @@ from loader_service.core import events as e
 from loader_service.core.service import Service
 from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.flood import FloodGuard
-from loader_service.daemon.journal import Journal
-from loader_service.daemon.notify import Notifier
 from loader_service.daemon.rechecks import Rechecks, adoption
 from loader_service.daemon.segment_maker import SegmentMaker
+from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import Received, Router
+from loader_service.daemon.systemd_notifier import SystemdNotifier
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
@@ -53,9 +53,9 @@ class World:
     memory: SegmentMaker
     rechecks: Rechecks
     signals: StopSignals
-    notifier: Notifier
+    notifier: SystemdNotifier
     flood_guard: FloodGuard
-    journal: Journal
+    log: ServiceLog
 
 
 class Daemon:
@@ -93,7 +93,7 @@ class Daemon:
         """
         world = self._world
         with ExitStack() as stack:
-            stack.callback(world.journal.close)
+            stack.callback(world.log.close)
             stack.callback(world.rechecks.close)
             while self._again is None:
                 ready = dict(self._poller.poll(self._patience_ms()))
@@ -156,7 +156,7 @@ class Daemon:
             self._next_beat,
             self._next_look,
             self._core.next_deadline(),
-            self._world.journal.next_deadline(),
+            self._world.log.next_deadline(),
             self._world.rechecks.next_deadline(),
             self._world.memory.next_deadline(),
         ]
@@ -167,7 +167,7 @@ class Daemon:
         deadline = self._core.next_deadline()
         if deadline is not None and deadline <= now:
             self._events.append(e.ClockTicked())
-        self._world.journal.tick(now)
+        self._world.log.tick(now)
         if self._next_beat is not None and self._next_beat <= now:
             self._beat(now)
         if self._next_look <= now:
@@ -224,13 +224,13 @@ class Daemon:
             case do.CheckFile(file):
                 world.rechecks.want(file, time.monotonic())
             case do.Note():
-                world.journal.write(effect)
+                world.log.write(effect)
             case do.WatchClient(client, pid):
                 world.client_processes.watch(client, pid)
             case do.UnwatchClient(client):
                 world.client_processes.unwatch(client)
             case do.LookAtWorkers(client, request):
-                faults = world.journal.faults
+                faults = world.log.faults
                 self._events.append(e.WorkersSeen(client, request, world.workers.seen(), faults))
             case do.Announce("ready"):
                 self._announce()
@@ -246,7 +246,7 @@ class Daemon:
         for peer in self._world.workers_socket.flush():
             # It has ended or is about to: its pidfd tells, and its tasks are given to others.
             line = f"{peer.decode('ascii', 'replace')} could not be reached"
-            self._world.journal.write(do.Note(line, do.NoteKind.UNREACHABLE, is_fault=False))
+            self._world.log.write(do.Note(line, do.NoteKind.UNREACHABLE, is_fault=False))
         for peer in self._world.clients.flush():
             self._events.append(e.ClientUnreachable(peer))
 

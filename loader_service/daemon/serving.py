@@ -26,16 +26,16 @@ from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.daemon import Daemon, World
 from loader_service.daemon.descriptors import provide_descriptors
 from loader_service.daemon.flood import FloodGuard
-from loader_service.daemon.journal import Journal
-from loader_service.daemon.notify import Notifier, restart_command
 from loader_service.daemon.planner import CatalogPlanner
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.rechecks import Rechecks
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.segments import SegmentStore
+from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import EndpointLock, Router
 from loader_service.daemon.sources import catalog_of, check_transform, source_options
+from loader_service.daemon.systemd_notifier import SystemdNotifier, restart_command
 from loader_service.daemon.workers import Workers
 from loader_service.protocol import messages as m
 from loader_service.worker_options import WorkerOptions
@@ -99,7 +99,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         stack.enter_context(worker_socket)
         client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient)
         stack.enter_context(client_socket)
-        journal = Journal()
+        log = ServiceLog()
         pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config)))
         own_code = config.source is not None or config.transform is not None
         world = World(
@@ -107,13 +107,15 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
             clients=client_socket,
             workers_socket=worker_socket,
             client_processes=stack.enter_context(ClientProcesses(watched)),
-            workers=Workers(pool, worker_socket, config.worker_memory, journal, runs_users_code=own_code),
+            workers=Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code),
             memory=stack.enter_context(SegmentMaker(segments, config.memory, watched)),
-            rechecks=Rechecks(watched, catalog, config.scan, lambda line: journal.write(Note(line))),
+            rechecks=Rechecks(watched, catalog, config.scan, lambda line: log.write(Note(line))),
             signals=signals,
-            notifier=stack.enter_context(Notifier("" if config.embedded else os.environ.get("NOTIFY_SOCKET", ""))),
+            notifier=stack.enter_context(
+                SystemdNotifier("" if config.embedded else os.environ.get("NOTIFY_SOCKET", ""))
+            ),
             flood_guard=stack.enter_context(FloodGuard()),
-            journal=journal,
+            log=log,
         )
         return _serve(str(endpoint), segments.instance, catalog, config, world, onlooker)
 

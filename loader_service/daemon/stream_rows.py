@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_service.catalog.columns import Catalog
-from loader_service.core.planned import Row
 from loader_service.daemon.chosen_samples import chosen_samples
 from loader_service.plan.plans import make_plan
 from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.plan.samples import make_samples
+from loader_service.protocol.rows import Row
 from loader_service.protocol.spec import Spec
 
 #: Substitutes tried for a bad sample before the step fails all the same: that many bad ones in a row are no accident.

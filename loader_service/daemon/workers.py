@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from loader_service.core.effects import Note
 from loader_service.core.events import Sight
-from loader_service.daemon.journal import Journal
 from loader_service.daemon.pool import Pool
+from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.sockets import Router
 from loader_service.protocol import messages as m
 
@@ -29,16 +29,16 @@ class Workers:
         What each may have of its own, at first.
     runs_users_code
         Whether they hold something from the start that is a user's own affair.
-    journal
+    log
         Gets what goes wrong with them.
     """
 
     def __init__(
-        self, pool: Pool, socket: Router[m.FromWorker], limit_bytes: int, journal: Journal, *, runs_users_code: bool
+        self, pool: Pool, socket: Router[m.FromWorker], limit_bytes: int, log: ServiceLog, *, runs_users_code: bool
     ) -> None:
         self._pool = pool
         self._socket = socket
-        self._journal = journal
+        self._log = log
         self._runs_users_code = runs_users_code
         self._weights = Weights(limit_bytes)
 
@@ -78,7 +78,7 @@ class Workers:
         for worker in self._weights.workers:
             verdict = self._weights.judge(worker, self._pool.own_bytes(worker), now)
             if verdict is not None:
-                self._journal.write(Note(verdict.line))
+                self._log.write(Note(verdict.line))
                 if verdict.is_replaced:
                     yield worker
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loader_service.protocol.fields import Field
+from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Spec
 
 
@@ -45,18 +46,13 @@ class DropSlots:
 
 @dataclass(frozen=True)
 class Task:
-    """Decode these samples into these rows of a slot; `rows` and `samples` go together."""
+    """Decode these samples into these rows of a slot."""
 
     task: int
     stream: int
     epoch: int
     slot: int
-    rows: tuple[int, ...]
-    samples: tuple[int, ...]
-    positions: tuple[int, ...] = ()  # what keys the random draws, and the field `position`; empty: the samples do
-    offsets: tuple[int, ...] = ()  # where each row's frames begin in the fields that vary; empty when none does
-    lengths: tuple[int, ...] = ()  # frames to write of each row there
-    room: int = 0  # frames that each row has there; zeros fill what its length leaves
+    rows: Rows
 
 
 @dataclass(frozen=True)

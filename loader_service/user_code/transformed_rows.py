@@ -87,7 +87,7 @@ class TransformWriter:
     def write(self, slot: Any, epoch: int, rows: Rows) -> tuple[BadRow, ...]:
         """Fill rows of a slot, as a `RowWriter` does without a transform."""
         bad = []
-        for entry, row in enumerate(rows.rows):
+        for entry, row in enumerate(rows.numbers):
             try:
                 self._write_row(slot, epoch, rows, entry)
             except LoaderError as error:
@@ -112,4 +112,4 @@ class TransformWriter:
                 view[begin : begin + len(value)] = value
                 view[begin + len(value) : begin + rows.room] = np.zeros((), view.dtype)
             else:
-                view[rows.rows[entry]] = value
+                view[rows.numbers[entry]] = value

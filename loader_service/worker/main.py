@@ -36,7 +36,6 @@ from loader_service.protocol.messages import (
     ToWorker,
     WorkerReady,
 )
-from loader_service.protocol.rows import Rows
 from loader_service.protocol.segment_files import map_segment
 from loader_service.worker.frame_fields import Origin
 from loader_service.worker.reader import Reader
@@ -122,11 +121,10 @@ class WorkerProcess:
                 instance, size_bytes = self._options.instance, writer.layout.size_bytes
                 memory = slots[task.slot] = map_segment(instance, task.slot, size_bytes, whole=True)
             except LoaderError as error:  # the stream was closed while this task was on its way
-                bad = tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows)
+                bad = tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows.numbers)
                 return TaskDone(self._options.worker, task.task, bad)
         self._reader.begin()
-        rows = Rows(task.rows, task.samples, task.positions, task.offsets, task.lengths, task.room)
-        bad = writer.write(memory, task.epoch, rows)
+        bad = writer.write(memory, task.epoch, task.rows)
         failpoints.passing("worker.task_written")
         return TaskDone(self._options.worker, task.task, bad)
 

@@ -79,7 +79,7 @@ def make_picks(samples: Samples, spec: Spec, epoch: int, rows: Rows) -> Picks:
     IndexError
         When there is no such sample.
     """
-    places, numbers, keys = (np.asarray(column, np.int64) for column in (rows.rows, rows.samples, rows.keys))
+    places, numbers, keys = (np.asarray(column, np.int64) for column in (rows.numbers, rows.samples, rows.keys))
     videos, starts = samples.videos(numbers), samples.starts(epoch, numbers, keys)
     if spec.varies:
         room = rows.room

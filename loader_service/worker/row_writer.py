@@ -86,7 +86,7 @@ class RowWriter:
         """Return why a row is bad: when its file has changed while it was read, that is why, and not its bytes."""
         if self._origin.source is None:
             try:
-                self._origin.reader.descriptor(int(picks.videos[picks.asked.rows.index(bad.row)]))
+                self._origin.reader.descriptor(int(picks.videos[picks.asked.numbers.index(bad.row)]))
             except FileTouched as touched:
                 return BadRow(bad.row, type(touched).__name__, str(touched))
             except LoaderError:
@@ -141,7 +141,7 @@ class _Filling:
                 for part, fields in self._parts:
                     part.write([frames[begin : begin + pick.length] for frames in fields], pick)
             except LoaderError as error:
-                yield BadRow(self._picks.asked.rows[entry], type(error).__name__, str(error))
+                yield BadRow(self._picks.asked.numbers[entry], type(error).__name__, str(error))
             else:
                 self._pad(entry)
 

@@ -1,28 +1,21 @@
-"""Runs trainers as processes of their own, which import TensorFlow anew; knows nothing of what they train."""
+"""Runs trainers as processes of their own, which have TensorFlow; knows nothing of what they train."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: How long a trainer may take, in seconds: TensorFlow alone takes 5 to be imported, on a busy machine 20 and more.
+from tests.support.warm_python import WarmPython
+
+#: How long a trainer may take, in seconds, on a busy machine.
 _PATIENCE_S = 100.0
 
 
 @contextmanager
 def trainer(program: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
     """Start a Python program; it is dead, and its pipes are closed, at the end."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-    )
+    process = WarmPython(program, *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process:
         try:
             yield process

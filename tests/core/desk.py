@@ -23,6 +23,7 @@ from loader_service.core.planned import PlannedStream
 from loader_service.core.service import Service
 from loader_service.core.worker import WorkerState
 from loader_service.protocol import messages as m
+from loader_service.protocol.rows import Rows
 from tests.core.planner import ABOUT, ScriptedPlanner, spec_of
 from tests.core.sources import ListedSource
 
@@ -145,7 +146,7 @@ class Desk:
 
 def send(worker: int, task: int, rows: tuple[int, ...], samples: tuple[int, ...] = (), slot: int = 10) -> Send:
     """Return the order of some rows, whose samples have their numbers unless said otherwise."""
-    return Send(worker, m.Task(task, slot // 10, 0, slot, rows, samples or rows))
+    return Send(worker, m.Task(task, slot // 10, 0, slot, Rows(rows, samples or rows)))
 
 
 def ready(want: int, lease: int, slot: int = 10, rows: int = 2, frames: int = 0, substituted: int = 0) -> Send:
@@ -191,7 +192,7 @@ def announced(answers: list[Effect]) -> list[m.Ready]:
 def at(order: Send, positions: tuple[int, ...]) -> Send:
     """Return an order whose rows have positions."""
     assert isinstance(order.message, m.Task)
-    return Send(order.peer, replace(order.message, positions=positions))
+    return Send(order.peer, replace(order.message, rows=replace(order.message.rows, positions=positions)))
 
 
 def killed(worker: int, why: str) -> list[Effect]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from loader_service.core.planned import Lengths, Row, RowSource
+from loader_service.core.planned import Lengths, RowSource
 from loader_service.protocol.messages import Ready, Task
+from loader_service.protocol.rows import Row
 
 
 @dataclass

@@ -164,14 +164,14 @@ def end_task(world: World, pick: Pick) -> None:
         if _dies_at_its_task(process):
             return
         place = pick(len(process.tasks)) if pick(8) == 0 else 0
-        rows = process.tasks[place].rows
+        rows = process.tasks[place].rows.numbers
         bad = [rows[pick(len(rows))]] if pick(6) == 0 else []
         touched = [row for row in rows if row not in bad][: pick(3)] if pick(12) == 0 else []
         world.end(process, place, [*bad, *bad, 63] if bad and pick(4) == 0 else bad, touched)  # 63: no row of any task
 
 
 def _dies_at_its_task(process: Process) -> bool:
-    process.alive = not any(map(is_deadly, process.tasks[0].samples))
+    process.alive = not any(map(is_deadly, process.tasks[0].rows.samples))
     return not process.alive
 
 

@@ -40,23 +40,23 @@ class Passing:
         streams = {each.number: each for each in self._scheduler.streams}
         for each in streams.values():
             self._most_slots[each.number] = max(self._most_slots[each.number], len(each.slots))
-        first = meaning(given.samples[0])
+        first = meaning(given.rows.samples[0])
         worker = self._scheduler.staff.get(number)
         if first.attempt or (worker and worker.straggles):
             return  # the turn of a substitute was counted before; a straggler's work keeps nobody from any
-        rows = [(given.slot, row, given.epoch) for row in given.rows]
+        rows = [(given.slot, row, given.epoch) for row in given.rows.numbers]
         if not self._given.isdisjoint(rows):
             return  # held until its file was looked at; its turn was counted before
         self._given.update(rows)
         stream = streams[given.stream]
-        planned = stream.plan.source.rows_of(given.samples, given.positions or (0,) * len(given.samples))
+        planned = stream.plan.source.rows_of(given.rows.samples, given.rows.positions or (0,) * len(rows))
         owner = self._scheduler._ownership.owner(planned[0].file)
         waiting = [task for task in self._scheduler._queues if self._scheduler._ownership.owner(task.file) == owner]
         for task in waiting:
             if task.stream != given.stream:
                 passed = self._passed.setdefault(task.task, Counter())
                 passed[given.stream] += (
-                    len(given.rows) * stream.plan.row_bytes + sum(given.lengths) * stream.plan.frame_bytes
+                    len(rows) * stream.plan.row_bytes + sum(given.rows.lengths) * stream.plan.frame_bytes
                 )
                 self._hold_against_bound(task.task, streams[task.stream], stream)
 

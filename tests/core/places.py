@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loader_service.core.planned import Lengths, Row
+from loader_service.core.planned import Lengths
 from loader_service.protocol.messages import Task
+from loader_service.protocol.rows import Row
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Places:
 
 def laid_out(task: Task) -> Places:
     """Return what a task says."""
-    return Places(task.positions, task.offsets, task.lengths, task.room)
+    return Places(task.rows.positions, task.rows.offsets, task.rows.lengths, task.rows.room)
 
 
 def laid_out_in(planned: Sequence[Row], lengths: Lengths, rows: Sequence[int]) -> Places:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loader_service.core.planned import Row
+from loader_service.protocol.rows import Row
 
 _MOST_ROWS, _MOST_ATTEMPTS = 64, 16
 

@@ -50,7 +50,7 @@ def test_a_file_is_asked_for_once_though_many_rows_wait_for_it() -> None:
     assert a.CheckFile(0) in touched(desk, 1, 1, 0, 1)
     assert a.CheckFile(0) not in touched(desk, 1, 2, 0, 1)
     again = desk.happen(e.FileChecked(0))
-    assert {row for _, task in orders(again) for row in task.rows} == {0, 1}
+    assert {row for _, task in orders(again) for row in task.rows.numbers} == {0, 1}
 
 
 def test_a_file_that_changes_again_is_looked_at_again() -> None:

@@ -176,10 +176,10 @@ def test_a_bad_row_is_replaced_in_each_slot_by_the_same_sample() -> None:
     desk.now = 0.1
     desk.end(1, 2)
     ((_, first),) = orders(desk.end(2, 1, 0))
-    assert first.samples == (100,)
+    assert first.rows.samples == (100,)
     desk.now = 20.0  # worker 2 has row 0, and is late with what takes its place
-    again = {task.rows: task for _, task in orders(desk.happen(e.ClockTicked()))}
+    again = {task.rows.numbers: task for _, task in orders(desk.happen(e.ClockTicked()))}
     assert again[0,].slot == 11
-    assert again[0,].samples == (0,), "as planned, and not as it was replaced before"
-    (second,) = (task for _, task in orders(desk.end(1, again[0,].task, 0)) if task.rows == (0,))
-    assert (second.slot, second.samples) == (11, first.samples)
+    assert again[0,].rows.samples == (0,), "as planned, and not as it was replaced before"
+    (second,) = (task for _, task in orders(desk.end(1, again[0,].task, 0)) if task.rows.numbers == (0,))
+    assert (second.slot, second.rows.samples) == (11, first.rows.samples)

@@ -119,7 +119,7 @@ def test_a_straggler_owns_no_files_and_gets_single_rows_of_what_is_needed_last()
     while tasks[2]:
         answers = desk.end(2, tasks[2].pop(0))
         _collect(answers, tasks)
-        rows = [task.rows for worker, task in orders(answers) if worker == 2]
+        rows = [task.rows.numbers for worker, task in orders(answers) if worker == 2]
         if rows:
             assert [len(each) for each in rows] == [1]
             break
@@ -136,10 +136,10 @@ def test_a_straggler_to_whom_the_others_leave_nothing_is_tried_again_after_a_res
         straggles = desk.scheduler._ownership.workers == (1,)
         for worker, task in orders(answers):
             slow = worker == 2 and not straggles  # and from then on it is as fast as the other one
-            free[worker] = max(free[worker], desk.now) + len(task.rows) * (20.0 if slow else 1.0)
+            free[worker] = max(free[worker], desk.now) + len(task.rows.numbers) * (20.0 if slow else 1.0)
             busy.append((free[worker], worker, task))
             if worker == 2 and straggles:
-                tried.append(task.rows)
+                tried.append(task.rows.numbers)
         if tried and not straggles:
             break
         desk.now, worker, task = busy.pop(busy.index(min(busy, key=lambda each: each[0])))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from loader_service.core.planned import Lengths, Row
+from loader_service.core.planned import Lengths
 from loader_service.protocol import messages as m
+from loader_service.protocol.rows import Row
 from tests.core.desk import MIB, TRAIN, Desk, at, failed, orders, ready, send
 from tests.core.sources import SpreadSource, sample_of
 
@@ -67,7 +68,7 @@ def test_padded_rows_have_room_for_as_many_frames_as_the_longest() -> None:
     desk = Desk(workers=1, files=1)
     desk.open(files=(0, 0, 0), frames=(4, 9, 2), lengths=Lengths.PADDED)
     tasks = [task for _, task in orders(desk.want(5))]
-    assert [(each.rows, each.offsets, each.lengths, each.room) for each in tasks] == [
+    assert [(rows.numbers, rows.offsets, rows.lengths, rows.room) for rows in (each.rows for each in tasks)] == [
         ((0, 1, 2), (0, 9, 18), (4, 9, 2), 9),
     ]
     assert desk.end(1, 1) == [ready(5, lease=1, rows=3, frames=27)]
@@ -77,7 +78,7 @@ def test_ragged_rows_lie_one_after_the_other() -> None:
     desk = Desk(workers=2)
     desk.open(files=(0, 1, 0), frames=(4, 9, 2), lengths=Lengths.RAGGED)
     tasks = [task for _, task in orders(desk.want(5))]
-    assert [(each.rows, each.offsets, each.lengths, each.room) for each in tasks] == [
+    assert [(rows.numbers, rows.offsets, rows.lengths, rows.room) for rows in (each.rows for each in tasks)] == [
         ((1,), (4,), (9,), 0),
         ((0, 2), (0, 13), (4, 2), 0),
     ]
@@ -90,7 +91,7 @@ def test_a_substitute_leaves_every_row_in_its_place() -> None:
     desk.open(files=(0, 0), frames=(4, 9), lengths=Lengths.RAGGED, substitutes=1)
     ((_, task),) = orders(desk.want(5))
     ((_, again),) = orders(desk.end(1, task.task, 0))
-    assert (again.samples, again.offsets, again.lengths) == ((100,), (0,), (4,))
+    assert (again.rows.samples, again.rows.offsets, again.rows.lengths) == ((100,), (0,), (4,))
     assert desk.end(1, again.task) == [ready(5, lease=1, frames=13, substituted=1)]
 
 
@@ -121,4 +122,4 @@ def test_work_is_measured_by_the_real_frames() -> None:
     frames = (40, 1, 1, 1, 1, 30)
     desk.open(files=(0,) * 6, frames=frames, lengths=Lengths.PADDED, frame_bytes=3 * MIB)
     tasks = [task for _, task in orders(desk.want(5))]
-    assert [each.rows for each in tasks] == [(0,), (1, 2, 3, 4, 5)]
+    assert [each.rows.numbers for each in tasks] == [(0,), (1, 2, 3, 4, 5)]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.core.ownership import Ownership
-from loader_service.core.planned import Row
 from loader_service.core.tasks import LEAST_PIECES, SMALL_TASK_BYTES, PendingTask, TaskQueues, cut
+from loader_service.protocol.rows import Row
 
 MIB = 2**20
 

@@ -156,7 +156,7 @@ def test_one_to_four_to_two_workers_in_the_middle_of_a_step() -> None:
     owners = [desk.scheduler._ownership.owner(file) for file in range(4)]
     assert sorted(owners) == [1, 2, 3, 4]  # type: ignore[type-var]  # none is None
     shared = desk.want(6)
-    assert {(worker, task.rows) for worker, task in orders(shared)} == {
+    assert {(worker, task.rows.numbers) for worker, task in orders(shared)} == {
         (owner, (file,)) for file, owner in enumerate(owners)
     }
     assert desk.happen(e.ScaleWanted(2)) == []

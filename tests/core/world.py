@@ -267,11 +267,11 @@ class World:
         channel, promise = self._promise_of(task)
         if channel and promise:
             made = promise.made[task.slot]
-            for row in set(task.rows) - set(bad_rows) - set(touched):
+            for row in set(task.rows.numbers) - set(bad_rows) - set(touched):
                 made.done[row] = made.done.get(row, 0) + 1
             if not promise.ready and not promise.forgotten:
                 made.held.update((row, self._file_of(channel, promise, made, row)) for row in touched)
-            for row in set(bad_rows) & set(task.rows):
+            for row in set(bad_rows) & set(task.rows.numbers):
                 self._fail_row(channel, promise, made, row)
             self._let_go_if_over(channel, promise)
         self.hear(process.number, m.TaskDone(process.number, task.task, bad))
@@ -316,7 +316,7 @@ class World:
         for place, task in enumerate(process.tasks):
             channel, promise = self._promise_of(task)
             if channel and promise:
-                for row in task.rows if place == 0 else ():
+                for row in task.rows.numbers if place == 0 else ():
                     self._strike(channel, promise, promise.made[task.slot], row)
                 self._let_go_if_over(channel, promise)
         self.happen(e.WorkerExited(process.number, "was killed by SIGKILL"))
@@ -498,15 +498,17 @@ class World:
             assert len(promise.made) < 2, f"a third slot is filled for {promise}"
             promise.made[task.slot] = Made(task.slot)
         made = promise.made[task.slot]
-        assert laid_out(task) == laid_out_in(promise.rows, channel.opened.lengths, task.rows)
-        for row, sample in zip(task.rows, task.samples, strict=True):
+        assert laid_out(task) == laid_out_in(promise.rows, channel.opened.lengths, task.rows.numbers)
+        for row, sample in zip(task.rows.numbers, task.rows.samples, strict=True):
             told = meaning(sample)
             assert (told.step, told.row, told.attempt) == (promise.step, row, made.attempts.get(row, 0))
             assert not made.done.get(row), f"row {row} of {promise} is done already"
             assert row not in made.beyond_help
             assert row not in made.held, f"nobody has looked at the file of row {row} again"
         for other in self._writing_to(task.slot):
-            assert not set(other.rows) & set(task.rows), f"two living processes write the same row: {task}, {other}"
+            assert not set(other.rows.numbers) & set(task.rows.numbers), (
+                f"two living processes write the same row: {task}, {other}"
+            )
         self.passing.note(process.number, task)
         process.tasks.append(task)
         process.owed_since = self.now if len(process.tasks) == 1 else process.owed_since

@@ -11,12 +11,12 @@ import pytest
 
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.scan.source_rows import catalog_of_source
-from loader_service.core.planned import Row
 from loader_service.daemon.chosen_samples import chosen_samples
 from loader_service.daemon.stream_rows import CatalogRows
 from loader_service.errors import ConfigError
 from loader_service.plan.samples import make_samples
 from loader_service.protocol.fields import CatalogField
+from loader_service.protocol.rows import Row
 from loader_service.protocol.spec import Clip, Frame, Spec
 from tests.support.catalogs import catalog_of, names_of
 from tests.support.videos import make_videos, write_videos

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from loader_service.catalog.columns import Catalog
-from loader_service.core.planned import Row
 from loader_service.daemon.stream_rows import SUBSTITUTES, CatalogRows
+from loader_service.protocol.rows import Row
 from loader_service.protocol.spec import Clip, Frame, Spec
 from tests.support.catalogs import catalog_of
 from tests.support.videos import make_videos, write_videos

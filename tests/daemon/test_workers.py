@@ -7,8 +7,8 @@ from pathlib import Path
 
 import zmq
 
-from loader_service.daemon.journal import Journal
 from loader_service.daemon.pool import Pool
+from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.sockets import Router
 from loader_service.daemon.workers import Workers
 from loader_service.protocol import messages as m
@@ -22,7 +22,7 @@ def test_a_worker_that_is_heard_after_its_end_is_not_weighed(watched: select.epo
     with zmq.Context() as context, Pool(watched, OPTIONS) as pool:
         socket: Router[m.FromWorker] = Router(context, f"ipc://{tmp_path}/workers.sock", m.FromWorker)
         with socket:
-            workers = Workers(pool, socket, 0, Journal(), runs_users_code=False)
+            workers = Workers(pool, socket, 0, ServiceLog(), runs_users_code=False)
             for worker in (1, 2):
                 assert not workers.start(worker)
             ends: list[tuple[int, str]] = []

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
+from tests.support import warm_python
 from tests.support.videos import make_videos, write_videos
 
 _ROOT = Path(__file__).parent.parent.parent
 _PAGE = _ROOT / "docs" / "coming-from.md"
 _SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-#: How long all snippets together may take, in seconds; TensorFlow is imported once for all.
-_PATIENCE_S = 110.0
 
 #: Runs each file that it is given in a namespace of its own, and says which one it is at.
 _RUN_ALL = """
@@ -81,13 +76,5 @@ def test_every_snippet_runs(folder: Path) -> None:
     for number, (_, code) in enumerate(_snippets()):
         paths.append(folder / f"snippet{number:02}.py")
         paths[-1].write_text(code)
-    done = subprocess.run(
-        [sys.executable, "-c", _RUN_ALL, *map(str, paths)],
-        cwd=folder,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE_S,
-        check=False,
-    )
+    done = warm_python.run(_RUN_ALL, *paths, cwd=folder)
     assert done.stdout.endswith("all ran\n"), f"{done.stdout}\n{done.stderr[-4000:]}"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm_python
 from tests.support.services import running_service
 from tests.support.videos import make_videos, write_videos
 
@@ -38,14 +37,8 @@ def test_training_and_validation_data_come_from_one_service(tmp_path: Path) -> N
     videos = make_videos([2] * 100)
     write_videos(tmp_path / "a.h5", "group_vlen", videos, dict.fromkeys(videos, 1))
     with running_service(tmp_path / "*.h5", workers=2) as service:
-        done = subprocess.run(
-            [sys.executable, "-c", _MODEL + snippet],
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "LOADER_SERVICE_ENDPOINT": service.endpoint},
-            capture_output=True,
-            text=True,
-            timeout=110,
-            check=False,
-        )
+        environment = {**os.environ, "LOADER_SERVICE_ENDPOINT": service.endpoint}
+        done = warm_python.run(_MODEL + snippet, env=environment)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-4000:]}"
     train, validation = map(int, re.findall(r"rows (\d+)", done.stdout))
     assert train % 16 == 0  # the last batch is left out if it is not whole

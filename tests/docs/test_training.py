@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm_python
 from tests.support.videos import make_videos, write_videos
 
 _PAGE = Path(__file__).parent.parent.parent / "docs" / "training.md"
@@ -27,14 +25,6 @@ def test_every_snippet_runs(tmp_path: Path) -> None:
     snippets = _SNIPPET.findall(_PAGE.read_text())
     assert len(snippets) == 5
     program = "\n".join(f"exec({snippet!r}, {{'__name__': 'snippet'}})" for snippet in snippets)
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
+    done = warm_python.run(program, cwd=tmp_path)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-4000:]}"
     assert not (tmp_path / "backup").exists()

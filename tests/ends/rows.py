@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loader_service.core.planned import PlannedStream, Row
+from loader_service.core.planned import PlannedStream
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.messages import BadRow
+from loader_service.protocol.rows import Row
 from loader_service.protocol.spec import Frame, Spec
 from tests.core.sources import SpreadSource, meaning
 

@@ -91,7 +91,7 @@ class Worker:
             match message:
                 case m.Task():
                     self._is_busy = True
-                    self._slot_of(message.slot).write(message.rows, TORN)
+                    self._slot_of(message.slot).write(message.rows.numbers, TORN)
                     self._later(self._decode_s, functools.partial(self._written, message))
                     return
                 case m.ProbeStream(probe):
@@ -108,12 +108,13 @@ class Worker:
         return 0.002 * self.slowness * (1 + self._pick(20))
 
     def _written(self, task: m.Task) -> None:
-        bad = tuple(each for each in map(bad_row, task.rows, task.samples) if each)
-        good = {row: content(task.epoch, sample) for row, sample in zip(task.rows, task.samples, strict=True)}
+        rows = task.rows
+        bad = tuple(each for each in map(bad_row, rows.numbers, rows.samples) if each)
+        good = {row: content(task.epoch, sample) for row, sample in zip(rows.numbers, rows.samples, strict=True)}
         for each in bad:
             del good[each.row]
         slot = self._slot_of(task.slot)
-        slot.write(task.rows, good)
+        slot.write(rows.numbers, good)
         slot.tasks.discard((self.number, task.task))
         self._say(m.TaskDone(self.number, task.task, bad))
         self._is_busy = False

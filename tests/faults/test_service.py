@@ -124,13 +124,14 @@ def test_the_next_start_removes_the_batches_of_a_service_killed_with_its_workers
 # ---- halted
 
 
+@pytest.mark.parametrize("pauses", [(6.0, 1.0, 1.0), pytest.param((10.0, 6.0, 6.0), marks=pytest.mark.soak)], ids=str)
 def test_a_service_that_stands_still_is_waited_for_with_a_message_that_names_it(
-    videos: str, undisturbed: Log, train: Train, caplog: pytest.LogCaptureFixture
+    videos: str, undisturbed: Log, train: Train, caplog: pytest.LogCaptureFixture, pauses: tuple[float, ...]
 ) -> None:
     with running_service(videos, workers=2) as service:
         steps = train(service.endpoint, patience=_PATIENCE)
         log: Log = []
-        for seconds in (10.0, 6.0, 6.0):
+        for seconds in pauses:
             log += itertools.islice(steps, 2)
             caplog.clear()
             halted = time.monotonic()
@@ -138,7 +139,7 @@ def test_a_service_that_stands_still_is_waited_for_with_a_message_that_names_it(
                 while time.monotonic() < halted + seconds:  # what was prefetched comes without the service
                     log.append(next(steps))
             waiting = f"waiting for the service at {service.endpoint}, silent for 5 s; giving up in 55 s"
-            assert any(waiting in record.message for record in caplog.records), caplog.text
+            assert any(waiting in record.message for record in caplog.records) == (seconds > 5.0), caplog.text
         log += steps
         assert log == undisturbed
         with loader_client.connect(service.endpoint) as connection:

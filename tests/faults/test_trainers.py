@@ -17,6 +17,7 @@ import pytest
 import loader_client
 from loader_service.protocol.messages import Status
 from loader_service.protocol.segment_files import instance_directory
+from tests.client.trainers import trainer
 from tests.faults.training import EPOCHS, STREAM, Entry, Log, Train, entry, train_numpy
 from tests.support.services import Service, running_service
 from tests.support.waiting import eventually
@@ -26,6 +27,7 @@ _HOLDER = """
 import sys
 import loader_client
 from loader_client import Spec
+from tests.client.trainers import trainer
 from tests.faults.training import STREAM
 
 connection = loader_client.connect(sys.argv[1])
@@ -82,6 +84,7 @@ _CHECKPOINTING = """
 import sys
 import tensorflow as tf
 import loader_client
+from tests.client.trainers import trainer
 from tests.faults.training import EPOCHS, STREAM, entry
 
 endpoint, folder, most_steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -118,18 +121,13 @@ def test_a_trainer_killed_and_restarted_from_a_checkpoint_goes_on_with_the_same_
 
 def _train_until_killed(endpoint: str, folder: Path, most_steps: int) -> Iterator[Entry]:
     """Yield the steps of a trainer that goes on from its checkpoint; it is killed after `most_steps`, 0: never."""
-    command = [sys.executable, "-c", _CHECKPOINTING, endpoint, str(folder), str(most_steps)]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-    ) as trainer:
-        assert trainer.stdout is not None
-        for number, line in enumerate(trainer.stdout, 1):
+    with trainer(_CHECKPOINTING, endpoint, folder, most_steps) as process:
+        assert process.stdout is not None
+        for number, line in enumerate(process.stdout, 1):
             yield eval(line, {"Entry": Entry})
             if number == most_steps:
-                trainer.kill()
                 return
-    assert trainer.returncode == 0
+        assert process.wait(timeout=30) == 0
 
 
 # ---- slow and greedy
@@ -180,6 +178,7 @@ _FORKING = """
 import os, sys, warnings
 import loader_client
 from loader_client import LoaderError, Spec
+from tests.client.trainers import trainer
 from tests.faults.training import EPOCHS, STREAM, entry
 
 warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks in processes with threads

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
 from loader_service.protocol.fields import CatalogField, Field
+from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
 
 SPEC = Spec(
@@ -80,8 +81,8 @@ MESSAGES: tuple[Any, ...] = (
     m.ProbeStream(1, SPEC, FIELDS),
     m.DropStream(3),
     m.DropSlots(3, (7, 9)),
-    m.Task(11, 3, 1, 2, (0, 1, 2), (5, 900, 70_000)),
-    m.Task(12, 3, 1, 2, (0, 1), (5, 9), positions=(70, 3), offsets=(0, 40), lengths=(40, 17), room=40),
+    m.Task(11, 3, 1, 2, Rows((0, 1, 2), (5, 900, 70_000))),
+    m.Task(12, 3, 1, 2, Rows((0, 1), (5, 9), positions=(70, 3), offsets=(0, 40), lengths=(40, 17), room=40)),
     m.AdoptFile(4, 1_000, 1_700_000_000_000_000_000, -(2**63)),
     m.Drain(),
     m.WorkerReady(1),

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from loader_service.protocol.segment_files import user_directory
-from tests.support import processes
+from tests.support import processes, warm_python
 
-#: Helpers of `multiprocessing` that live until the interpreter ends.
-_LASTING_PROCESSES = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+#: Helpers that live until the interpreter ends: of `multiprocessing`, and the one that has imported TensorFlow.
+_LASTING_PROCESSES = ("multiprocessing.resource_tracker", "multiprocessing.forkserver", warm_python.SERVER.name)
 
 #: Pause between two looks, in seconds.
 _PAUSE_S = 0.02

@@ -39,6 +39,11 @@ def is_alive(pid: int) -> bool:
     return _state_and_parent(pid)[0] not in "ZX"
 
 
+def parent(pid: int) -> int:
+    """Return the parent of a process, 0 for one that does not exist."""
+    return _state_and_parent(pid)[1]
+
+
 def descriptors(pid: int | None = None) -> dict[int, str]:
     """Return what the descriptors of a process, by default of this one, refer to."""
     found = {}
@@ -64,6 +69,8 @@ def mapped_files(pid: int) -> set[str]:
 
 
 def _children(parent: int) -> list[tuple[int, str]]:
+    if parent == os.getpid() and not _has_children():
+        return []  # as before and after most tests: no look at all processes of the machine
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -73,14 +80,24 @@ def _children(parent: int) -> list[tuple[int, str]]:
     return found
 
 
+def _has_children() -> bool:
+    """Return whether this process has children, zombies included; reaps none."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
 def _state_and_parent(pid: int) -> tuple[str, int]:
     """Return state letter and parent; ``("X", 0)`` for a process that does not exist."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read()
     except (FileNotFoundError, ProcessLookupError):
         return "X", 0
-    state, parent = text.rpartition(")")[2].split()[:2]  # the name before it may hold anything
-    return state, int(parent)
+    state, parent = text.rpartition(b")")[2].split(maxsplit=2)[:2]  # the name before it may hold anything
+    return state.decode(), int(parent)
 
 
 def _command(pid: int) -> str:

@@ -14,7 +14,7 @@ import socket
 from pathlib import Path
 
 
-class Notifier:
+class SystemdNotifier:
     """Speaks to systemd; a context manager that closes its socket. Used by the daemon's one thread.
 
     Parameters
@@ -40,7 +40,7 @@ class Notifier:
         """Whether a manager waits to be told."""
         return self._socket is not None
 
-    def __enter__(self) -> Notifier:
+    def __enter__(self) -> SystemdNotifier:
         return self
 
     def __exit__(self, *_: object) -> None:

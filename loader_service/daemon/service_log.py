@@ -9,7 +9,7 @@ import logging
 import time
 
 from loader_service.core.effects import Note, NoteKind
-from loader_service.daemon.notes import Notes
+from loader_service.daemon.latest_faults import LatestFaults
 from loader_service.line_limit import LineLimit
 
 _LOG = logging.getLogger(__name__)
@@ -33,12 +33,12 @@ _LIMITS: dict[NoteKind, tuple[str, int]] = {
 _FAULTS = frozenset({NoteKind.MALFORMED, NoteKind.BAD_SAMPLE})
 
 
-class Journal:
-    """Faults since the start; written by the daemon's one thread."""
+class ServiceLog:
+    """The one record of what happened in the daemon; written by its one thread."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
-        self._faults = Notes(_FAULTS_KEPT)
+        self._faults = LatestFaults(_FAULTS_KEPT)
         self._limits = {
             kind: LineLimit(*limit, remembered=_SAMPLES_KNOWN if kind is NoteKind.BAD_SAMPLE else 0)
             for kind, limit in _LIMITS.items()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loader_service.daemon.launcher import PrivateService
-from loader_service.daemon.notify import Notifier
+from loader_service.daemon.systemd_notifier import SystemdNotifier
 
 
 @pytest.fixture
@@ -30,13 +30,13 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
 def test_only_the_process_that_the_watchdog_is_meant_for_beats(manager, monkeypatch, pid, beat_s):
     monkeypatch.setenv("WATCHDOG_USEC", "3000000")
     monkeypatch.setenv("WATCHDOG_PID", pid)
-    with Notifier(manager.getsockname()) as notifier:
+    with SystemdNotifier(manager.getsockname()) as notifier:
         assert notifier.beat_s == beat_s
 
 
 def test_who_has_no_address_says_nothing_and_beats_for_nobody(monkeypatch):
     monkeypatch.setenv("WATCHDOG_USEC", "3000000")
-    with Notifier("") as notifier:
+    with SystemdNotifier("") as notifier:
         assert notifier.beat_s is None
         notifier.ready("serving")
 
