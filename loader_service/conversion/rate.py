@@ -54,6 +54,13 @@ class RateBar:
         if self._bar is not None:
             self._bar.close()
 
+    def counted(self, done: int, total: int) -> None:
+        """Show that so many of some things are done, such as files."""
+        now = time.monotonic()
+        if now - self._said >= _SAY_EVERY_S and done < total:
+            self._said = now
+            self._say(f"{self._doing}: {done:,} of {total:,}, {duration_text(now - self._began)} so far")
+
     def at(self, done_bytes: int, total_bytes: int) -> None:
         """Show that so many bytes are done; the first call says what was done before."""
         now = time.monotonic()
