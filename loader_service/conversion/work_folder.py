@@ -201,11 +201,12 @@ class WorkFolder:
 
     def _give_names(self, number: int, outcome: PieceOutcome) -> None:
         source = self.path / f"piece-{number:06}"
-        for entry in outcome.entries:
-            written, final = source / entry.path, self.place / entry.path
-            if os.path.lexists(written):
-                final.parent.mkdir(parents=True, exist_ok=True)
-                self._rename(written, final)
+        pairs = [(source / each.path, self.place / each.path) for each in outcome.entries]
+        waiting = [pair for pair in pairs if os.path.lexists(pair[0])]
+        for parent in {final.parent for _, final in waiting}:
+            parent.mkdir(parents=True, exist_ok=True)
+        for written, final in waiting:
+            self._rename(written, final)
         if source.exists():
             shutil.rmtree(source)
 
