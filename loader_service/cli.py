@@ -35,6 +35,7 @@ from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.frame_check import FrameCheck
 from loader_service.option_fields import build, changed
+from loader_service.pack.pack_command import pack_command
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
 
@@ -234,6 +235,9 @@ def inspect(
 def demo(arguments: tuple[str, ...]) -> None:
     """Write a small data set, serve it, and train a Keras model on it (needs the extra [tensorflow])."""
     sys.exit(run_demo(arguments))
+
+
+cli.add_command(pack_command)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
