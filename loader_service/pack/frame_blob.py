@@ -76,7 +76,8 @@ class FrameSink:
         PackError
             When there is nothing, or fields have different numbers of frames.
         """
-        counts = self.frame_counts() | {name: len(column) for name, column in beside.columns.items()}
+        columns = {name: len(column) + (name in beside.between) for name, column in beside.columns.items()}
+        counts = self.frame_counts() | columns
         if not counts or not max(counts.values()):
             raise PackError(f"{where}: it has no frames; leave it out, or pack with --on-error skip")
         if len(set(counts.values())) > 1:

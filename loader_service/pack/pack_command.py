@@ -17,7 +17,7 @@ from loader_service.sizes import counted, size_text
 _SAY_EVERY_S = 10.0
 
 #: Words of ``--from``, as the kinds name themselves; the kinds are only loaded when they are needed.
-KIND_WORDS = ("frames", "images", "videos")
+KIND_WORDS = ("frames", "images", "videos", "hdf5", "tfrecord", "tar", "lerobot")
 
 
 class PackBar:
@@ -73,13 +73,17 @@ def pack_command(**given: Any) -> None:
 
     Run again, it goes on where it was stopped, and adds what is new.
     """
-    from loader_service.pack.find_items import find_items  # noqa: PLC0415 - with all kinds of sources
+    from loader_service.pack.find_items import found_items  # noqa: PLC0415 - with all kinds of sources
 
     options = PackOptions(**given)
-    items = find_items(options.sources, options.kind, labelled=options.labels == "folder")
-    if options.dry_run:
-        _say_plan(items, options)
-        return
+    with found_items(options.sources, options.kind, labelled=options.labels == "folder") as items:
+        if options.dry_run:
+            _say_plan(items, options)
+        else:
+            _pack(items, options)
+
+
+def _pack(items: list[Any], options: PackOptions) -> None:
     from loader_service.pack.packing import pack  # noqa: PLC0415 - with HDF5
 
     bar = PackBar("packing")

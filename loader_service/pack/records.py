@@ -122,12 +122,15 @@ class Beside:
         Of the video; None leaves the item's.
     frame_rate
         In frames a second; None where nothing says it.
+    between
+        Names of columns that have an entry less than there are frames, as actions between frames do.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     label: PackedLabel = None
     frame_rate: float | None = None
+    between: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
@@ -69,7 +70,16 @@ class Look:
             raise PackError(f"{given!r}: there is no such file or folder; correct the path")
         self.is_folder = path.is_dir()
         self.root = path if self.is_folder else path.parent
+        self._at_end = ExitStack()
         self.files = tuple(_files_below(path)) if self.is_folder else (path.name,)
+
+    def at_end(self, close: Callable[[], object]) -> None:
+        """Have something called when all items have been read."""
+        self._at_end.callback(close)
+
+    def close(self) -> None:
+        """Let go of what the items needed."""
+        self._at_end.close()
 
     def head(self, file: str, count: int = 512) -> bytes:
         """Return the first bytes of a file."""

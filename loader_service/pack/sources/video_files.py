@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,21 +72,34 @@ def load_av() -> Any:
     return av
 
 
+class FilmPart(NamedTuple):
+    """Of a film, the frames between two times, in seconds, the second not included; and the field that they become."""
+
+    stream: str = "frames"
+    span: tuple[float, float] | None = None
+
+
+#: A film from its begin to its end.
+WHOLE = FilmPart()
+
+
 def read_film(
-    path: str, recoding: Recoding, sink: FrameSink, stream: str = "frames", span: tuple[float, float] | None = None
+    film: str | BytesIO, recoding: Recoding, sink: FrameSink, part: FilmPart = WHOLE, where: str = ""
 ) -> Beside:
     """Give the frames of a film to a sink; return their times, in seconds, and the frame rate.
 
     Parameters
     ----------
-    path
-        The film.
+    film
+        A path, or all its bytes.
     recoding
         How its frames are encoded.
-    sink, stream
-        What takes them, and under which name.
-    span
-        From when to when, in seconds; None for all. The end is not in it.
+    sink
+        What takes them.
+    part
+        Which of them, and what they are called.
+    where
+        What it is called in errors; by default its path.
 
     Raises
     ------
@@ -92,55 +107,90 @@ def read_film(
         When it has no frames, is damaged, or ends early.
     """
     av = load_av()
+    where = where or repr(film)
     try:
-        with av.open(path) as container:
+        with av.open(film) as container:
             if not container.streams.video:
-                raise PackError(f"{path!r} has no pictures; leave it out, or pack with --on-error skip")
-            return _read_stream(container, path, recoding, _Target(sink, stream, span))
+                raise PackError(f"{where} has no pictures; leave it out, or pack with --on-error skip")
+            return _FilmReader(container, where, recoding).read(sink, part)
     except (av.error.FFmpegError, OSError) as error:
-        reached = sink.frame_counts().get(stream, 0)
+        reached = sink.frame_counts().get(part.stream, 0)
         raise PackError(
-            f"{path!r}, after {reached} frames: {_why(error)}; write the file again, or pack with --on-error skip"
+            f"{where}, after {reached} frames: {_why(error)}; write it again, or pack with --on-error skip"
         ) from error
 
 
-class _Target:
-    """Where frames go, and which of them."""
+class _FilmReader:
+    """The film of an open container."""
 
-    def __init__(self, sink: FrameSink, stream: str, span: tuple[float, float] | None) -> None:
-        self.sink, self.stream, self.span = sink, stream, span
+    def __init__(self, container: Any, where: str, recoding: Recoding) -> None:
+        self._container, self._where, self._recoding = container, where, recoding
+        self._film = container.streams.video[0]
+        self._film.codec_context.thread_count = recoding.threads
+        self._film.codec_context.thread_type = "AUTO" if recoding.threads > 1 else "NONE"
+        self._packets = self._decoded = 0
+        self._rate = float(self._film.average_rate) if self._film.average_rate else None
+
+    def read(self, sink: FrameSink, part: FilmPart) -> Beside:
+        """Decode, and give the frames to a sink."""
+        picker, times = FramePicker(self._recoding.fps), []
+        for time_s, frame in self._frames(part.span):
+            if picker.keeps(time_s):
+                times.append(time_s)
+                sink.add(encode(_pixels(frame), self._recoding), part.stream)
+        if part.span is None:
+            self._check_whole(times)
+        if not times:
+            raise PackError(f"{self._where} has no frames; leave it out, or pack with --on-error skip")
+        fps = self._recoding.fps
+        kept = self._rate if fps is None or self._rate is None else min(self._rate, fps)
+        return Beside({"time_s": np.array(times, np.float64)}, frame_rate=kept)
+
+    def _frames(self, span: tuple[float, float] | None) -> Iterator[tuple[float, Any]]:
+        """Yield frames with their times."""
+        if span is not None and span[0] > 0 and self._film.time_base:
+            self._container.seek(int(span[0] / self._film.time_base), stream=self._film, backward=True)
+        for packet in self._container.demux(self._film):
+            self._packets += packet.size > 0 and not packet.is_discard
+            for frame in packet.decode():
+                time_s = float(frame.time) if frame.time is not None else self._decoded / (self._rate or 25.0)
+                if frame.is_corrupt:
+                    raise PackError(f"{self._where}, frame {self._decoded}: it is damaged; {_REMEDY}")
+                self._decoded += 1
+                if span is not None and time_s >= span[1] - _HALF_TICK_S:
+                    return
+                if span is None or time_s >= span[0] - _HALF_TICK_S:
+                    yield time_s, frame
+
+    def _check_whole(self, times: Sequence[float]) -> None:
+        """Make sure that all frames came: a file that was cut off just ends, and decoders may leave out what is bad."""
+        found = None
+        if self._packets < _MOST_OF * self._film.frames - 2:
+            found = f"expected {self._film.frames} frames, as it says itself, found {self._packets}"
+        elif self._decoded < _MOST_OF * self._packets - 2:
+            found = f"of {self._packets} encoded frames, {self._decoded} could be decoded"
+        elif not self._film.frames and times and times[-1] - times[0] < self._seconds() - _SLACK_S:
+            found = f"expected {self._seconds():.1f} s, as it says itself, found {times[-1] - times[0]:.1f} s"
+        if found is not None:
+            raise PackError(f"{self._where}: {found}: it is cut off or damaged; {_REMEDY}")
+
+    def _seconds(self) -> float:
+        """Return how long the pictures last, as the file says; 0 where it does not."""
+        tagged = re.fullmatch(r"(\d+):(\d+):([\d.]+)", self._film.metadata.get("DURATION", ""))
+        if tagged:
+            return int(tagged[1]) * 3600 + int(tagged[2]) * 60 + float(tagged[3])
+        alone = len(self._container.streams) == 1
+        return float(self._container.duration or 0) / 1e6 if alone else 0.0
 
 
-def _read_stream(container: Any, path: str, recoding: Recoding, target: _Target) -> Beside:
-    film = container.streams.video[0]
-    film.codec_context.thread_count = recoding.threads
-    film.codec_context.thread_type = "AUTO" if recoding.threads > 1 else "NONE"
-    rate = float(film.average_rate) if film.average_rate else None
-    if target.span is not None and target.span[0] > 0 and film.time_base:
-        container.seek(int(target.span[0] / film.time_base), stream=film, backward=True)
-    picker, times, decoded = FramePicker(recoding.fps), [], 0
-    for frame in container.decode(film):
-        time_s = float(frame.time) if frame.time is not None else decoded / (rate or 25.0)
-        decoded += 1
-        if frame.is_corrupt:
-            raise PackError(f"{path!r}, frame {decoded - 1}: it is damaged; write the file again, or leave it out")
-        if target.span is not None and time_s < target.span[0] - _HALF_TICK_S:
-            continue
-        if target.span is not None and time_s >= target.span[1] - _HALF_TICK_S:
-            break
-        if picker.keeps(time_s):
-            times.append(time_s)
-            target.sink.add(encode(_pixels(frame), recoding), target.stream)
-    if target.span is None and film.frames and decoded < film.frames:
-        raise PackError(
-            f"{path!r}: expected {film.frames} frames, as it says itself, found {decoded}: it is cut off or damaged; "
-            "write the file again, or pack with --on-error skip"
-        )
-    if not times:
-        raise PackError(f"{path!r} has no frames; leave it out, or pack with --on-error skip")
-    kept = rate if recoding.fps is None or rate is None else min(rate, recoding.fps)
-    return Beside({"time_s": np.array(times, np.float64)}, frame_rate=kept)
+_REMEDY = "write it again, or pack with --on-error skip"
 
+#: Of the frames that a file says it has, the share that must come: counts in headers are off by a few, and some packets
+#: hold no picture.
+_MOST_OF = 0.99
+
+#: Seconds by which the last frame may begin before the end that a file names.
+_SLACK_S = 1.0
 
 #: Times in files are rounded, to 0.1 ms or coarser in some.
 _HALF_TICK_S = 1e-4
