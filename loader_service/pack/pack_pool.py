@@ -66,7 +66,8 @@ class PackPool:
         self._options = options
         self._hands = [_Hand(options) for _ in range(processes)]
         self._again: deque[tuple[int, list[Item]]] = deque()
-        self._read: dict[int, tuple[_Hand | None, ReadUnit]] = {}  # no process: it ended over this unit
+        self._read: dict[int, tuple[_Hand, ReadUnit]] = {}
+        self._bad: dict[int, dict[int, str]] = {}
         self._placed: dict[int, list[tuple[str, int] | None]] = {}
         self._next = 0
         self._is_over = False
@@ -108,9 +109,6 @@ class PackPool:
     def write(self, unit: int, places: list[tuple[str, int] | None]) -> None:
         """Have a unit's videos written, each to a place of a file; None for those that failed."""
         hand, _ = self._read.pop(unit)
-        if hand is None:
-            self._written.append(unit)
-            return
         self._placed[unit] = places
         hand.tell({"unit": unit, "write": places})
 
@@ -121,12 +119,15 @@ class PackPool:
                 if unit is None:
                     self._is_over = True
                     return
-                hand.ask(*unit)
+                hand.ask(*unit, self._bad.get(unit[0], {}))
 
     def _hear(self, hand: _Hand) -> None:
         for reply in hand.replies():
             unit = reply["unit"]
             if "alive" in reply:
+                continue
+            if "at" in reply:
+                hand.at = reply["at"]
                 continue
             if "read" in reply:
                 hand.unread.discard(unit)
@@ -144,22 +145,15 @@ class PackPool:
             self._replace(hand)
 
     def _replace(self, hand: _Hand) -> None:
-        """Blame the unit at which a process ended, or was silent; what else it had is read again."""
+        """Blame the video at which a process ended, or was silent; all that it had is read again by another."""
         cause = hand.end()
         if not hand.unread:
             raise WorkerDied(f"a process that packs {cause}; look at memory and limits, and run the command again")
         guilty = min(hand.unread)
-        items = hand.asked.pop(guilty)
-        if len(items) > 1:
-            raise WorkerDied(
-                f"a process that packs {cause} while it read {items[0].path!r} to {items[-1].path!r}; leave out "
-                "the one "
-                "that is damaged, and run the command again"
-            )
+        self._bad.setdefault(guilty, {})[hand.at] = f"the process that read it {cause}; leave it out"
         for unit in hand.asked:
             self._read.pop(unit, None)
         self._again = deque(sorted([*self._again, *hand.asked.items()]))
-        self._read[guilty] = None, ReadUnit(guilty, items, [Failure(f"the process that read it {cause}; leave it out")])
         hand.begin_anew()
 
 
@@ -183,13 +177,14 @@ class _Hand:
         os.set_blocking(self.child.stdin, False)
         self.asked: dict[int, list[Item]] = {}
         self.unread: set[int] = set()
+        self.at = 0
         self._received = b""
         self._heard = time.monotonic()
 
-    def ask(self, unit: int, items: list[Item]) -> None:
+    def ask(self, unit: int, items: list[Item], bad: dict[int, str]) -> None:
         self.asked[unit] = items
         self.unread.add(unit)
-        self.tell({"unit": unit, "read": [asdict(item) for item in items]})
+        self.tell({"unit": unit, "read": [asdict(item) for item in items], "bad": bad})
 
     def tell(self, request: dict[str, Any]) -> None:
         """Send one line, and hear meanwhile what the process says: neither waits for the other for ever."""

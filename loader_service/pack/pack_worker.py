@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from loader_service.errors import LoaderError
+from loader_service.failpoints import passing
 from loader_service.lifeline import answers, told
 from loader_service.pack.frame_blob import FrameBlob, FrameSink
 from loader_service.pack.records import Beside, Item, Recoding, Record, to_plain
@@ -40,6 +41,7 @@ def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[Record, 
     OSError
         Likewise.
     """
+    passing("reading", item.name)
     kind = KIND_NAMED[item.kind]
     files = Unchanged(kind.files(item))
     beside = kind.read(item, recoding, sink)
@@ -50,7 +52,7 @@ def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[Record, 
         name=item.name,
         source=item.path,
         modified_ns=files.modified_ns,
-        source_bytes=files.size_bytes,
+        source_bytes=item.size_bytes,
         frames=blob.frames,
         datasets=tuple(blob.datasets),
         attributes=_attributes(item, beside),
@@ -83,11 +85,22 @@ class _Desk:
         self._replies.write(json.dumps(reply).encode("ascii") + b"\n")
         self._replies.flush()
 
-    def read(self, unit: int, items: list[dict[str, Any]]) -> None:
-        """Read the videos of a unit, and say what they are."""
+    def read(self, unit: int, items: list[dict[str, Any]], bad: dict[str, str]) -> None:
+        """Read the videos of a unit, and say which one it is at, and what they are.
+
+        Parameters
+        ----------
+        bad
+            Why some, by their place, are not to be read: other processes have ended over them.
+        """
         held: list[FrameBlob | None] = []
         said: list[dict[str, Any]] = []
-        for each in items:
+        for place, each in enumerate(items):
+            if str(place) in bad:
+                held.append(None)
+                said.append({"failed": bad[str(place)]})
+                continue
+            self.say({"unit": unit, "at": place})
             item = Item.of_json(each)
             sink = FrameSink(self._folder, lambda frames: self.say({"unit": unit, "alive": frames}))
             try:
@@ -95,7 +108,7 @@ class _Desk:
             except (LoaderError, OSError) as error:
                 sink.__exit__()
                 held.append(None)
-                said.append({"failed": _line(error, item), "errno": getattr(error, "errno", None)})
+                said.append({"failed": _line(error, item)})
                 continue
             held.append(blob)
             said.append({"record": record.as_json()})
@@ -135,7 +148,7 @@ def serve(requests: Iterable[bytes], replies: BinaryIO, options: PackWorkerOptio
     for line in requests:
         request = json.loads(line)
         if "read" in request:
-            desk.read(request["unit"], request["read"])
+            desk.read(request["unit"], request["read"], request["bad"])
         else:
             desk.write(request["unit"], request["write"])
 

@@ -23,6 +23,8 @@ from loader_service.pack.pack_worker import PackWorkerOptions
 from loader_service.pack.records import Item, Recoding, Record
 from loader_service.pack.shard_index import FIRST_BYTE, write_index
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
+from loader_service.pack.sources import KIND_NAMED
+from loader_service.pack.sources.source_kind import Unchanged
 
 _PIECE_BYTES = 2**26
 
@@ -171,7 +173,7 @@ class _Packing:
     def _is_same(self, record: Record | None, item: Item) -> bool:
         if record is None or record.source != item.path:
             return False
-        if item.size_bytes and item.size_bytes != record.source_bytes:
+        if Unchanged(KIND_NAMED[item.kind].files(item)).modified_ns != record.modified_ns:
             self._result.changed.append(item.name)
         return True
 

@@ -128,8 +128,8 @@ class Unchanged:
 
     Attributes
     ----------
-    modified_ns, size_bytes
-        The newest time of change, and all bytes, of the files.
+    modified_ns
+        The newest time of change of the files.
 
     Raises
     ------
@@ -141,7 +141,6 @@ class Unchanged:
         self._paths = paths
         self._before = [_state(path) for path in paths]
         self.modified_ns = max((modified for modified, *_ in self._before), default=0)
-        self.size_bytes = sum(size for _, size, _ in self._before)
 
     def check(self) -> None:
         """Raise PackError when one has changed."""
