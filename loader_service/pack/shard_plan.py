@@ -78,7 +78,8 @@ def _folders(name: str) -> list[str]:
 
 def _inside(name: str, sources: dict[str, str], inner: dict[str, str]) -> str | None:
     outer = next((folder for folder in _folders(name) if folder in sources), None)
-    return sources[outer] if outer is not None else inner.get(name)
+    other = outer if outer is not None else inner.get(name)
+    return None if other is None else sources[other]
 
 
 def into_units(items: Sequence[Item]) -> Iterator[list[Item]]:
