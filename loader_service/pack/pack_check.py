@@ -11,10 +11,10 @@ import h5py
 import numpy as np
 
 from loader_service.pack.pack_place import PackPlace
-from loader_service.pack.records import Record
+from loader_service.pack.records import PackedVideo
 
 
-def check_packed(place: PackPlace, records: Sequence[Record], progress: Callable[[int, int], None]) -> list[str]:
+def check_packed(place: PackPlace, records: Sequence[PackedVideo], progress: Callable[[int, int], None]) -> list[str]:
     """Return a line for each video that is not in the output as it was read; all are read through HDF5.
 
     Parameters
@@ -26,7 +26,7 @@ def check_packed(place: PackPlace, records: Sequence[Record], progress: Callable
     progress
         Called with bytes read, and bytes in all.
     """
-    by_file: defaultdict[Path, list[Record]] = defaultdict(list)
+    by_file: defaultdict[Path, list[PackedVideo]] = defaultdict(list)
     for record in records:
         by_file[place.shard(record.shard)].append(record)
     total, done, bad = sum(record.size_bytes for record in records), 0, []
@@ -44,7 +44,7 @@ def check_packed(place: PackPlace, records: Sequence[Record], progress: Callable
     return bad
 
 
-def _difference(file: h5py.File, record: Record) -> str:
+def _difference(file: h5py.File, record: PackedVideo) -> str:
     """Return in words how a video differs from what was read; nothing where it does not."""
     group = file.get(record.name)
     if not isinstance(group, h5py.Group):

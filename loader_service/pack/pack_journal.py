@@ -11,7 +11,7 @@ from typing import Any
 
 from loader_service.errors import ConfigError
 from loader_service.pack.pack_place import FORMAT
-from loader_service.pack.records import Record
+from loader_service.pack.records import PackedVideo
 from loader_service.pack.shard_index import FIRST_BYTE
 
 _PIECE_BYTES = 4 * 2**20
@@ -36,7 +36,7 @@ class PackJournal:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def wrote(self, records: Iterable[Record]) -> None:
+    def wrote(self, records: Iterable[PackedVideo]) -> None:
         """Note that the bytes of some videos are in their shards."""
         self._file.writelines(json.dumps(record.as_json()) + "\n" for record in records)
         self._file.flush()
@@ -48,9 +48,9 @@ class PackJournal:
         os.fsync(self._file.fileno())
 
 
-def read_journal(path: Path) -> tuple[list[Record], set[int]]:
+def read_journal(path: Path) -> tuple[list[PackedVideo], set[int]]:
     """Return the videos that a run has written, and the shards that it has sealed; a line that was cut off is none."""
-    records: dict[str, Record] = {}
+    records: dict[str, PackedVideo] = {}
     sealed: set[int] = set()
     if not path.exists():
         return [], sealed
@@ -61,7 +61,7 @@ def read_journal(path: Path) -> tuple[list[Record], set[int]]:
             if "sealed" in found:
                 sealed.add(int(found["sealed"]))
             else:
-                record = Record.of_json(found)
+                record = PackedVideo.of_json(found)
                 records[record.name] = record
         except (ValueError, TypeError, KeyError):
             break  # the run was killed in this line, and what follows it was never written
@@ -71,9 +71,9 @@ def read_journal(path: Path) -> tuple[list[Record], set[int]]:
     return list(records.values()), sealed
 
 
-def whole_records(path: Path, records: Sequence[Record]) -> list[Record]:
+def whole_records(path: Path, records: Sequence[PackedVideo]) -> list[PackedVideo]:
     """Return the records, up to the first gap, whose bytes are in a shard; all others are to be read again."""
-    kept: list[Record] = []
+    kept: list[PackedVideo] = []
     end = FIRST_BYTE
     if not path.exists():
         return kept
@@ -86,7 +86,7 @@ def whole_records(path: Path, records: Sequence[Record]) -> list[Record]:
     return kept
 
 
-def _checksum(descriptor: int, record: Record) -> int:
+def _checksum(descriptor: int, record: PackedVideo) -> int:
     crc, position = 0, record.offset
     while position < record.end:
         piece = os.pread(descriptor, min(_PIECE_BYTES, record.end - position), position)
@@ -97,7 +97,7 @@ def _checksum(descriptor: int, record: Record) -> int:
     return crc
 
 
-def write_manifest(path: Path, options: dict[str, Any], records: Sequence[Record]) -> None:
+def write_manifest(path: Path, options: dict[str, Any], records: Sequence[PackedVideo]) -> None:
     """Write what an output holds, one line for each video, by one rename."""
     made = path.with_name(f"{path.name}.new")
     with made.open("w", encoding="ascii") as file:
@@ -108,7 +108,7 @@ def write_manifest(path: Path, options: dict[str, Any], records: Sequence[Record
     made.replace(path)
 
 
-def read_manifest(path: Path, options: dict[str, Any]) -> list[Record]:
+def read_manifest(path: Path, options: dict[str, Any]) -> list[PackedVideo]:
     """Return what an output holds already; nothing when there is none.
 
     Raises
@@ -121,7 +121,7 @@ def read_manifest(path: Path, options: dict[str, Any]) -> list[Record]:
     lines = path.read_text(encoding="ascii", errors="replace").splitlines()
     try:
         header = json.loads(lines[0])
-        records = [Record.of_json(json.loads(line)) for line in lines[1:]]
+        records = [PackedVideo.of_json(json.loads(line)) for line in lines[1:]]
         before = header["options"]
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise ConfigError(f"{str(path)!r} is no manifest of pack; move it away, or --force to pack all anew") from error

@@ -16,7 +16,7 @@ from loader_service.children import ONE_THREAD, Child, command, environment, rea
 from loader_service.errors import PackError, WorkerDied
 from loader_service.lifeline import arguments_for
 from loader_service.pack.pack_worker import PackWorkerOptions
-from loader_service.pack.records import Item, Record
+from loader_service.pack.records import Item, PackedVideo
 
 #: Units that a process may have at a time: one that it reads, and others that wait for their turn to be written.
 _AHEAD = 3
@@ -45,7 +45,7 @@ class ReadUnit(NamedTuple):
 
     number: int
     items: Sequence[Item]
-    found: list[Record | Failure]
+    found: list[PackedVideo | Failure]
 
 
 class PackPool:
@@ -157,8 +157,8 @@ class PackPool:
         hand.begin_anew()
 
 
-def _outcome(found: dict[str, Any]) -> Record | Failure:
-    return Failure(found["failed"]) if "failed" in found else Record.of_json(found["record"])
+def _outcome(found: dict[str, Any]) -> PackedVideo | Failure:
+    return Failure(found["failed"]) if "failed" in found else PackedVideo.of_json(found["record"])
 
 
 def _no_room(reason: str) -> str:

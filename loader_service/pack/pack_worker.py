@@ -18,7 +18,7 @@ from loader_service.errors import LoaderError
 from loader_service.failpoints import passing
 from loader_service.lifeline import answers, told
 from loader_service.pack.frame_blob import FrameBlob, FrameSink
-from loader_service.pack.records import Beside, Item, Recoding, Record, to_plain
+from loader_service.pack.records import Beside, Item, PackedVideo, Recoding, to_plain
 from loader_service.pack.sources import KIND_NAMED
 from loader_service.pack.sources.source_kind import Unchanged
 
@@ -31,7 +31,7 @@ class PackWorkerOptions:
     folder: str
 
 
-def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[Record, FrameBlob]:
+def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[PackedVideo, FrameBlob]:
     """Read one video whole.
 
     Raises
@@ -48,7 +48,7 @@ def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[Record, 
     files.check()
     blob = sink.finish(beside, repr(item.path))
     times = beside.columns.get("time_s")
-    record = Record(
+    record = PackedVideo(
         name=item.name,
         source=item.path,
         modified_ns=files.modified_ns,

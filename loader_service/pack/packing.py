@@ -20,7 +20,7 @@ from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
 from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit
 from loader_service.pack.pack_worker import PackWorkerOptions
-from loader_service.pack.records import Item, Recoding, Record
+from loader_service.pack.records import Item, PackedVideo, Recoding
 from loader_service.pack.shard_index import FIRST_BYTE, write_index
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
 from loader_service.pack.sources import KIND_NAMED
@@ -55,7 +55,7 @@ class Packed:
     """
 
     paths: list[str] = field(default_factory=list)
-    records: list[Record] = field(default_factory=list)
+    records: list[PackedVideo] = field(default_factory=list)
     added: int = 0
     left_out: list[Leftover] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -64,8 +64,8 @@ class Packed:
 class _Kept(NamedTuple):
     """What is written already: in finished shards, and in those that are not finished."""
 
-    finished: list[Record]
-    unfinished: list[Record]
+    finished: list[PackedVideo]
+    unfinished: list[PackedVideo]
 
 
 def pack(items: Sequence[Item], options: PackOptions, watcher: Watcher) -> Packed:
@@ -90,7 +90,7 @@ def pack(items: Sequence[Item], options: PackOptions, watcher: Watcher) -> Packe
     return result
 
 
-def _check_free(place: PackPlace, before: Sequence[Record]) -> None:
+def _check_free(place: PackPlace, before: Sequence[PackedVideo]) -> None:
     """Refuse to write where something lies that pack did not make, and to add to what is gone."""
     known = {place.shard(record.shard) for record in before}
     gone = next((path for path in sorted(known) if not path.exists()), None)
@@ -110,11 +110,11 @@ class _Packing:
         self._place, self._options, self._watcher = place, options, watcher
         self._result = Packed()
         self._ends: dict[int, int] = {}
-        self._of_shard: dict[int, list[Record]] = {}
-        self._waiting: dict[int, list[Record]] = {}
+        self._of_shard: dict[int, list[PackedVideo]] = {}
+        self._waiting: dict[int, list[PackedVideo]] = {}
         self._done_bytes = self._total_bytes = 0
 
-    def run(self, items: Sequence[Item], before: Sequence[Record]) -> Packed:
+    def run(self, items: Sequence[Item], before: Sequence[PackedVideo]) -> Packed:
         """Pack what is new beside what was there before."""
         if not items:
             raise ConfigError("nothing to pack was found; look at the sources, and at --from")
@@ -140,7 +140,7 @@ class _Packing:
             raise PackError("nothing could be packed; " + "; ".join(map(str, self._result.left_out[:3])))
         return self._result
 
-    def _plan(self, planned: Sequence[Item], before: Sequence[Record]) -> ShardPlan:
+    def _plan(self, planned: Sequence[Item], before: Sequence[PackedVideo]) -> ShardPlan:
         """Return the plan of the shards, which goes on where a run before has stopped."""
         options = self._options
         if not options.is_sharded:
@@ -151,13 +151,13 @@ class _Packing:
         begun = (last, self._ends[last] - FIRST_BYTE) if last >= sealed else (max(first, sealed), 0)
         return ShardPlan(planned, options.shards, options.shard_size, first, begun)
 
-    def _resume(self, before: Sequence[Record]) -> _Kept:
+    def _resume(self, before: Sequence[PackedVideo]) -> _Kept:
         """Return what need not be read again."""
         place = self._place
         journalled, sealed = read_journal(place.journal)
         fresh = [record for record in journalled if record.name not in {each.name for each in before}]
         finished = list(before) if self._options.is_sharded else []
-        unfinished: list[Record] = []
+        unfinished: list[PackedVideo] = []
         for shard in sorted({record.shard for record in fresh}):
             mine = [record for record in fresh if record.shard == shard]
             if shard in sealed and not place.bytes_of(shard).exists() and place.shard(shard).exists():
@@ -170,7 +170,7 @@ class _Packing:
             return _Kept(list(before), [])
         return _Kept(finished, unfinished)
 
-    def _is_same(self, record: Record | None, item: Item) -> bool:
+    def _is_same(self, record: PackedVideo | None, item: Item) -> bool:
         if record is None or record.source != item.path:
             return False
         if Unchanged(KIND_NAMED[item.kind].files(item)).modified_ns != record.modified_ns:
@@ -231,7 +231,7 @@ class _Packing:
     def _place_unit(self, unit: ReadUnit, plan: ShardPlan) -> list[tuple[str, int] | None]:
         """Give each video of a unit its place."""
         places: list[tuple[str, int] | None] = []
-        records: list[Record] = []
+        records: list[PackedVideo] = []
         for item, found in zip(unit.items, unit.found, strict=True):
             if isinstance(found, Failure):
                 self._fail(item, found)

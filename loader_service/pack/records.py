@@ -1,4 +1,4 @@
-"""What is to be packed, and what was: an `Item` for each video before it is read, a `Record` for each that is written.
+"""What is to be packed, and what was: an `Item` for each video before it is read, a `PackedVideo` for each that is written.
 
 Both travel as JSON: to the processes that read, into the journal, and into the manifest.
 """
@@ -57,7 +57,7 @@ class PackedDataset(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Record:
+class PackedVideo:
     """One video as it lies in a shard: its datasets end to end, from `offset` on.
 
     Attributes
@@ -101,7 +101,7 @@ class Record:
         return asdict(self)
 
     @classmethod
-    def of_json(cls, found: dict[str, Any]) -> Record:
+    def of_json(cls, found: dict[str, Any]) -> PackedVideo:
         """Return the record that `as_json` made this of; TypeError or KeyError when it is none."""
         datasets = tuple(PackedDataset(name, dtype, tuple(shape)) for name, dtype, shape in found["datasets"])
         times = found["times_s"]

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5p, h5s, h5t
 
-from loader_service.pack.records import Record
+from loader_service.pack.records import PackedVideo
 
 #: Where the first video of a shard begins; the bytes before it are HDF5's.
 FIRST_BYTE = 4096
@@ -36,7 +36,7 @@ _PLACEHOLDER = b"bytes"
 _PIECE_BYTES = 16 * 2**20
 
 
-def write_index(shard: Path, records: Sequence[Record], aside: Path) -> None:
+def write_index(shard: Path, records: Sequence[PackedVideo], aside: Path) -> None:
     """Make an HDF5 file of a shard's bytes.
 
     Parameters
@@ -77,7 +77,7 @@ class _Place(NamedTuple):
     size_bytes: int
 
 
-def _write_skeleton(path: Path, records: Sequence[Record]) -> list[_Place]:
+def _write_skeleton(path: Path, records: Sequence[PackedVideo]) -> list[_Place]:
     """Write all groups, attributes and datasets without their bytes; return where HDF5 wants them."""
     total = max(1, sum(record.size_bytes for record in records))
     name = os.fsencode(path)
@@ -146,7 +146,7 @@ def _contiguous() -> Any:
     return properties
 
 
-def _write_video(group: Any, record: Record) -> list[_Place]:
+def _write_video(group: Any, record: PackedVideo) -> list[_Place]:
     properties = _contiguous()
     places, lies_at = [], record.offset
     for each in record.datasets:

@@ -16,7 +16,7 @@ import loader_client
 from loader_service.pack import shard_index
 from loader_service.pack.pack_check import check_packed
 from loader_service.pack.pack_place import PackPlace
-from loader_service.pack.records import PackedDataset, Record
+from loader_service.pack.records import PackedDataset, PackedVideo
 from tests.pack.films import pixels_of, write_film
 from tests.pack.runs import contents, run_pack
 from tests.pack.test_pictures import write_frames
@@ -82,9 +82,9 @@ def test_a_check_finds_a_byte_that_is_another_one(tmp_path: Path) -> None:
     ]
 
 
-def _record(name: str, offset: int, data: bytes) -> Record:
+def _record(name: str, offset: int, data: bytes) -> PackedVideo:
     datasets = (PackedDataset("frames", "|u1", (len(data) - 16,)), PackedDataset("offsets", "<i8", (2,)))
-    return Record(name, "/in", 0, 0, 1, datasets, {"label": "cat"}, len(data), 0, offset=offset)
+    return PackedVideo(name, "/in", 0, 0, 1, datasets, {"label": "cat"}, len(data), 0, offset=offset)
 
 
 @pytest.mark.parametrize("count", [1, 3, 400])
