@@ -13,6 +13,7 @@ A piece goes through three states, and a kill between any two of them loses noth
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ from pathlib import Path
 from loader_service.conversion.piece_log import LOG_NAME, PieceLog
 from loader_service.conversion.pieces import OutputEntry, Piece, PieceOutcome
 from loader_service.errors import ConfigError, LoaderError
+from loader_service.failpoints import passing
 from loader_service.flocks import Lock, lock
 from loader_service.private_folders import NotOurs, open_folder
 
@@ -67,14 +69,14 @@ class WorkFolder:
         with ExitStack() as stack:
             try:
                 place.mkdir(parents=True, exist_ok=True)
-                parent = stack.enter_context(open_folder(place))
-                self._folder = stack.enter_context(parent.private(WORK_NAME))
+                self._parent = stack.enter_context(open_folder(place))
+                self._folder = stack.enter_context(self._parent.private(WORK_NAME))
             except NotOurs as error:
                 raise ConfigError(f"{error}: write to another place") from error
             except OSError as error:
                 raise output_error(place, error) from error
             self.path = self._folder.path
-            if lock(self._folder.fileno(), parent, WORK_NAME) in (Lock.TAKEN, Lock.GONE):
+            if lock(self._folder.fileno(), self._parent, WORK_NAME) in (Lock.TAKEN, Lock.GONE):
                 raise ConfigError(f"another conversion is at work in {str(place)!r}; wait for its end, or stop it")
             self._log = stack.enter_context(PieceLog(self._folder))
             self._begin(plan)
@@ -84,7 +86,8 @@ class WorkFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        with self._stack:
+            self._tidy()
 
     @property
     def outcomes(self) -> dict[int, PieceOutcome]:
@@ -122,7 +125,9 @@ class WorkFolder:
         """Note that the files of a piece are whole, and give them their names; raises OutputError, ConfigError."""
         try:
             self._log.note(number, outcome)
+            passing("piece_noted", number)
             self._give_names(number, outcome)
+            passing("piece_named", number)
         except OSError as error:
             raise output_error(self.place, error) from error
 
@@ -136,12 +141,7 @@ class WorkFolder:
         """
         try:
             self.write_beside(name, content)
-            for entry in self._folder.names():
-                if _PIECE.match(entry):
-                    shutil.rmtree(self.path / entry)
-            self._folder.unlink(LOG_NAME)
-            with open_folder(self.place) as parent:
-                parent.remove_folder(WORK_NAME, self._folder)
+            self._log.begin("")
         except OSError as error:
             raise output_error(self.place / name, error) from error
 
@@ -170,11 +170,24 @@ class WorkFolder:
                 log.begin(plan)
             for number in [each for each in log.outcomes if not self._is_whole(each)]:
                 del log.outcomes[number]
-            for entry in self._folder.names():
-                if _PIECE.match(entry):
-                    shutil.rmtree(self.path / entry)
+            self._remove_pieces()
         except OSError as error:
             raise output_error(self.place, error) from error
+
+    def _tidy(self) -> None:
+        """Remove what is unfinished, and the work folder too when nothing in it is worth to go on from."""
+        with contextlib.suppress(OSError):  # such as on a disk that went away: a later run does it
+            self._remove_pieces()
+            if not self.outcomes:
+                self._folder.unlink(LOG_NAME)
+                self._parent.remove_folder(WORK_NAME, self._folder)
+
+    def _remove_pieces(self) -> None:
+        """Remove the files of pieces that are not noted."""
+        noted = {f"piece-{number:06}" for number in self.outcomes}
+        for entry in self._folder.names():
+            if _PIECE.match(entry) and entry not in noted:
+                shutil.rmtree(self.path / entry)
 
     def _is_whole(self, number: int) -> bool:
         """Give the files of a noted piece their names, if they have not; False when some are gone or another's."""

@@ -140,8 +140,12 @@ def video_paths(catalog: Catalog, *, dots: bool, by_class: bool) -> list[str]:
     names = [catalog.name(video).decode("utf-8", "surrogateescape").strip("/") for video in range(catalog.video_count)]
     paths = [safe_path(name, dots=dots) for name in names]
     if len(set(names)) < len(names):
-        stems = distinct_paths(safe_path(Path(catalog.file_path(file)).stem) for file in range(catalog.file_count))
-        paths = [f"{stems[int(file)]}/{path}" for file, path in zip(catalog.video_file, paths, strict=True)]
+        own = [safe_path(Path(catalog.file_path(file)).stem, dots=dots) for file in range(catalog.file_count)]
+        stems = distinct_paths(own)
+        paths = [  # a video that is called as its file is alone in it
+            stems[file] if path == own[file] else f"{stems[file]}/{path}"
+            for file, path in zip(catalog.video_file.tolist(), paths, strict=True)
+        ]
     elif by_class and catalog.classes and catalog.labels is not None and not any("/" in name for name in names):
         texts = [catalog.classes[int(label)] if label >= 0 else "" for label in catalog.labels]
         paths = [f"{safe_path(text.replace('/', '_'))}/{path}" for text, path in zip(texts, paths, strict=True)]

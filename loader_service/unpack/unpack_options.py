@@ -33,9 +33,13 @@ class UnpackOptions:
     shard_size: int = option(
         0, "Of tfrecord and webdataset: bytes of a file, such as 2G; default: 256M.", spelling="size"
     )
-    shards: int = option(0, "Of tfrecord and webdataset: how many files, of about one size, instead of --shard-size.")
+    shards: int = option(
+        0, "Of tfrecord and webdataset: how many files, of about one size; default: as --shard-size says."
+    )
     shuffle: int | None = option(None, "Of tfrecord and webdataset: a seed, by which the samples are shuffled once.")
-    fps: float = option(0.0, "Of mp4: frames a second, where the files do not say; a field 'fps' of the files wins.")
+    fps: float = option(
+        0.0, "Of mp4: frames a second of videos that do not say it themselves; default: their field 'fps'."
+    )
     quality: int = option(18, "Of mp4: x264's CRF, from 1, the best, to 51.")
     on_error: Literal["raise", "skip"] = option("raise", "Whether a video that cannot be read is left out, and listed.")
     force: bool = option(False, "Overwrite files that are there, and begin anew what is unfinished.", decides=False)
