@@ -38,6 +38,7 @@ from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
+from loader_service.unpack.unpack_command import unpack_command
 
 _T = TypeVar("_T")
 
@@ -238,6 +239,7 @@ def demo(arguments: tuple[str, ...]) -> None:
 
 
 cli.add_command(pack_command)
+cli.add_command(unpack_command)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:

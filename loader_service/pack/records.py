@@ -1,4 +1,4 @@
-"""What is to be packed, and what was: an `Item` for each video before it is read, a `PackedVideo` for each that is written.
+"""What is to be packed, and what was: an `Item` for each video to be read, a `PackedVideo` for each that is written.
 
 Both travel as JSON: to the processes that read, into the journal, and into the manifest.
 """

@@ -143,7 +143,7 @@ def test_samples_of_tars_are_videos_with_all_that_lies_beside(tmp_path: Path) ->
             "json": json.dumps({"fps": 12.5, "who": "ann"}).encode(),
             "qpos.npy": array.getvalue(),
         },
-        "walk/b": {"jpg": frame_jpeg(7), "cls": b"5", "json": b'{"fps": 3.0, "who": "bob"}'},
+        "walk/b": {"jpg": frame_jpeg(7), "cls": b"5", "json": b'{"fps": 3.0, "who": "bob", "frames": 1}'},
     }
     write_tar(tmp_path / "a.tar", samples)
     run_pack(tmp_path / "a.tar", output=tmp_path / "out.h5")

@@ -86,6 +86,7 @@ def features_of(contents: dict[str, bytes], where: str) -> dict[str, Any]:
         When a file is not what its extension says.
     """
     features: dict[str, Any] = {}
+    beside: dict[str, Any] = {}
     for extension in sorted(contents, key=natural_key):
         content = contents[extension]
         numbered = _NUMBERED.match(extension)
@@ -94,8 +95,9 @@ def features_of(contents: dict[str, bytes], where: str) -> dict[str, Any]:
         elif extension in _PICTURES:
             features.setdefault("frames", []).append(content)
         else:
-            features |= _feature(extension, content, where)
-    return features
+            beside |= _feature(extension, content, where)
+    clashing = features.keys() & beside.keys()
+    return features | {f"{name}_packed" if name in clashing else name: value for name, value in beside.items()}
 
 
 def _feature(extension: str, content: bytes, where: str) -> dict[str, Any]:
