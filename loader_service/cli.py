@@ -35,8 +35,10 @@ from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.frame_check import FrameCheck
 from loader_service.option_fields import build, changed
+from loader_service.pack.pack_command import pack_command
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
+from loader_service.unpack.unpack_command import unpack_command
 
 _T = TypeVar("_T")
 
@@ -234,6 +236,10 @@ def inspect(
 def demo(arguments: tuple[str, ...]) -> None:
     """Write a small data set, serve it, and train a Keras model on it (needs the extra [tensorflow])."""
     sys.exit(run_demo(arguments))
+
+
+cli.add_command(pack_command)
+cli.add_command(unpack_command)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:

@@ -35,6 +35,10 @@ class SourceError(LoaderError):
     """A user's own Python code, a source or a transform, raised or returned what cannot be a sample."""
 
 
+class PackError(LoaderError):
+    """A source cannot be packed as it is, damaged or changed meanwhile, or there is no room to write it."""
+
+
 class ProtocolError(LoaderError):
     """A peer sent something that is no message of this protocol, or of another version of it."""
 

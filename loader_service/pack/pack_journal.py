@@ -1,0 +1,136 @@
+"""Which videos of an unfinished output are whole, a line each, and the manifest of a finished one."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from loader_service.errors import ConfigError
+from loader_service.pack.pack_place import FORMAT
+from loader_service.pack.records import PackedVideo
+from loader_service.pack.shard_index import FIRST_BYTE
+
+_PIECE_BYTES = 4 * 2**20
+
+
+class PackJournal:
+    """Lines about videos that are written whole, and about shards that are sealed; a context manager.
+
+    Parameters
+    ----------
+    path
+        Of the file; lines are added at its end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("a", encoding="ascii")
+
+    def __enter__(self) -> PackJournal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def wrote(self, records: Iterable[PackedVideo]) -> None:
+        """Note that the bytes of some videos are in their shards."""
+        self._file.writelines(json.dumps(record.as_json()) + "\n" for record in records)
+        self._file.flush()
+
+    def seals(self, shard: int) -> None:
+        """Note that a shard is about to get its name: from now on it is whole wherever it lies."""
+        self._file.write(json.dumps({"sealed": shard}) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def read_journal(path: Path) -> tuple[list[PackedVideo], set[int]]:
+    """Return the videos that a run has written, and the shards that it has sealed; a line that was cut off is none."""
+    records: dict[str, PackedVideo] = {}
+    sealed: set[int] = set()
+    if not path.exists():
+        return [], sealed
+    text = path.read_text(encoding="ascii", errors="replace")
+    for line in text.splitlines():
+        try:
+            found = json.loads(line)
+            if "sealed" in found:
+                sealed.add(int(found["sealed"]))
+            else:
+                record = PackedVideo.of_json(found)
+                records[record.name] = record
+        except (ValueError, TypeError, KeyError):
+            break  # the run was killed in this line, and what follows it was never written
+    kept = text[: len(text) if text.endswith("\n") else text.rfind("\n") + 1]
+    if kept != text:
+        path.write_text(kept, encoding="ascii")
+    return list(records.values()), sealed
+
+
+def whole_records(path: Path, records: Sequence[PackedVideo]) -> list[PackedVideo]:
+    """Return the records, up to the first gap, whose bytes are in a shard; all others are to be read again."""
+    kept: list[PackedVideo] = []
+    end = FIRST_BYTE
+    if not path.exists():
+        return kept
+    with path.open("rb") as file:
+        for record in sorted(records, key=lambda each: each.offset):
+            if record.offset != end or _checksum(file.fileno(), record) != record.crc32:
+                break
+            kept.append(record)
+            end = record.end
+    return kept
+
+
+def _checksum(descriptor: int, record: PackedVideo) -> int:
+    crc, position = 0, record.offset
+    while position < record.end:
+        piece = os.pread(descriptor, min(_PIECE_BYTES, record.end - position), position)
+        if not piece:
+            return -1
+        crc = zlib.crc32(piece, crc)
+        position += len(piece)
+    return crc
+
+
+def write_manifest(path: Path, options: dict[str, Any], records: Sequence[PackedVideo]) -> None:
+    """Write what an output holds, one line for each video, by one rename."""
+    made = path.with_name(f"{path.name}.new")
+    with made.open("w", encoding="ascii") as file:
+        file.write(json.dumps({**FORMAT, "options": options}) + "\n")
+        file.writelines(json.dumps(record.as_json()) + "\n" for record in records)
+        file.flush()
+        os.fsync(file.fileno())
+    made.replace(path)
+
+
+def read_manifest(path: Path, options: dict[str, Any]) -> list[PackedVideo]:
+    """Return what an output holds already; nothing when there is none.
+
+    Raises
+    ------
+    ConfigError
+        When it was made with other options, or is no manifest.
+    """
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+    try:
+        header = json.loads(lines[0])
+        records = [PackedVideo.of_json(json.loads(line)) for line in lines[1:]]
+        before = header["options"]
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise ConfigError(f"{str(path)!r} is no manifest of pack; move it away, or --force to pack all anew") from error
+    for name, value in options.items():
+        if before.get(name) != value:
+            flag = f"--{name.replace('_', '-')}"
+            raise ConfigError(
+                f"{str(path)!r}: packed with {flag} {before.get(name)!r}, and now {value!r}; give the same to add "
+                "what is "
+                "new, or --force to pack all anew"
+            )
+    return records

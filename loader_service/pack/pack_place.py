@@ -1,0 +1,138 @@
+"""Where an output lies, and the folder of what is unfinished beside it; removes nothing but what it has made.
+
+``OUT.h5``, or ``OUT-00000.h5`` and so on, and ``OUT.manifest.jsonl`` appear by one rename each. Until then all that
+there is lies in ``OUT.packing``, which one process has locked: the bytes of shards, the journal that says which videos
+are whole, and the header that says with which options they were made.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from loader_service.errors import ConfigError
+
+_HEADER, _JOURNAL = "pack.json", "journal.jsonl"
+
+#: What the header says of itself, so that no other folder is taken for one of ours.
+FORMAT = {"format": "loader-service pack", "version": 1}
+
+
+class PackPlace:
+    """The paths of one output.
+
+    Parameters
+    ----------
+    output
+        What the user named: ``OUT.h5``.
+    is_sharded
+        Whether it may be several files.
+    """
+
+    def __init__(self, output: str, *, is_sharded: bool) -> None:
+        self.output = Path(output)
+        self._stem = self.output.with_suffix("")
+        self._is_sharded = is_sharded
+        self.manifest = self._beside(".manifest.jsonl")
+        self.unfinished = self._beside(".packing")
+        self.journal = self.unfinished / _JOURNAL
+        self._header = self.unfinished / _HEADER
+
+    def _beside(self, ending: str) -> Path:
+        return self._stem.with_name(self._stem.name + ending)
+
+    def shard(self, number: int) -> Path:
+        """Return the path of a finished shard."""
+        return self._beside(f"-{number:05}{self.output.suffix}") if self._is_sharded else self.output
+
+    def bytes_of(self, number: int) -> Path:
+        """Return the path of a shard that is being written."""
+        return self.unfinished / f"{number:05}.bytes"
+
+    def index_of(self, number: int) -> Path:
+        """Return a path for the index of a shard, for a moment."""
+        return self.unfinished / f"{number:05}.index"
+
+    @contextmanager
+    def claimed(self, options: dict[str, Any], *, anew: bool) -> Iterator[None]:
+        """Keep the folder of what is unfinished, made when it is not there, for this process alone.
+
+        Parameters
+        ----------
+        options
+            Those that decide what is written.
+        anew
+            Whether what another run has left there is removed, and not gone on with.
+
+        Raises
+        ------
+        ConfigError
+            When another process has it, it was made with other options, or is not ours.
+        """
+        if not self.output.parent.is_dir():
+            raise ConfigError(f"-o {str(self.output)!r}: there is no folder {str(self.output.parent)!r}; make it first")
+        with suppress(FileExistsError):
+            self.unfinished.mkdir(mode=0o700)
+        descriptor = os.open(self.unfinished, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            self._lock(descriptor)
+            self._agree(options, anew=anew)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _lock(self, descriptor: int) -> None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(
+                f"{str(self.output)!r} is being packed by another process; wait for it, or name another output"
+            ) from None
+
+    def _agree(self, options: dict[str, Any], *, anew: bool) -> None:
+        header = {**FORMAT, "options": options}
+        if not any(self.unfinished.iterdir()):
+            self._header.write_text(json.dumps(header))
+            return
+        found = _read_header(self._header)
+        if found is None:
+            raise ConfigError(f"{str(self.unfinished)!r} was not made by pack; move it away, or name another output")
+        if found != header and not anew:
+            differing = [name for name, value in options.items() if found["options"].get(name) != value]
+            names = ", ".join(map(_flag, differing)) or "version"
+            raise ConfigError(
+                f"{str(self.unfinished)!r} was begun with another {names}; give the same options to go on, or "
+                "--force to begin anew"
+            )
+        if anew:
+            self._clear()
+            self._header.write_text(json.dumps(header))
+
+    def finish(self) -> None:
+        """Remove the folder and what this program has made in it; anything else in it stays, and so does the folder."""
+        self._clear()
+        with suppress(OSError):
+            self.unfinished.rmdir()
+
+    def _clear(self) -> None:
+        own = [*self.unfinished.glob("[0-9]*.bytes"), *self.unfinished.glob("[0-9]*.index"), self.journal, self._header]
+        for path in own:
+            path.unlink(missing_ok=True)
+
+
+def _read_header(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    is_ours = isinstance(found, dict) and {**found, **FORMAT} == found and isinstance(found.get("options"), dict)
+    return found if is_ours else None
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,223 @@
+"""Has units of videos read by processes side by side, and hands them over in their order; reads none itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from loader_service.children import ONE_THREAD, Child, command, environment, readable
+from loader_service.errors import PackError, WorkerDied
+from loader_service.lifeline import arguments_for
+from loader_service.pack.pack_worker import PackWorkerOptions
+from loader_service.pack.records import Item, PackedVideo
+
+#: Units that a process may have at a time: one that it reads, and others that wait for their turn to be written.
+_AHEAD = 3
+
+#: How long a process may give no sign of life while it reads or writes, in seconds.
+_SILENCE_S = 300.0
+
+#: How long nothing may happen without a look at the time, in seconds.
+_LONGEST_WAIT_S = 1.0
+
+#: How long a process that can say no more may take to end, in seconds.
+_END_S = 5.0
+
+#: Bytes of a request that are written at once: what a pipe takes.
+_PIPE_BYTES = 2**16
+
+
+class Failure(NamedTuple):
+    """Why an item could not be read."""
+
+    reason: str
+
+
+class ReadUnit(NamedTuple):
+    """A unit that was read: what each of its items became."""
+
+    number: int
+    items: Sequence[Item]
+    found: list[PackedVideo | Failure]
+
+
+class PackPool:
+    """Processes that read; a context manager, used by one thread, which must live as long.
+
+    Parameters
+    ----------
+    units
+        In the order in which they are handed over.
+    processes
+        How many.
+    options
+        For each of them.
+    """
+
+    def __init__(self, units: Iterator[list[Item]], processes: int, options: PackWorkerOptions) -> None:
+        self._units = enumerate(units)
+        self._options = options
+        self._hands = [_Hand(options) for _ in range(processes)]
+        self._again: deque[tuple[int, list[Item]]] = deque()
+        self._read: dict[int, tuple[_Hand, ReadUnit]] = {}
+        self._bad: dict[int, dict[int, str]] = {}
+        self._placed: dict[int, list[tuple[str, int] | None]] = {}
+        self._next = 0
+        self._is_over = False
+        self._written: deque[int] = deque()
+
+    def __enter__(self) -> PackPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for hand in self._hands:
+            hand.child.close()
+
+    def turns(self) -> Iterator[ReadUnit | int | None]:
+        """Yield each unit when it is its turn, the number of each that is written, and None about once a second.
+
+        The caller answers a unit by `write` before it goes on.
+
+        Raises
+        ------
+        PackError
+            When a unit cannot be written.
+        """
+        while True:
+            self._give()
+            if self._next in self._read:
+                yield self._read[self._next][1]
+                self._next += 1
+                continue
+            while self._written:
+                yield self._written.popleft()
+            if self._is_over and not self._read and not any(hand.asked for hand in self._hands):
+                return
+            ready = readable([each for hand in self._hands for each in hand.child.outputs], _LONGEST_WAIT_S)
+            for hand in self._hands:
+                self._hear(hand)
+            if not ready:
+                yield None
+
+    def write(self, unit: int, places: list[tuple[str, int] | None]) -> None:
+        """Have a unit's videos written, each to a place of a file; None for those that failed."""
+        hand, _ = self._read.pop(unit)
+        self._placed[unit] = places
+        hand.tell({"unit": unit, "write": places})
+
+    def _give(self) -> None:
+        for hand in self._hands:
+            while len(hand.asked) < _AHEAD:
+                unit = self._again.popleft() if self._again else next(self._units, None)
+                if unit is None:
+                    self._is_over = True
+                    return
+                hand.ask(*unit, self._bad.get(unit[0], {}))
+
+    def _hear(self, hand: _Hand) -> None:
+        for reply in hand.replies():
+            unit = reply["unit"]
+            if "alive" in reply:
+                continue
+            if "at" in reply:
+                hand.at = reply["at"]
+                continue
+            if "read" in reply:
+                hand.unread.discard(unit)
+                found = [_outcome(each) for each in reply["read"]]
+                if unit in self._placed:  # the process that read it before ended before it was written
+                    hand.tell({"unit": unit, "write": self._placed[unit]})
+                else:
+                    self._read[unit] = hand, ReadUnit(unit, hand.asked[unit], found)
+            elif "failed" in reply:
+                raise PackError(_no_room(reply["failed"]))
+            else:
+                del hand.asked[unit], self._placed[unit]
+                self._written.append(unit)
+        if hand.is_over(is_busy=bool(hand.unread) or any(unit in self._placed for unit in hand.asked)):
+            self._replace(hand)
+
+    def _replace(self, hand: _Hand) -> None:
+        """Blame the video at which a process ended, or was silent; all that it had is read again by another."""
+        cause = hand.end()
+        if not hand.unread:
+            raise WorkerDied(f"a process that packs {cause}; look at memory and limits, and run the command again")
+        guilty = min(hand.unread)
+        self._bad.setdefault(guilty, {})[hand.at] = f"the process that read it {cause}; leave it out"
+        for unit in hand.asked:
+            self._read.pop(unit, None)
+        self._again = deque(sorted([*self._again, *hand.asked.items()]))
+        hand.begin_anew()
+
+
+def _outcome(found: dict[str, Any]) -> PackedVideo | Failure:
+    return Failure(found["failed"]) if "failed" in found else PackedVideo.of_json(found["record"])
+
+
+def _no_room(reason: str) -> str:
+    return f"writing: {reason}; make room, and run the same command again: it goes on where it stopped"
+
+
+class _Hand:
+    """A process, and the units that it has."""
+
+    def __init__(self, options: PackWorkerOptions) -> None:
+        self._words = command("loader_service.pack.pack_worker", *arguments_for(options))
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        self.child = Child(self._words, environment(**ONE_THREAD), stdin=subprocess.PIPE)
+        os.set_blocking(self.child.stdin, False)
+        self.asked: dict[int, list[Item]] = {}
+        self.unread: set[int] = set()
+        self.at = 0
+        self._received = b""
+        self._heard = time.monotonic()
+
+    def ask(self, unit: int, items: list[Item], bad: dict[int, str]) -> None:
+        self.asked[unit] = items
+        self.unread.add(unit)
+        self.tell({"unit": unit, "read": [asdict(item) for item in items], "bad": bad})
+
+    def tell(self, request: dict[str, Any]) -> None:
+        """Send one line, and hear meanwhile what the process says: neither waits for the other for ever."""
+        self._heard = time.monotonic()
+        data = memoryview(json.dumps(request).encode("ascii") + b"\n")
+        while data and self.child.out.is_open:
+            try:
+                data = data[os.write(self.child.stdin, data[:_PIPE_BYTES]) :]
+            except BlockingIOError:
+                self._received += self.child.out.read()
+                poll = select.poll()
+                poll.register(self.child.stdin, select.POLLOUT)
+                for each in self.child.outputs:
+                    poll.register(each, select.POLLIN)
+                poll.poll(_LONGEST_WAIT_S * 1000)
+            except BrokenPipeError:  # it has ended, which is seen at the next turn
+                return
+
+    def replies(self) -> list[dict[str, Any]]:
+        self.child.errors.read()  # else it could not go on
+        *lines, self._received = (self._received + self.child.out.read()).split(b"\n")
+        if lines:
+            self._heard = time.monotonic()
+        return [json.loads(line) for line in lines]
+
+    def is_over(self, *, is_busy: bool) -> bool:
+        return not self.child.out.is_open or (is_busy and time.monotonic() - self._heard > _SILENCE_S)
+
+    def end(self) -> str:
+        if self.child.out.is_open:
+            self.child.close()
+            return f"gave no sign of life for {_SILENCE_S:.0f} s"
+        self.child.wait(_END_S)
+        cause = self.child.cause()
+        self.child.close()
+        return cause

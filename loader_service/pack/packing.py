@@ -1,0 +1,275 @@
+"""Packs: what is new is read by processes, placed in shards, journalled and sealed. It alone knows all parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import NamedTuple, Protocol
+
+from loader_service.errors import ConfigError, PackError
+from loader_service.failpoints import passing
+from loader_service.pack.pack_journal import (
+    PackJournal,
+    read_journal,
+    read_manifest,
+    whole_records,
+    write_manifest,
+)
+from loader_service.pack.pack_options import PackOptions
+from loader_service.pack.pack_place import PackPlace
+from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit
+from loader_service.pack.pack_worker import PackWorkerOptions
+from loader_service.pack.records import Item, PackedVideo, Recoding
+from loader_service.pack.shard_index import FIRST_BYTE, write_index
+from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
+from loader_service.pack.sources import KIND_NAMED
+from loader_service.pack.sources.source_kind import Unchanged
+
+_PIECE_BYTES = 2**26
+
+
+class Watcher(Protocol):
+    """Who wants to know how far it is."""
+
+    def moved(self, done_bytes: int, total_bytes: int) -> None:
+        """Note that so many bytes of the sources are packed, of so many."""
+
+
+@dataclass
+class Packed:
+    """What came of it.
+
+    Attributes
+    ----------
+    paths
+        The files, in order.
+    records
+        All videos in them, those that were there before included.
+    added
+        How many are new.
+    left_out
+        What was not packed, and why.
+    changed
+        Names of videos that are in the output, and whose sources are others by now.
+    """
+
+    paths: list[str] = field(default_factory=list)
+    records: list[PackedVideo] = field(default_factory=list)
+    added: int = 0
+    left_out: list[Leftover] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+
+class _Kept(NamedTuple):
+    """What is written already: in finished shards, and in those that are not finished."""
+
+    finished: list[PackedVideo]
+    unfinished: list[PackedVideo]
+
+
+def pack(items: Sequence[Item], options: PackOptions, watcher: Watcher) -> Packed:
+    """Pack videos that were found; those that the output has already are not read.
+
+    Raises
+    ------
+    ConfigError
+        When there is something else at the output, or it was packed otherwise.
+    PackError
+        When a source cannot be read and is not to be left out, or there is no room.
+    """
+    place = PackPlace(options.output, is_sharded=options.is_sharded)
+    decided = options.deciding()
+    before = [] if options.force else read_manifest(place.manifest, decided)
+    if not options.force:
+        _check_free(place, before)
+    with place.claimed(decided, anew=options.force):
+        result = _Packing(place, options, watcher).run(items, before)
+        write_manifest(place.manifest, decided, result.records)
+        place.finish()
+    return result
+
+
+def _check_free(place: PackPlace, before: Sequence[PackedVideo]) -> None:
+    """Refuse to write where something lies that pack did not make, and to add to what is gone."""
+    known = {place.shard(record.shard) for record in before}
+    gone = next((path for path in sorted(known) if not path.exists()), None)
+    if gone is not None:
+        raise ConfigError(f"{str(gone)!r} is gone, and {str(place.manifest)!r} has its videos; --force packs all anew")
+    _, sealed = read_journal(place.journal)
+    known |= {place.shard(number) for number in sealed}
+    found = place.shard(0)
+    if found.exists() and found not in known:
+        raise ConfigError(f"{str(found)!r} is there already, and not of pack; name another output, or give --force")
+
+
+class _Packing:
+    """One run."""
+
+    def __init__(self, place: PackPlace, options: PackOptions, watcher: Watcher) -> None:
+        self._place, self._options, self._watcher = place, options, watcher
+        self._result = Packed()
+        self._ends: dict[int, int] = {}
+        self._of_shard: dict[int, list[PackedVideo]] = {}
+        self._waiting: dict[int, list[PackedVideo]] = {}
+        self._done_bytes = self._total_bytes = 0
+
+    def run(self, items: Sequence[Item], before: Sequence[PackedVideo]) -> Packed:
+        """Pack what is new beside what was there before."""
+        if not items:
+            raise ConfigError("nothing to pack was found; look at the sources, and at --from")
+        kept = self._resume(before)
+        taken = {record.name: record for record in before}
+        new = [item for item in items if not self._is_same(taken.get(item.name), item)]
+        names = {name: record.source for name, record in taken.items()}
+        planned = in_order(without_clashes(new, names, self._leave_out()), self._options.shuffle)
+        have = {record.name for record in (*kept.finished, *kept.unfinished)}
+        self._result.records = list(kept.finished)
+        for record in kept.unfinished:
+            self._of_shard.setdefault(record.shard, []).append(record)
+            self._ends[record.shard] = record.end
+        with PackJournal(self._place.journal) as journal:
+            if any(item.name not in have for item in planned):
+                plan = self._plan(planned, before)
+                self._write_all([item for item in planned if item.name not in have], plan, journal)
+            for shard in sorted(self._of_shard):
+                self._seal(shard, journal)
+        self._result.paths = sorted({str(self._place.shard(each.shard)) for each in self._result.records})
+        self._result.added = len(self._result.records) - len(before)
+        if not self._result.records:
+            raise PackError("nothing could be packed; " + "; ".join(map(str, self._result.left_out[:3])))
+        return self._result
+
+    def _plan(self, planned: Sequence[Item], before: Sequence[PackedVideo]) -> ShardPlan:
+        """Return the plan of the shards, which goes on where a run before has stopped."""
+        options = self._options
+        if not options.is_sharded:
+            return ShardPlan(planned, 0, 0)
+        first = 1 + max((each.shard for each in before), default=-1)
+        sealed = 1 + max((each.shard for each in self._result.records), default=-1)
+        last = max(self._ends, default=-1)
+        begun = (last, self._ends[last] - FIRST_BYTE) if last >= sealed else (max(first, sealed), 0)
+        return ShardPlan(planned, options.shards, options.shard_size, first, begun)
+
+    def _resume(self, before: Sequence[PackedVideo]) -> _Kept:
+        """Return what need not be read again."""
+        place = self._place
+        journalled, sealed = read_journal(place.journal)
+        fresh = [record for record in journalled if record.name not in {each.name for each in before}]
+        finished = list(before) if self._options.is_sharded else []
+        unfinished: list[PackedVideo] = []
+        for shard in sorted({record.shard for record in fresh}):
+            mine = [record for record in fresh if record.shard == shard]
+            if shard in sealed and not place.bytes_of(shard).exists() and place.shard(shard).exists():
+                finished += mine if self._options.is_sharded else [*before, *mine]
+            else:
+                unfinished += whole_records(
+                    place.bytes_of(shard), [*([] if self._options.is_sharded else before), *mine]
+                )
+        if before and not self._options.is_sharded and not unfinished and not finished:
+            return _Kept(list(before), [])
+        return _Kept(finished, unfinished)
+
+    def _is_same(self, record: PackedVideo | None, item: Item) -> bool:
+        if record is None or record.source != item.path:
+            return False
+        if Unchanged(KIND_NAMED[item.kind].files(item)).modified_ns != record.modified_ns:
+            self._result.changed.append(item.name)
+        return True
+
+    def _leave_out(self) -> Callable[[Leftover], object] | None:
+        return self._result.left_out.append if self._options.on_error == "skip" else None
+
+    def _write_all(self, items: list[Item], plan: ShardPlan, journal: PackJournal) -> None:
+        options = self._options
+        if not options.is_sharded and self._result.records:
+            self._take_over()
+        self._done_bytes = sum(each.source_bytes for records in self._of_shard.values() for each in records)
+        self._total_bytes = self._done_bytes + sum(item.size_bytes for item in items)
+        workers = min(options.worker_count, len(items))
+        recoding = Recoding(options.quality, options.short_side, options.fps, self._threads(workers))
+        told = PackWorkerOptions(asdict(recoding), str(self._place.unfinished))
+        with PackPool(into_units(items), workers, told) as pool:
+            for turn in pool.turns():
+                if isinstance(turn, ReadUnit):
+                    pool.write(turn.number, self._place_unit(turn, plan))
+                elif turn is not None:
+                    self._journal(turn, journal)
+                    self._seal_full(plan, journal)
+                self._watcher.moved(self._done_bytes, self._total_bytes)
+
+    def _seal_full(self, plan: ShardPlan, journal: PackJournal) -> None:
+        """Seal the shards that nothing is added to any more."""
+        waiting = {record.shard for records in self._waiting.values() for record in records}
+        for shard in sorted(self._of_shard):
+            if shard < plan.number and shard not in waiting:
+                self._seal(shard, journal)
+
+    def _threads(self, workers: int) -> int:
+        return max(1, self._options.worker_count // workers)
+
+    def _take_over(self) -> None:
+        """Begin with the bytes of the file that is there: what is new comes behind them."""
+        records, self._result.records = self._result.records, []
+        source, target = self._place.shard(0), self._place.bytes_of(0)
+        end = max(record.end for record in records)
+        with source.open("rb") as old, target.open("wb") as new:
+            copied = 0
+            while copied < end:
+                done = os.copy_file_range(old.fileno(), new.fileno(), min(_PIECE_BYTES, end - copied))
+                if not done:
+                    break
+                copied += done
+        if len(whole_records(target, records)) < len(records):
+            raise ConfigError(
+                f"{str(source)!r} is not as {str(self._place.manifest)!r} says; --force packs all anew, and "
+                "writes over it"
+            )
+        self._of_shard[0] = records
+        self._ends[0] = end
+
+    def _place_unit(self, unit: ReadUnit, plan: ShardPlan) -> list[tuple[str, int] | None]:
+        """Give each video of a unit its place."""
+        places: list[tuple[str, int] | None] = []
+        records: list[PackedVideo] = []
+        for item, found in zip(unit.items, unit.found, strict=True):
+            if isinstance(found, Failure):
+                self._fail(item, found)
+                places.append(None)
+                continue
+            shard = plan.place(found.name, found.size_bytes)
+            path = self._place.bytes_of(shard)
+            if shard not in self._ends:
+                path.open("wb").close()
+                self._ends[shard] = FIRST_BYTE
+            record = replace(found, shard=shard, offset=self._ends[shard])
+            self._ends[shard] = record.end
+            records.append(record)
+            places.append((str(path), record.offset))
+        self._waiting[unit.number] = records
+        return places
+
+    def _fail(self, item: Item, failure: Failure) -> None:
+        if self._options.on_error == "stop":
+            raise PackError(f"{failure.reason}; --on-error skip leaves such out")
+        self._result.left_out.append(Leftover(item.name, item.path, failure.reason))
+        self._done_bytes += item.size_bytes
+
+    def _journal(self, unit: int, journal: PackJournal) -> None:
+        records = self._waiting.pop(unit)
+        journal.wrote(records)
+        for record in records:
+            self._of_shard.setdefault(record.shard, []).append(record)
+            self._done_bytes += record.source_bytes
+        passing("packed", unit)
+
+    def _seal(self, shard: int, journal: PackJournal) -> None:
+        """Make a file of a shard's bytes, and give it its name."""
+        records = sorted(self._of_shard.pop(shard), key=lambda each: each.offset)
+        path = self._place.bytes_of(shard)
+        write_index(path, records, self._place.index_of(shard))
+        journal.seals(shard)
+        passing("sealed", shard)
+        path.replace(self._place.shard(shard))
+        passing("renamed", shard)
+        self._result.records += records

@@ -1,0 +1,189 @@
+"""LeRobot data sets, v2 (a file for each episode) and v3 (files of many episodes): tables in Parquet, cameras as films.
+
+References
+----------
+``meta/info.json`` says where files are: ``data_path`` and ``video_path``, with the numbers of chunk, file and episode
+as fields.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.errors import ConfigError, PackError
+from loader_service.pack.named_values import field_name, put_value
+from loader_service.pack.recode import encoded_frame
+from loader_service.pack.records import Beside, Item, Recoding
+from loader_service.pack.sources.video_files import FilmPart, read_film
+
+if TYPE_CHECKING:
+    from loader_service.pack.frame_blob import FrameSink
+    from loader_service.pack.sources.source_kind import Look
+
+_INFO = "meta/info.json"
+
+
+class LeRobotSets:
+    """A video for each episode, with a field for each camera and for each column of numbers."""
+
+    name = "lerobot"
+    takes = "LeRobot data sets, v2 and v3"
+
+    def claims(self, look: Look) -> bool:
+        """Tell whether there is a description of such a set."""
+        return _INFO in look.files
+
+    def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - episodes have tasks
+        """Yield a video for each episode."""
+        root = str(look.root)
+        info = _info(root)
+        for episode in _episodes(root, info):
+            number = int(episode["episode_index"])
+            table, films = _files(root, info, episode)
+            spans = [(key, path, span) for key, (path, span) in films.items()]
+            paths = [table, *(path for _, path, _ in spans)]
+            missing = next((path for path in paths if not os.path.exists(path)), None)
+            if missing is not None:
+                raise PackError(f"{missing!r}, of episode {number}, is not there; download the set again")
+            size = int(episode.get("length", 1)) * _FRAME_BYTES * max(1, len(spans))
+            tasks = _texts(episode.get("tasks"))
+            yield Item(self.name, f"episode_{number:06}", root, (number, table, spans, tasks, info.get("fps")), size)
+
+    def files(self, item: Item) -> list[str]:
+        """Return the table and the films."""
+        _, table, spans, *_ = item.place
+        return [table, *(path for _, path, _ in spans)]
+
+    def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
+        """Read the rows of the episode, and decode its films."""
+        number, table, spans, tasks, fps = item.place
+        if recoding.fps is not None:
+            raise ConfigError("--fps: the numbers of an episode belong to its frames; pack LeRobot sets without it")
+        rows = _rows(table, number)
+        beside = Beside(frame_rate=None if fps is None else float(fps))
+        where = f"{table!r}, episode {number}"
+        main = "frames" if len(spans) == 1 else None
+        for key, path, span in spans:
+            part = FilmPart(main or field_name(key), None if span is None else (span[0], span[1]))
+            read_film(path, recoding, sink, part)
+        for name, column in rows.items():
+            _take(beside, sink, name, column, (recoding, where))
+        if tasks:
+            beside.values["task"] = tasks[0] if len(tasks) == 1 else json.dumps(tasks)
+        return beside
+
+
+#: Of a frame of a camera: a guess that only says how far packing is.
+_FRAME_BYTES = 20_000
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet  # noqa: PLC0415 - in an extra
+    except ImportError as error:
+        raise ConfigError(
+            "tables are read by PyArrow, which is not here; pip install 'loader-service[pack]'"
+        ) from error
+    return pyarrow.parquet
+
+
+def _info(root: str) -> dict[str, Any]:
+    path = os.path.join(root, _INFO)
+    try:
+        info = json.loads(Path(path).read_text(encoding="utf-8"))
+        version, _ = str(info["codebase_version"]), info["features"].items()
+    except (ValueError, KeyError, TypeError) as error:
+        raise PackError(f"{path!r} does not describe a LeRobot set: {error!r}; download it again") from error
+    if not version.startswith(("v2", "v3")):
+        raise PackError(f"{path!r}: LeRobot {version}; expected v2 or v3: convert the set with LeRobot's own script")
+    return dict(info)
+
+
+def _episodes(root: str, info: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the entries of all episodes, in order."""
+    listed = os.path.join(root, "meta", "episodes.jsonl")
+    if str(info["codebase_version"]).startswith("v2"):
+        with open(listed, encoding="utf-8") as file:
+            yield from (json.loads(line) for line in file if line.strip())
+        return
+    parquet = _parquet()
+    for path in sorted(Path(root, "meta", "episodes").glob("*/*.parquet")):
+        table = parquet.read_table(path)
+        names = [name for name in table.column_names if not name.startswith("stats/")]
+        yield from table.select(names).to_pylist()
+
+
+def _files(root: str, info: dict[str, Any], episode: dict[str, Any]) -> tuple[str, dict[str, tuple[str, Any]]]:
+    """Return the table of an episode, and by camera its film, and from when to when it lies in there."""
+    cameras = [name for name, feature in info["features"].items() if feature.get("dtype") == "video"]
+    if str(info["codebase_version"]).startswith("v2"):
+        number = int(episode["episode_index"])
+        numbers = {"episode_index": number, "episode_chunk": number // int(info.get("chunks_size") or 1000)}
+        table = _inside(root, info["data_path"], numbers)
+        return table, {key: (_inside(root, info["video_path"], {**numbers, "video_key": key}), None) for key in cameras}
+    films: dict[str, tuple[str, Any]] = {}
+    for key in cameras:
+        place = {name: int(episode[f"videos/{key}/{name}"]) for name in ("chunk_index", "file_index")}
+        span = tuple(float(episode[f"videos/{key}/{name}"]) for name in ("from_timestamp", "to_timestamp"))
+        films[key] = _inside(root, info["video_path"], {**place, "video_key": key}), span
+    place = {name: int(episode[f"data/{name}"]) for name in ("chunk_index", "file_index")}
+    return _inside(root, info["data_path"], place), films
+
+
+def _inside(root: str, pattern: str, values: dict[str, Any]) -> str:
+    """Return a path that a set names, which must lie in it."""
+    try:
+        path = os.path.normpath(os.path.join(root, pattern.format(**values)))
+    except (KeyError, ValueError, AttributeError, IndexError) as error:
+        raise PackError(f"{root!r}: {pattern!r} is no path of LeRobot: {error!r}; download the set again") from error
+    if not path.startswith(os.path.join(root, "")):
+        raise PackError(f"{root!r}: {path!r} lies outside of the set; do not use it")
+    return path
+
+
+def _texts(found: Any) -> list[str]:
+    return [str(each) for each in found] if isinstance(found, (list, tuple)) else []
+
+
+def _rows(path: str, episode: int) -> dict[str, tuple[list[Any], Any]]:
+    """Return the columns of one episode, and the type of their numbers; None of what is no number."""
+    table = _parquet().read_table(path, filters=[("episode_index", "=", episode)])
+    if not table.num_rows:
+        raise PackError(f"{path!r} has no rows of episode {episode}; download the set again")
+    return {each.name: (table.column(each.name).to_pylist(), _number_type(each.type)) for each in table.schema}
+
+
+def _number_type(kind: Any) -> Any:
+    while hasattr(kind, "value_type"):
+        kind = kind.value_type
+    try:
+        found = np.dtype(kind.to_pandas_dtype())
+    except (NotImplementedError, TypeError):
+        return None
+    return found if found.kind in "biuf" else None
+
+
+def _take(
+    beside: Beside, sink: FrameSink, name: str, column: tuple[list[Any], Any], told: tuple[Recoding, str]
+) -> None:
+    """Take a column: pictures, or numbers with an entry for each frame."""
+    cells, dtype = column
+    recoding, where = told
+    if isinstance(cells[0], dict) and "bytes" in cells[0]:
+        for number, cell in enumerate(cells):
+            if not cell["bytes"]:
+                raise PackError(f"{where}, frame {number}: {name!r} names a picture, and has none; embed it")
+            sink.add(encoded_frame(cell["bytes"], recoding, f"{where}, frame {number}"), field_name(name))
+    elif dtype is None:
+        put_value(beside, name, [str(each) for each in cells], len(cells))
+    else:
+        try:
+            beside.columns[field_name(name)] = np.array(cells, dtype)
+        except (ValueError, TypeError) as error:
+            raise PackError(f"{where}: the entries of {name!r} differ: {error}; leave the episode out") from error

@@ -1,0 +1,118 @@
+"""Tars of samples, as WebDataset writes them: the files of one key are a video, or one picture."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.natural import natural_key
+from loader_service.errors import PackError
+from loader_service.formats.tars import TarMember, locate_samples, read_member
+from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.sources.source_kind import Look
+from loader_service.pack.sources.tfrecord_files import pack_features
+
+if TYPE_CHECKING:
+    from loader_service.pack.frame_blob import FrameSink
+
+#: An extension that numbers the pictures of a sample: ``000.jpg``, ``frame_000.jpg``, ``top.000.jpg``.
+_NUMBERED = re.compile(r"^(?:(.*?)[._-]?)??([0-9]+)\.(jpe?g|png)$")
+_PICTURES = frozenset({"jpg", "jpeg", "png"})
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+
+
+class TarFiles:
+    """A video for each sample, called by its key."""
+
+    name = "tar"
+    takes = "tars of samples, as WebDataset writes them"
+
+    def claims(self, look: Look) -> bool:
+        """Tell whether a file is a tar."""
+        return any(_is_tar(file, head) for file, head in look.sample())
+
+    def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - a sample says its label itself
+        """Yield a video for each sample."""
+        for file in look.files:
+            head = look.head(file)
+            if not _is_tar(file, head):
+                continue
+            path = os.path.join(look.root, file)
+            if head.startswith(_COMPRESSED):
+                raise PackError(f"{path!r} is compressed, and is read in pieces; unpack it with `gunzip` first")
+            for sample in locate_samples(path):
+                members = tuple(tuple(member) for member in sample.members.values())
+                size = sum(member.size for member in sample.members.values())
+                extensions = tuple(sample.members)
+                yield Item(self.name, checked_name(sample.key.strip("/"), path), path, (extensions, members), size)
+
+    def files(self, item: Item) -> list[str]:
+        """Return the tar."""
+        return [item.path]
+
+    def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
+        """Read the files of the sample."""
+        extensions, members = item.place
+        descriptor = os.open(item.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            contents = {
+                extension: read_member(descriptor, TarMember(*member), item.path)
+                for extension, member in zip(extensions, members, strict=True)
+            }
+        finally:
+            os.close(descriptor)
+        where = f"{item.path!r}, sample {item.name!r}"
+        return pack_features(features_of(contents, where), recoding, sink, where)
+
+
+def _is_tar(file: str, head: bytes) -> bool:
+    return head[257:262] == b"ustar" or (
+        bool(head) and file.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"))
+    )
+
+
+def features_of(contents: dict[str, bytes], where: str) -> dict[str, Any]:
+    """Return the files of a sample, by their extensions, as named features: numbered pictures are one of many.
+
+    Raises
+    ------
+    PackError
+        When a file is not what its extension says.
+    """
+    features: dict[str, Any] = {}
+    beside: dict[str, Any] = {}
+    for extension in sorted(contents, key=natural_key):
+        content = contents[extension]
+        numbered = _NUMBERED.match(extension)
+        if numbered:
+            features.setdefault(numbered[1] or "frames", []).append(content)
+        elif extension in _PICTURES:
+            features.setdefault("frames", []).append(content)
+        else:
+            beside |= _feature(extension, content, where)
+    clashing = features.keys() & beside.keys()
+    return features | {f"{name}_packed" if name in clashing else name: value for name, value in beside.items()}
+
+
+def _feature(extension: str, content: bytes, where: str) -> dict[str, Any]:
+    name, _, kind = extension.rpartition(".")
+    try:
+        if kind == "json":
+            found = json.loads(content)
+            return found if isinstance(found, dict) and not name else {name or "json": [json.dumps(found).encode()]}
+        if kind in {"cls", "index", "inx", "id"}:
+            text = content.strip().decode()
+            return {name or kind: np.array([int(text)]) if text.lstrip("-").isdecimal() else [text.encode()]}
+        if kind == "npy":
+            return {name or "npy": np.load(BytesIO(content), allow_pickle=False)}
+    except ValueError as error:
+        raise PackError(
+            f"{where}: {extension!r} is not what it is called: {error}; correct it, or leave it out"
+        ) from error
+    return {extension if kind in {"txt", "text"} and name else name or kind: [content]}

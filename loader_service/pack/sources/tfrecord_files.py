@@ -1,0 +1,163 @@
+"""TFRecord files of ``tf.train.Example`` or ``SequenceExample``: each record is a video, or one picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.codecs import codec_of
+from loader_service.errors import PackError
+from loader_service.formats.tfrecord import RecordPlace, compression_of, locate_records, read_record
+from loader_service.pack.named_values import LABEL_NAMES, as_label, field_name, put_value
+from loader_service.pack.recode import encoded_frame
+from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.sources.source_kind import Look, stem_of
+from loader_service.pack.sources.video_files import read_film
+
+if TYPE_CHECKING:
+    from loader_service.pack.frame_blob import FrameSink
+
+#: Names of features that are the frames, if several features hold pictures.
+_FRAME_NAMES = ("frames", "image/encoded", "image", "video", "clip/data", "image/encoded/video")
+
+_HEIGHTS, _WIDTHS = ("height", "image/height", "image_height"), ("width", "image/width", "image_width")
+_DEPTHS = ("depth", "channels", "image/channels", "image/depth")
+
+
+class TFRecordFiles:
+    """A video for each record, called after the file and the record's number."""
+
+    name = "tfrecord"
+    takes = "TFRecord files of tf.train.Example"
+
+    def claims(self, look: Look) -> bool:
+        """Tell whether a file begins with a length and its checksum."""
+        return any(_is_records(file, head) for file, head in look.sample())
+
+    def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - a record says its label itself
+        """Yield a video for each record."""
+        for file in look.files:
+            head = look.head(file)
+            if not _is_records(file, head):
+                continue
+            path = os.path.join(look.root, file)
+            if compression_of(head):
+                raise PackError(f"{path!r} is compressed, and is read in pieces; unpack it with `gunzip` first")
+            stem = checked_name(stem_of(file) if file.endswith((".tfrecord", ".tfrecords")) else file, look.given)
+            for place in locate_records(path):
+                yield Item(self.name, f"{stem}/{place.number:06}", path, tuple(place), place.length)
+
+    def files(self, item: Item) -> list[str]:
+        """Return the file of the record."""
+        return [item.path]
+
+    def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
+        """Read the record."""
+        # Here, not above: protobuf is in an extra.
+        from loader_service.formats.examples import decode_sequence_example  # noqa: PLC0415
+
+        place = RecordPlace(*item.place)
+        descriptor = os.open(item.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            data = read_record(descriptor, place, item.path)
+        finally:
+            os.close(descriptor)
+        where = f"{item.path!r}, record {place.number}"
+        try:
+            found = decode_sequence_example(data)
+        except ValueError as error:
+            raise PackError(f"{where}: it is no tf.train.Example: {error}; leave it out") from error
+        features: dict[str, Any] = dict(found.context)
+        features |= {name: _steps(steps) for name, steps in found.lists.items()}
+        return pack_features(features, recoding, sink, where)
+
+
+def _is_records(file: str, head: bytes) -> bool:
+    if len(head) >= 12 and not compression_of(head) and head[:2] != b"\x1f\x8b":
+        from loader_service.formats.checksums import masked_crc32c  # noqa: PLC0415 - in an extra
+
+        return masked_crc32c(head[:8]) == int.from_bytes(head[8:12], "little")
+    return bool(head) and file.endswith((".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz"))
+
+
+def _steps(steps: list[Any]) -> Any:
+    """Return the features of all steps as one: a list of bytes, or an array with an entry a step."""
+    if steps and all(isinstance(step, list) for step in steps):
+        return [each for step in steps for each in step]
+    sizes = {len(step) for step in steps}
+    if len(sizes) != 1:
+        return np.zeros(0)
+    whole = np.stack(steps)
+    return whole[:, 0] if whole.shape[1] == 1 else whole
+
+
+def pack_features(features: dict[str, Any], recoding: Recoding, sink: FrameSink, where: str) -> Beside:
+    """Give the pictures among some named features to a sink, and return what lies beside them.
+
+    Parameters
+    ----------
+    features
+        Lists of bytes, and arrays, by name.
+    where
+        For errors.
+
+    Raises
+    ------
+    PackError
+        When there are no pictures, or damaged ones.
+    """
+    left = dict(features)
+    beside = _pictures(left, recoding, sink, where) or _film(left, recoding, sink, where) or _raw_pixels(left)
+    if beside is None:
+        found = ", ".join(map(repr, sorted(features))) or "nothing"
+        raise PackError(
+            f"{where}: no feature holds a JPEG, PNG or film; found {found}; write pictures, or leave it out"
+        )
+    name = next((each for each in LABEL_NAMES if as_label(left.get(each)) is not None), None)
+    if name is not None:
+        beside.label = as_label(left.pop(name))
+    frames = max([*sink.frame_counts().values(), *map(len, beside.columns.values())])
+    for key, value in left.items():
+        put_value(beside, key, value, frames)
+    return beside
+
+
+def _pictures(left: dict[str, Any], recoding: Recoding, sink: FrameSink, where: str) -> Beside | None:
+    """Take the features that hold pictures; one of them is called ``frames``."""
+    found = [
+        name
+        for name, value in left.items()
+        if isinstance(value, list) and value and all(codec_of(each[:64]).served for each in value)
+    ]
+    if not found:
+        return None
+    main = found[0] if len(found) == 1 else next((name for name in _FRAME_NAMES if name in found), None)
+    for name in found:
+        for number, picture in enumerate(left.pop(name)):
+            place = f"{where}, picture {number} of {name!r}"
+            sink.add(encoded_frame(picture, recoding, place), "frames" if name == main else field_name(name))
+    return Beside()
+
+
+def _film(left: dict[str, Any], recoding: Recoding, sink: FrameSink, where: str) -> Beside | None:
+    for name, value in left.items():
+        if isinstance(value, list) and len(value) == 1 and codec_of(value[0][:64]).kind == "video":
+            del left[name]
+            return read_film(BytesIO(value[0]), recoding, sink, where=where)
+    return None
+
+
+def _raw_pixels(left: dict[str, Any]) -> Beside | None:
+    """Take bytes that are as many as height, width and channels say."""
+    sides = [next((left[name] for name in names if name in left), None) for names in (_HEIGHTS, _WIDTHS, _DEPTHS)]
+    height, width, depth = (int(each[0]) if each is not None and len(each) == 1 else 0 for each in sides)
+    for name, value in left.items():
+        for channels in (depth,) if depth else (1, 3):
+            if isinstance(value, list) and len(value) == 1 and 0 < len(value[0]) == height * width * channels:
+                del left[name]
+                return Beside({"frames": np.frombuffer(value[0], np.uint8).reshape(1, height, width, channels)})
+    return None

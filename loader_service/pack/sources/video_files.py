@@ -1,0 +1,208 @@
+"""Films in files: MP4, Matroska, AVI, WebM and whatever else PyAV opens; their frames become JPEGs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from loader_service.catalog.codecs import codec_of
+from loader_service.errors import ConfigError, PackError
+from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.recode import FramePicker, encode
+from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.sources.source_kind import Look, folder_label, stem_of
+
+_ENDINGS = frozenset(
+    {".mp4", ".m4v", ".mov", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".ts", ".mts", ".flv", ".wmv", ".3gp", ".ogv"}
+)
+
+#: What an image with a turn in its file is turned by, for `numpy.rot90`, by degrees.
+_TURNS = {0: 0, 90: 1, 180: 2, 270: 3}
+
+
+class VideoFiles:
+    """A video for each film."""
+
+    name = "videos"
+    takes = "video files: MP4, MKV, AVI, WebM"
+
+    def claims(self, look: Look) -> bool:
+        """Tell whether there are files that begin as films do, or end in a film's ending."""
+        return any(_is_film(file, head) for file, head in look.sample())
+
+    def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:
+        """Yield a video for each film."""
+        for file in look.files:
+            if not _is_film(file, look.head(file)):
+                continue
+            name = checked_name(stem_of(file), look.given)
+            path = os.path.join(look.root, file)
+            yield Item(self.name, name, path, (), os.stat(path).st_size, folder_label(name) if labelled else None)
+
+    def files(self, item: Item) -> list[str]:
+        """Return the film."""
+        return [item.path]
+
+    def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
+        """Decode the film, and encode its frames."""
+        return read_film(item.path, recoding, sink)
+
+
+def _is_film(file: str, head: bytes) -> bool:
+    return codec_of(head).kind == "video" or (os.path.splitext(file)[1].lower() in _ENDINGS and len(head) > 0)
+
+
+def load_av() -> Any:
+    """Return PyAV.
+
+    Raises
+    ------
+    ConfigError
+        When it is not installed.
+    """
+    try:
+        import av  # noqa: PLC0415 - only for films, and it takes a while
+    except ImportError as error:
+        raise ConfigError("films are read by PyAV, which is not here; pip install 'loader-service[pack]'") from error
+    return av
+
+
+class FilmPart(NamedTuple):
+    """Of a film, the frames between two times, in seconds, the second not included; and the field that they become."""
+
+    stream: str = "frames"
+    span: tuple[float, float] | None = None
+
+
+#: A film from its begin to its end.
+WHOLE = FilmPart()
+
+
+def read_film(
+    film: str | BytesIO, recoding: Recoding, sink: FrameSink, part: FilmPart = WHOLE, where: str = ""
+) -> Beside:
+    """Give the frames of a film to a sink; return their times, in seconds, and the frame rate.
+
+    Parameters
+    ----------
+    film
+        A path, or all its bytes.
+    recoding
+        How its frames are encoded.
+    sink
+        What takes them.
+    part
+        Which of them, and what they are called.
+    where
+        What it is called in errors; by default its path.
+
+    Raises
+    ------
+    PackError
+        When it has no frames, is damaged, or ends early.
+    """
+    av = load_av()
+    where = where or repr(film)
+    try:
+        with av.open(film) as container:
+            if not container.streams.video:
+                raise PackError(f"{where} has no pictures; leave it out, or pack with --on-error skip")
+            return _FilmReader(container, where, recoding).read(sink, part)
+    except (av.error.FFmpegError, OSError) as error:
+        reached = sink.frame_counts().get(part.stream, 0)
+        raise PackError(
+            f"{where}, after {reached} frames: {_why(error)}; write it again, or pack with --on-error skip"
+        ) from error
+
+
+class _FilmReader:
+    """The film of an open container."""
+
+    def __init__(self, container: Any, where: str, recoding: Recoding) -> None:
+        self._container, self._where, self._recoding = container, where, recoding
+        self._film = container.streams.video[0]
+        self._film.codec_context.thread_count = recoding.threads
+        self._film.codec_context.thread_type = "AUTO" if recoding.threads > 1 else "NONE"
+        self._packets = self._decoded = 0
+        self._rate = float(self._film.average_rate) if self._film.average_rate else None
+
+    def read(self, sink: FrameSink, part: FilmPart) -> Beside:
+        """Decode, and give the frames to a sink."""
+        picker, times = FramePicker(self._recoding.fps), []
+        for time_s, frame in self._frames(part.span):
+            if picker.keeps(time_s):
+                times.append(time_s)
+                sink.add(encode(_pixels(frame), self._recoding), part.stream)
+        if part.span is None:
+            self._check_whole(times)
+        if not times:
+            raise PackError(f"{self._where} has no frames; leave it out, or pack with --on-error skip")
+        fps = self._recoding.fps
+        kept = self._rate if fps is None or self._rate is None else min(self._rate, fps)
+        return Beside({"time_s": np.array(times, np.float64)}, frame_rate=kept)
+
+    def _frames(self, span: tuple[float, float] | None) -> Iterator[tuple[float, Any]]:
+        """Yield frames with their times."""
+        if span is not None and span[0] > 0 and self._film.time_base:
+            self._container.seek(int(span[0] / self._film.time_base), stream=self._film, backward=True)
+        for packet in self._container.demux(self._film):
+            self._packets += packet.size > 0 and not packet.is_discard
+            for frame in packet.decode():
+                time_s = float(frame.time) if frame.time is not None else self._decoded / (self._rate or 25.0)
+                if frame.is_corrupt:
+                    raise PackError(f"{self._where}, frame {self._decoded}: it is damaged; {_REMEDY}")
+                self._decoded += 1
+                if span is not None and time_s >= span[1] - _HALF_TICK_S:
+                    return
+                if span is None or time_s >= span[0] - _HALF_TICK_S:
+                    yield time_s, frame
+
+    def _check_whole(self, times: Sequence[float]) -> None:
+        """Make sure that all frames came: a file that was cut off just ends, and decoders may leave out what is bad."""
+        found = None
+        if self._packets < _MOST_OF * self._film.frames - 2:
+            found = f"expected {self._film.frames} frames, as it says itself, found {self._packets}"
+        elif self._decoded < _MOST_OF * self._packets - 2:
+            found = f"of {self._packets} encoded frames, {self._decoded} could be decoded"
+        elif not self._film.frames and times and times[-1] - times[0] < self._seconds() - _SLACK_S:
+            found = f"expected {self._seconds():.1f} s, as it says itself, found {times[-1] - times[0]:.1f} s"
+        if found is not None:
+            raise PackError(f"{self._where}: {found}: it is cut off or damaged; {_REMEDY}")
+
+    def _seconds(self) -> float:
+        """Return how long the pictures last, as the file says; 0 where it does not."""
+        tagged = re.fullmatch(r"(\d+):(\d+):([\d.]+)", self._film.metadata.get("DURATION", ""))
+        if tagged:
+            return int(tagged[1]) * 3600 + int(tagged[2]) * 60 + float(tagged[3])
+        alone = len(self._container.streams) == 1
+        return float(self._container.duration or 0) / 1e6 if alone else 0.0
+
+
+_REMEDY = "write it again, or pack with --on-error skip"
+
+#: Of the frames that a file says it has, the share that must come: counts in headers are off by a few, and some packets
+#: hold no picture.
+_MOST_OF = 0.99
+
+#: Seconds by which the last frame may begin before the end that a file names.
+_SLACK_S = 1.0
+
+#: Times in files are rounded, to 0.1 ms or coarser in some.
+_HALF_TICK_S = 1e-4
+
+
+def _pixels(frame: Any) -> Any:
+    """Return a frame in RGB, ``(height, width, 3) uint8``, turned as its file asks."""
+    pixels = frame.to_ndarray(format="rgb24")
+    turn = _TURNS.get(round(getattr(frame, "rotation", 0) or 0) % 360, 0)
+    return np.rot90(pixels, turn) if turn else pixels
+
+
+def _why(error: Exception) -> str:
+    said = getattr(error, "strerror", None) or str(error)
+    return f"{type(error).__name__}: {said}"

@@ -1,0 +1,173 @@
+"""Samples as they are read from the files of a catalog: pictures as they are, numbers as arrays. Writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from loader_service.catalog.codecs import JPEG
+from loader_service.catalog.columns import Catalog
+from loader_service.protocol.fields import CatalogField
+from loader_service.worker.opencv import opencv
+from loader_service.worker.reader import Reader
+
+#: PNG's fastest compression that compresses: raw pixels are packed without loss.
+_PNG_LEVEL = 1
+
+
+class SampleRange(NamedTuple):
+    """Which frames of which video are a sample, and its name as a path."""
+
+    key: str
+    video: int
+    start: int
+    stop: int
+
+
+class EncodedPictures(NamedTuple):
+    """The pictures of one field: the extension of their format, and the bytes of each frame."""
+
+    extension: str
+    frames: list[bytes]
+
+
+@dataclass(frozen=True)
+class SourceSample:
+    """A sample in memory.
+
+    Attributes
+    ----------
+    range
+        Which it is.
+    name, file
+        Of its video, in the file, and of the file; bytes that are not UTF-8 are surrogate-escaped.
+    is_frame
+        Whether it is one frame or row of its video, rather than all of it.
+    pictures
+        By field: JPEG and PNG as they are in the file; raw pixels as PNG.
+    arrays
+        By field: numbers of the frames, ``(frames, *shape)``; one frame less where they lie between frames.
+    values
+        By field: numbers or bytes of the video, ``shape``.
+    texts
+        By field: the class that a value, or the array of a row, stands for.
+    """
+
+    range: SampleRange
+    name: str
+    file: str
+    is_frame: bool
+    pictures: dict[str, EncodedPictures]
+    arrays: dict[str, npt.NDArray[Any]]
+    values: dict[str, npt.NDArray[Any]]
+    texts: dict[str, str]
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames it has."""
+        return self.range.stop - self.range.start
+
+    @property
+    def arrays_with_axes(self) -> list[str]:
+        """Names of the arrays, and of the values, that are not one single number or text."""
+        arrays = [name for name, each in self.arrays.items() if not (self.is_frame and each.size == each.ndim == 1)]
+        return arrays + [name for name, each in self.values.items() if each.ndim]
+
+    @property
+    def label(self) -> int | None:
+        """Its label, when that is one whole number."""
+        found = self.values.get("label", self.arrays.get("label") if self.is_frame else None)
+        if found is None or found.size != 1 or found.dtype.kind not in "iu":
+            return None
+        return int(found.reshape(-1)[0])
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its pictures and arrays."""
+        pictures = sum(len(frame) for each in self.pictures.values() for frame in each.frames)
+        return pictures + sum(each.nbytes for each in self.arrays.values())
+
+
+class SampleReader:
+    """Reads samples; used by one thread.
+
+    Parameters
+    ----------
+    catalog
+        Stays the caller's.
+    """
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._reader = Reader(catalog)
+
+    def read(self, which: SampleRange, *, is_frame: bool) -> SourceSample:
+        """Return a sample.
+
+        Raises
+        ------
+        FileTouched
+            When its file is not the one that was scanned.
+        CatalogError, DecodeError
+            When it cannot be read.
+        """
+        self._reader.begin()
+        catalog, video = self._catalog, which.video
+        pictures: dict[str, EncodedPictures] = {}
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        values: dict[str, npt.NDArray[Any]] = {}
+        for field in catalog.fields:
+            if field.kind == "value":
+                values[field.name] = np.asarray(catalog.values(field.name)[video])
+            elif catalog.is_encoded(field.name):
+                frames = self._reader.read(video, range(which.start, which.stop), field.name)
+                extension = "jpg" if catalog.codec(video, field.name) is JPEG else "png"
+                pictures[field.name] = EncodedPictures(extension, frames)
+            elif field.kind == "image":
+                pixels = self._numbers(field, which)
+                pictures[field.name] = EncodedPictures("png", [_png(each) for each in pixels])
+            else:
+                arrays[field.name] = self._numbers(field, which)
+        return SourceSample(
+            which,
+            catalog.name(video).decode("utf-8", "surrogateescape"),
+            catalog.file_path(int(catalog.video_file[video])),
+            is_frame,
+            pictures,
+            arrays,
+            values,
+            self._texts(arrays, values, is_frame=is_frame),
+        )
+
+    def close(self) -> None:
+        """Close all files."""
+        self._reader.close()
+
+    def _numbers(self, field: CatalogField, which: SampleRange) -> npt.NDArray[Any]:
+        end = int(self._catalog.frame_counts[which.video]) - self._catalog.missing((field.name,))
+        out = np.empty((max(0, min(which.stop, end) - which.start), *field.shape), field.dtype)
+        self._reader.read_array(which.video, field.name, which.start, out)
+        return out
+
+    def _texts(
+        self, arrays: dict[str, npt.NDArray[Any]], values: dict[str, npt.NDArray[Any]], *, is_frame: bool
+    ) -> dict[str, str]:
+        texts = {}
+        for field in self._catalog.fields:
+            number = values.get(field.name, arrays.get(field.name) if is_frame else None)
+            if field.classes and number is not None and number.size == 1:
+                place = int(number.reshape(-1)[0])
+                if 0 <= place < len(field.classes):
+                    texts[field.name] = field.classes[place]
+        return texts
+
+
+def _png(pixels: npt.NDArray[np.uint8]) -> bytes:
+    cv2 = opencv()
+    swapped = cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR) if pixels.shape[-1] == 3 else pixels
+    _, encoded = cv2.imencode(".png", swapped, [cv2.IMWRITE_PNG_COMPRESSION, _PNG_LEVEL])
+    data: bytes = encoded.tobytes()
+    return data

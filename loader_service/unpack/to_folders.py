@@ -1,0 +1,97 @@
+"""Samples as plain files: a folder of pictures for each video, or a picture for each sample that is one frame."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from loader_service.catalog.codecs import JPEG
+from loader_service.conversion.pieces import OutputEntry
+from loader_service.conversion.work_folder import size_of
+from loader_service.formats.checksums import crc32c
+from loader_service.unpack.sample_files import array_file, field_name, picture_names
+from loader_service.unpack.source_samples import SampleRange, SourceSample
+from loader_service.unpack.target import FileTarget
+
+
+class FolderTarget(FileTarget):
+    """``VIDEO/000001.jpg``, or ``IMAGE.jpg``; arrays as ``.npy`` beside the pictures, the rest in a table of all.
+
+    Where the files have several picture fields, each has a folder in the video's.
+    """
+
+    by_class = True
+
+    def describe(self, field: str) -> str:
+        """Return how a field is written, as `Target` says."""
+        found = self.catalog.field(field)
+        if found.kind == "image" or self.catalog.is_encoded(field):
+            return "jpg, png"
+        if found.kind == "array":
+            return "npy" if not self.by_frame or found.shape else "labels.csv"
+        return "npy" if found.shape else "labels.csv"
+
+    def names(self, which: SampleRange) -> tuple[str, ...]:
+        """Return the paths of a sample, as `FileTarget` says."""
+        if not self.by_frame:
+            return (which.key,)
+        pictures = [each.name for each in self.catalog.fields if self.describe(each.name) == "jpg, png"]
+        arrays = [each.name for each in self.catalog.fields if self.describe(each.name) == "npy"]
+        several = len(pictures) > 1
+        names = [
+            f"{which.key}{f'.{field_name(name)}' if several else ''}.{self._extension(which.video, name)}"
+            for name in pictures
+        ]
+        return (*names, *(f"{which.key}.{field_name(name)}.npy" for name in arrays))
+
+    def write(self, sample: SourceSample, folder: Path) -> list[OutputEntry]:
+        """Write a sample, as `FileTarget` says."""
+        files = self.files(sample)
+        for parent in {(folder / name).parent for name in files}:
+            parent.mkdir(parents=True, exist_ok=True)
+        total = 0
+        for name, data in sorted(files.items()):
+            _write(folder / name, data)
+            total = crc32c(data, total)
+        if sample.is_frame:
+            return [OutputEntry(name, len(data), crc32c(data)) for name, data in files.items()]
+        return [OutputEntry(sample.range.key, sum(map(len, files.values())), total)]
+
+    def difference(self, sample: SourceSample, place: Path) -> str | None:
+        """Return what is not as it was written, as `FileTarget` says."""
+        files = self.files(sample)
+        for name, data in files.items():
+            path = place / name
+            if not path.is_file():
+                return f"{str(path)!r} is not there"
+            if path.read_bytes() != data:
+                return f"{str(path)!r} holds other bytes"
+        if sample.is_frame:
+            return None
+        found: list[Path] = []
+        size_of(place / sample.range.key, found.append)
+        more = {str(each.relative_to(place)) for each in found} - files.keys()
+        return f"{str(place / min(more))!r} is there, and no frame of the video" if more else None
+
+    def files(self, sample: SourceSample) -> dict[str, bytes]:
+        """Return the bytes of each file of a sample, by path."""
+        key = sample.range.key
+        joint = "." if sample.is_frame else "/"
+        files = {f"{key}{joint}{name}": data for name, data in picture_names(sample, "/")}
+        return files | {
+            f"{key}{joint}{field_name(name)}.npy": array_file(sample, name) for name in sample.arrays_with_axes
+        }
+
+    def _extension(self, video: int, field: str) -> str:
+        return "jpg" if self.catalog.is_encoded(field) and self.catalog.codec(video, field) is JPEG else "png"
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a small file at once; raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        done = os.write(descriptor, data)
+        while done < len(data):
+            done += os.write(descriptor, data[done:])
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,86 @@
+"""The command `unpack`: arguments to options, what was done to lines; no logic of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Any
+
+import click
+
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.click_options import options_of
+from loader_service.config import ServiceConfig
+from loader_service.conversion.rate import RateBar, duration_text
+from loader_service.option_fields import build
+from loader_service.scan_options import ScanOptions
+from loader_service.sizes import counted, size_text
+from loader_service.unpack.unpack_options import UnpackOptions
+from loader_service.unpack.unpacking import UnpackEstimate, Unpacking, UnpackReport
+
+_SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)} | {"cache_dir", "workers"})
+_OWN_OPTIONS = frozenset({each.name for each in dataclasses.fields(UnpackOptions)} - {"out"})
+
+_EXAMPLES = """\b
+Examples:
+  loader-service unpack 'data/*.h5' -o records --to tfrecord --shard-size 256M
+  loader-service unpack 'data/*.h5' -o pictures --to folders
+  loader-service unpack 'data/*.h5' -o films --to mp4 --fps 25
+  loader-service unpack 'data/*.h5' -o shards --to webdataset --shards 64 --shuffle 0
+"""
+
+
+@click.command("unpack", epilog=_EXAMPLES)
+@click.argument("files", nargs=-1, required=True)
+@click.option("-o", "--out", required=True, metavar="PLACE", help="Where to write: a folder.")
+@options_of(UnpackOptions, only=_OWN_OPTIONS)
+@click.option("--dry-run", is_flag=True, help="Say what would be written, how large, and how long; write nothing.")
+@click.option("--check", is_flag=True, help="Compare what was written with what was read; exit code 1 if it differs.")
+@options_of(ServiceConfig, only=_SCAN_OPTIONS)
+def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: Any) -> None:
+    """Write what FILES hold as TFRecord, folders of pictures, mp4 or WebDataset tars.
+
+    JPEG and PNG pass through unchanged, but for mp4. A run that was killed goes on where it was, by the same command.
+    """
+    own = {name: given.pop(name) for name in (*_OWN_OPTIONS, "out")}
+    options = UnpackOptions(**own)
+    config = build(ServiceConfig, {"files": files, **given})
+    with RateBar("indexing", _say) as bar:
+        catalog = scan(config.files, config.scan, cache_dir=config.cache_path, progress=bar.counted)
+    unpacking = Unpacking(catalog, options, config.worker_count)
+    if dry_run:
+        click.echo(_estimate_text(unpacking.estimate(), options))
+        return
+    with RateBar("unpacking", _say) as bar:
+        report = unpacking.run(bar.at)
+    for left in report.left_out:
+        _say(str(left))
+    click.echo(_report_text(report, options))
+    if check:
+        with RateBar("comparing", _say) as bar:
+            different = unpacking.check(bar.at)
+        for each in different:
+            _say(f"different: {each.name}: {each.reason}")
+        click.echo(f"compared with the files: {counted(len(different), 'difference')}")
+        if different:
+            sys.exit(1)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _estimate_text(estimate: UnpackEstimate, options: UnpackOptions) -> str:
+    names = ", ".join(estimate.first_names) + (", …" if estimate.files > len(estimate.first_names) else "")
+    return (
+        f"would write {counted(estimate.samples, 'sample')} into {options.out!r}, as {names} "
+        f"({estimate.files:,} in all)\n"
+        f"about {size_text(estimate.written_bytes)}, from {size_text(estimate.read_bytes)}, in about "
+        f"{duration_text(estimate.seconds)}"
+    )
+
+
+def _report_text(report: UnpackReport, options: UnpackOptions) -> str:
+    left_out = f"; {counted(len(report.left_out), 'sample')} left out" if report.left_out else ""
+    done = "nothing to do: has" if report.was_complete else "wrote"
+    return f"{options.out!r}: {done} {counted(report.samples, 'sample')}, {size_text(report.size_bytes)}{left_out}"

@@ -1,0 +1,42 @@
+"""Writes small films, and reads them as a plain loop of PyAV does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import simplejpeg
+from numpy.typing import NDArray
+
+from tests.support.videos import frame_image
+
+CODECS = {".mp4": "mpeg4", ".mkv": "mpeg4", ".avi": "mpeg4", ".webm": "libvpx"}
+
+
+def write_film(path: Path, frames: int, *, seed: int = 0, fps: int = 10, height: int = 48, width: int = 64) -> Path:
+    """Write a film of `frames` pictures."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream: Any = container.add_stream(CODECS[path.suffix], rate=Fraction(fps))
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        for number in range(frames):
+            frame = av.VideoFrame.from_ndarray(frame_image(seed * 1009 + number, height, width), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
+def pixels_of(path: Path) -> list[NDArray[np.uint8]]:
+    """Return the frames of a film in RGB."""
+    with av.open(str(path)) as container:
+        return [np.ascontiguousarray(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
+
+
+def jpegs_of(path: Path, quality: int = 90) -> list[bytes]:
+    """Return the frames of a film as JPEGs, by a bare loop."""
+    return [
+        bytes(simplejpeg.encode_jpeg(np.ascontiguousarray(each), quality, "RGB", "420")) for each in pixels_of(path)
+    ]

@@ -1,0 +1,94 @@
+"""Films in files: the same pictures as a bare loop makes, their times and rates, and damaged ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import simplejpeg
+
+from loader_service.errors import PackError
+from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.recode import FramePicker
+from loader_service.pack.records import Item, Recoding
+from loader_service.pack.sources.video_files import VideoFiles
+from tests.pack.films import CODECS, jpegs_of, write_film
+from tests.pack.runs import catalog_in, contents, run_pack
+
+
+def read(path: Path, recoding: Recoding | None = None) -> int:
+    """Read a film as a process that packs does; return the number of frames."""
+    with FrameSink(str(path.parent)) as sink:
+        VideoFiles().read(Item("videos", "film", str(path)), recoding or Recoding(), sink)
+        return sink.frame_counts()["frames"]
+
+
+def test_films_of_all_containers_become_the_frames_of_a_bare_loop(tmp_path: Path) -> None:
+    folder = tmp_path / "in" / "walk"
+    films = {f"walk/{ending[1:]}": write_film(folder / f"{ending[1:]}{ending}", 7) for ending in CODECS}
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert contents(tmp_path, tmp_path / "out.h5") == {name: jpegs_of(films[name]) for name in sorted(films)}
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    assert catalog.classes == ("walk",)
+    assert catalog.values("frame_rate").tolist() == [10.0] * 4
+    assert [field.name for field in catalog.fields] == ["frames", "time_s", "frame_rate", "label"]
+    catalog.close()
+
+
+def test_only_some_frames_a_second_are_kept_when_that_is_asked(tmp_path: Path) -> None:
+    write_film(tmp_path / "in" / "a.mp4", 20, fps=10)
+    write_film(tmp_path / "in" / "b.mp4", 20, fps=4)
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", fps=5.0)
+    assert {record.name: record.frames for record in packed.records} == {"a": 10, "b": 20}
+    assert [record.attributes["frame_rate"] for record in packed.records] == [5.0, 4.0]
+    assert [record.times_s for record in packed.records] == [(0.0, 1.8), (0.0, 4.75)]
+
+
+def test_a_short_side_makes_smaller_frames_of_films(tmp_path: Path) -> None:
+    write_film(tmp_path / "in" / "a.mp4", 3)
+    write_film(tmp_path / "in" / "b.mp4", 3)
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5", short_side=24)
+    frames = contents(tmp_path, tmp_path / "out.h5")["a"]
+    assert [simplejpeg.decode_jpeg_header(frame)[:2] for frame in frames] == [(24, 32)] * 3
+
+
+@pytest.mark.parametrize("ending", CODECS)
+def test_a_film_that_is_cut_off_is_an_error_that_names_it(tmp_path: Path, ending: str) -> None:
+    film = write_film(tmp_path / f"cut{ending}", 40)
+    film.write_bytes(film.read_bytes()[: film.stat().st_size // 2])
+    with pytest.raises(PackError, match=rf"cut{ending}'.*(write it again|on-error)"):
+        read(film)
+
+
+def test_a_film_with_a_broken_middle_is_an_error_and_not_fewer_frames(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "broken.mp4", 40)
+    data = bytearray(film.read_bytes())
+    middle = len(data) // 3
+    data[middle : middle + len(data) // 3] = bytes(len(data) // 3)
+    film.write_bytes(data)
+    with pytest.raises(PackError, match=r"broken.mp4'.*--on-error skip|broken.mp4', frame"):
+        read(film)
+
+
+def test_what_is_no_film_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "no.mp4").write_bytes(b"\0\0\0\x18ftypmp42" + bytes(100))
+    with pytest.raises(PackError, match=r"no.mp4'.*--on-error skip"):
+        read(tmp_path / "no.mp4")
+
+
+def test_a_bad_film_is_left_out_and_the_rest_is_packed(tmp_path: Path) -> None:
+    write_film(tmp_path / "in" / "a.mp4", 5)
+    write_film(tmp_path / "in" / "c.mp4", 5)
+    (tmp_path / "in" / "b.mp4").write_bytes(b"\0\0\0\x18ftypmp42" + bytes(100))
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", on_error="skip", workers=2)
+    assert [record.name for record in packed.records] == ["a", "c"]
+    assert [str(each).split(":")[0] for each in packed.left_out] == ["left out"]
+
+
+def test_frames_are_picked_by_their_times() -> None:
+    for rate, fps, kept in ((30.0, 10.0, 10), (30.0, 12.0, 12), (25.0, 30.0, 25), (30.0, 7.0, 7)):
+        picker = FramePicker(fps)
+        assert sum(picker.keeps(number / rate) for number in range(int(rate))) == kept
+    picker = FramePicker(None)
+    assert all(picker.keeps(time_s) for time_s in np.arange(5.0))

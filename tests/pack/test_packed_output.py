@@ -1,0 +1,138 @@
+"""What `pack` says and writes: dry runs, the manifest, the index around the bytes, and what a service serves of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import simplejpeg
+
+import loader_client
+from loader_service.pack import shard_index
+from loader_service.pack.pack_check import check_packed
+from loader_service.pack.pack_place import PackPlace
+from loader_service.pack.records import PackedDataset, PackedVideo
+from tests.pack.films import pixels_of, write_film
+from tests.pack.runs import contents, run_pack
+from tests.pack.test_pictures import write_frames
+from tests.pack.test_resume import run_command
+from tests.support.services import running_service
+
+
+def test_batches_of_a_packed_file_are_right_in_every_byte(tmp_path: Path) -> None:
+    written = write_frames(tmp_path / "in")
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    with (
+        running_service(tmp_path / "out.h5", workers=1) as service,
+        loader_client.connect(service.endpoint) as connection,
+    ):
+        asked: dict[str, Any] = {"batch_size": 1, "clip": loader_client.Clip(frames=3, sampling="start")}
+        fields = ("frames", "label", "video")
+        found: dict[str, tuple[Any, int]] = {}
+        for batch in connection.batches(**asked, fields=fields):
+            found[bytes(batch["video"][0]).rstrip(b"\0").decode()] = batch["frames"][0].copy(), int(batch["label"][0])
+    for name, frames in written.items():
+        pixels, label = found[name]
+        assert label == ["cat", "dog"].index(name.split("/")[0])
+        assert np.array_equal(pixels, np.stack([_decoded(frame) for frame in frames[:3]]))
+
+
+def _decoded(frame: bytes) -> Any:
+    return simplejpeg.decode_jpeg(frame, "RGB", fastdct=True, fastupsample=True)
+
+
+def test_a_dry_run_says_how_much_and_how_long_and_writes_nothing(tmp_path: Path) -> None:
+    write_film(tmp_path / "in" / "a.mp4", 10)
+    write_film(tmp_path / "in" / "b.mp4", 10)
+    told = run_command(tmp_path / "in", "-o", tmp_path / "out.h5", "--dry-run")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("would pack 2 videos of ")
+    assert "from 2 videos that were read" in told.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_the_manifest_has_source_times_rates_and_checksums(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "in" / "a.mp4", 10)
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    header, line = map(json.loads, (tmp_path / "out.manifest.jsonl").read_text().splitlines())
+    assert header["format"] == "loader-service pack"
+    assert line["source"] == str(film)
+    assert line["modified_ns"] == film.stat().st_mtime_ns
+    assert line["times_s"] == [0.0, 0.9]
+    assert line["attributes"] == {"frame_rate": 10.0}
+    assert line["crc32"] == packed.records[0].crc32 != 0
+
+
+def test_a_check_finds_a_byte_that_is_another_one(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in")
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    place = PackPlace(str(tmp_path / "out.h5"), is_sharded=False)
+    with h5py.File(tmp_path / "out.h5", "r+") as file:
+        file["dog/v0/frames"][100] ^= 1
+        del file["cat/v1"]
+    bad = check_packed(place, packed.records, lambda _done, _total: None)
+    assert [line.partition(", video ")[2] for line in bad] == [
+        "'cat/v1': it is not there",
+        "'dog/v0': its bytes are not those that were read",
+    ]
+
+
+def _record(name: str, offset: int, data: bytes) -> PackedVideo:
+    datasets = (PackedDataset("frames", "|u1", (len(data) - 16,)), PackedDataset("offsets", "<i8", (2,)))
+    return PackedVideo(name, "/in", 0, 0, 1, datasets, {"label": "cat"}, len(data), 0, offset=offset)
+
+
+@pytest.mark.parametrize("count", [1, 3, 400])
+def test_an_index_is_put_around_bytes_that_stay_where_they_are(tmp_path: Path, count: int) -> None:
+    random = np.random.default_rng(count)
+    datas = [random.bytes(int(random.integers(17, 3000))) for _ in range(count)]
+    records, offset = [], shard_index.FIRST_BYTE
+    for number, data in enumerate(datas):
+        records.append(_record(f"c{number % 7}/v{number}", offset, data))
+        offset += len(data)
+    shard = tmp_path / "shard"
+    shard.write_bytes(bytes(shard_index.FIRST_BYTE) + b"".join(datas))
+    shard_index.write_index(shard, records, tmp_path / "aside")
+    with h5py.File(shard) as file:
+        for record, data in zip(records, datas, strict=True):
+            assert file[record.name]["frames"][()].tobytes() + file[record.name]["offsets"][()].tobytes() == data
+            assert file[record.name]["frames"].id.get_offset() == record.offset
+    assert not (tmp_path / "aside").exists()
+
+
+def test_bytes_are_moved_where_hdf5_wants_them_elsewhere(tmp_path: Path) -> None:
+    datas = [b"a" * 100, b"b" * 200]
+    records = [_record("v0", 9000, datas[0]), _record("v1", 9500, datas[1])]
+    shard = tmp_path / "shard"
+    shard.write_bytes(bytes(9000) + datas[0] + bytes(400) + datas[1])
+    shard_index.write_index(shard, records, tmp_path / "aside")
+    with h5py.File(shard) as file:
+        assert [file[name]["frames"][()].tobytes() for name in ("v0", "v1")] == [b"a" * 84, b"b" * 184]
+        assert file["v1"].attrs["label"] == b"cat"
+    assert replace(records[0], offset=1).end == 101
+
+
+def test_sources_that_are_not_there_or_nothing_known_end_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+    for words, said in (
+        ((tmp_path / "none",), "there is no such file or folder"),
+        ((tmp_path,), "nothing that can be packed was found"),
+        ((tmp_path, "--from", "videos"), "no video files"),
+    ):
+        told = run_command(*words, "-o", tmp_path / "out.h5")
+        assert told.returncode == 1
+        assert len(told.stderr.splitlines()) == 1
+        assert said in told.stderr
+
+
+def test_a_film_is_served_with_its_times(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "in" / "a.mp4", 6)
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5", quality=100)
+    (frames,) = contents(tmp_path, tmp_path / "out.h5").values()
+    for frame, pixels in zip(frames, pixels_of(film), strict=True):
+        assert np.abs(simplejpeg.decode_jpeg(frame, "RGB").astype(int) - pixels).mean() < 6

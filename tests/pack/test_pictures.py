@@ -1,0 +1,147 @@
+"""Folders of pictures: what is a video, what is a picture, and that their bytes stay as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import simplejpeg
+
+from loader_service.catalog.columns import RAW
+from loader_service.errors import ConfigError, PackError
+from loader_service.pack.find_items import found_items
+from loader_service.pack.sources.image_folders import reading_of
+from tests.pack.runs import catalog_in, contents, run_pack
+from tests.support.videos import frame_jpeg, make_videos
+
+
+def write_frames(
+    root: Path, *, classes: tuple[str, ...] = ("cat", "dog"), lengths: tuple[int, ...] = (3, 11)
+) -> dict[str, list[bytes]]:
+    """Write ``class/video/000001.jpg`` and so on; return the frames by video."""
+    written = {}
+    for seed, name in enumerate(classes):
+        for video, frames in make_videos(lengths, seed=seed, prefix="v").items():
+            folder = root / name / video
+            folder.mkdir(parents=True)
+            for number, frame in enumerate(frames, 1):
+                (folder / f"{number}.jpg").write_bytes(frame)
+            written[f"{name}/{video}"] = frames
+    return written
+
+
+def test_frames_of_videos_are_packed_byte_for_byte_with_their_classes(tmp_path: Path) -> None:
+    written = write_frames(tmp_path / "in")
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert contents(tmp_path, tmp_path / "out.h5") == written
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    assert catalog.classes == ("cat", "dog")
+    assert catalog.labels is not None
+    assert catalog.labels.tolist() == [0, 0, 1, 1]
+    assert all(catalog.way(video, "frames") == RAW for video in range(catalog.video_count))
+    catalog.close()
+    assert packed.added == 4
+    assert packed.paths == [str(tmp_path / "out.h5")]
+
+
+def test_single_pictures_are_videos_of_one_frame(tmp_path: Path) -> None:
+    for place, name in enumerate(("cat/tom", "cat/felix", "dog/rex")):
+        path = tmp_path / "in" / f"{name}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(frame_jpeg(place))
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert contents(tmp_path, tmp_path / "out.h5") == {
+        "cat/felix": [frame_jpeg(1)],
+        "cat/tom": [frame_jpeg(0)],
+        "dog/rex": [frame_jpeg(2)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("files", "reading"),
+    [
+        (["a/v/000001.jpg", "a/v/000002.jpg", "b/w/000001.jpg"], "frames"),
+        (["a/rex.jpg", "b/tom.png"], "images"),
+        (["a/000001.jpg", "a/000002.jpg"], "either"),
+        (["train/a/1.jpg", "train/a/2.jpg", "val/a/1.jpg"], "either"),
+        (["train/a/v/1.jpg", "train/a/v/2.jpg"], "frames"),
+        (["a/b/img_7731.jpg", "a/b/img_9.jpg", "a/b/img_99123.jpg"], "images"),
+        ([], ""),
+    ],
+)
+def test_numbers_and_depth_say_what_pictures_are(files: list[str], reading: str) -> None:
+    assert reading_of(files) == reading
+
+
+def test_where_pictures_can_be_two_things_the_user_is_asked(tmp_path: Path) -> None:
+    for folder in ("cat", "dog"):
+        (tmp_path / "in" / folder).mkdir(parents=True)
+        for number in (1, 2):
+            (tmp_path / "in" / folder / f"{number}.jpg").write_bytes(frame_jpeg(number))
+    with pytest.raises(ConfigError, match=r"--from frames .* or --from images"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    run_pack(tmp_path / "in", output=tmp_path / "frames.h5", kind="frames", labels="none")
+    assert list(contents(tmp_path, tmp_path / "frames.h5")) == ["cat", "dog"]
+    run_pack(tmp_path / "in", output=tmp_path / "images.h5", kind="images")
+    assert list(contents(tmp_path, tmp_path / "images.h5")) == ["cat/1", "cat/2", "dog/1", "dog/2"]
+
+
+def test_a_quality_and_a_short_side_make_the_frames_anew(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in", lengths=(3,))
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5", short_side=24, quality=50)
+    for frames in contents(tmp_path, tmp_path / "out.h5").values():
+        assert [simplejpeg.decode_jpeg_header(frame)[:2] for frame in frames] == [(24, 32)] * 3
+
+
+def test_a_picture_that_is_none_stops_the_run_or_is_left_out(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in")
+    (tmp_path / "in" / "dog" / "v1" / "4.jpg").write_bytes(b"no picture")
+    with pytest.raises(PackError, match=r"dog/v1/4.jpg'.*expected a JPEG.*--on-error skip"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", on_error="skip")
+    assert [each.name for each in packed.left_out] == ["dog/v1"]
+    assert list(contents(tmp_path, tmp_path / "out.h5")) == ["cat/v0", "cat/v1", "dog/v0"]
+
+
+def test_labels_that_only_some_videos_have_are_refused(tmp_path: Path) -> None:
+    for name in ("cat/tom", "rex"):
+        path = tmp_path / "in" / f"{name}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(frame_jpeg(1))
+    with pytest.raises(ConfigError, match=r"rex\.jpg' lies in no folder that could be its label"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5", labels="none")
+    assert len(contents(tmp_path, tmp_path / "out.h5")) == 2
+
+
+def test_two_videos_of_one_name_are_an_error_or_the_second_is_left_out(tmp_path: Path) -> None:
+    for ending in ("jpg", "png"):
+        (tmp_path / f"rex.{ending}").write_bytes(frame_jpeg(1))
+    with pytest.raises(PackError, match=r"two videos of one name, 'rex': .*rex\.png.*rex\.jpg"):
+        run_pack(tmp_path, output=tmp_path / "out.h5")
+    packed = run_pack(tmp_path, output=tmp_path / "out.h5", on_error="skip", kind="images")
+    assert [each.source for each in packed.left_out] == [str(tmp_path / "rex.png")]
+
+
+def test_links_to_folders_are_followed_once_and_hidden_files_are_not_there(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in" / "real", classes=("cat",), lengths=(3,))
+    (tmp_path / "in" / "real" / "loop").symlink_to(tmp_path / "in")
+    (tmp_path / "in" / ".hidden.jpg").write_bytes(b"no")
+    with found_items([str(tmp_path / "in")], None, labelled=True) as items:
+        assert [item.name for item in items] == ["real/cat/v0"]
+
+
+def test_sixteen_bit_pictures_stay_depth_maps_whatever_is_asked(tmp_path: Path) -> None:
+    import cv2  # noqa: PLC0415
+
+    depth = np.arange(48 * 64, dtype=np.uint16).reshape(48, 64)
+    data = cv2.imencode(".png", depth)[1].tobytes()
+    for video in ("v", "w"):
+        (tmp_path / "in" / "a" / video).mkdir(parents=True)
+        for number in (1, 2):
+            (tmp_path / "in" / "a" / video / f"{number}.png").write_bytes(data)
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5", quality=30)
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert all(file[f"a/{video}/frames"][()].tobytes() == data + data for video in ("v", "w"))

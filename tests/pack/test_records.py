@@ -1,0 +1,184 @@
+"""TFRecord files and tars: pictures byte for byte, labels, names and numbers; damaged files are named."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import ConfigError, LoaderError, PackError
+from loader_service.formats.examples import encode_example, encode_sequence_example
+from loader_service.formats.tars import SampleWriter
+from loader_service.formats.tfrecord import RecordWriter
+from loader_service.pack.find_items import found_items
+from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.records import Recoding
+from loader_service.pack.sources.tar_files import features_of
+from loader_service.pack.sources.tfrecord_files import pack_features
+from tests.pack.films import jpegs_of, write_film
+from tests.pack.runs import catalog_in, contents, run_pack
+from tests.support.videos import frame_jpeg
+
+
+def write_records(path: Path, records: list[bytes], compression: str = "") -> Path:
+    with path.open("wb") as file, RecordWriter(file, compression) as writer:  # type: ignore[arg-type]
+        for record in records:
+            writer.write(record)
+    return path
+
+
+def write_tar(path: Path, samples: dict[str, dict[str, bytes]]) -> Path:
+    with path.open("wb") as file, SampleWriter(file) as writer:
+        for key, files in samples.items():
+            writer.write(key, files)
+    return path
+
+
+def test_pictures_of_examples_keep_bytes_labels_and_numbers(tmp_path: Path) -> None:
+    examples = [
+        encode_example(
+            {
+                "image/encoded": frame_jpeg(number),
+                "image/class/label": np.array([number + 3]),
+                "image/class/text": b"cat" if number % 2 else b"dog",
+                "image/object/bbox": np.array([0.1, 0.2, 0.3, 0.4], np.float32) * number,
+            }
+        )
+        for number in range(3)
+    ]
+    write_records(tmp_path / "train.tfrecord", examples)
+    run_pack(tmp_path / "train.tfrecord", output=tmp_path / "out.h5")
+    found = contents(tmp_path, tmp_path / "out.h5")
+    assert found == {f"train/{number:06}": [frame_jpeg(number)] for number in range(3)}
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    assert catalog.labels is not None
+    assert catalog.labels.tolist() == [3, 4, 5]
+    assert catalog.values("image_class_text").tolist() == [b"dog", b"cat", b"dog"]
+    assert np.allclose(catalog.values("image_object_bbox")[2], [0.2, 0.4, 0.6, 0.8])
+    catalog.close()
+
+
+def test_frames_of_examples_and_of_sequences_are_videos(tmp_path: Path) -> None:
+    frames = [[frame_jpeg(video * 100 + number) for number in range(4 + video)] for video in range(2)]
+    write_records(
+        tmp_path / "a.tfrecord",
+        [encode_example({"frames": each, "label": np.array([1]), "qpos": np.arange(len(each))}) for each in frames],
+    )
+    lists = [
+        {"image/encoded": each, "state": np.arange(len(each) * 3, dtype=np.float32).reshape(-1, 3)} for each in frames
+    ]
+    write_records(
+        tmp_path / "b.tfrecord",
+        [encode_sequence_example({"clip/label/index": np.array([2])}, each) for each in lists],
+    )
+    run_pack(tmp_path / "a.tfrecord", tmp_path / "b.tfrecord", output=tmp_path / "out.h5")
+    found = contents(tmp_path, tmp_path / "out.h5")
+    assert found == {f"{name}/{number:06}": frames[number] for name in "ab" for number in range(2)}
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["a/000001/qpos"][()].tolist() == [0, 1, 2, 3, 4]
+        assert file["b/000001/state"][()].tolist() == lists[1]["state"].tolist()  # type: ignore[attr-defined]
+        assert file["b/000000"].attrs["label"] == 2
+
+
+def test_raw_pixels_of_examples_are_packed_with_their_shape(tmp_path: Path) -> None:
+    pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
+    features = {
+        "image_raw": [pixels.tobytes()],
+        "height": np.array([4]),
+        "width": np.array([6]),
+        "label": np.array([7]),
+    }
+    with FrameSink(str(tmp_path)) as sink:
+        beside = pack_features(features, Recoding(), sink, "here")
+    assert beside.columns["frames"].tolist() == [pixels.tolist()]
+    assert beside.label == 7
+
+
+def test_a_record_without_pictures_says_what_it_holds(tmp_path: Path) -> None:
+    with FrameSink(str(tmp_path)) as sink, pytest.raises(PackError, match=r"record 3.*found 'label', 'rgb'"):
+        pack_features({"rgb": np.zeros(3), "label": np.array([1])}, Recoding(), sink, "'a', record 3")
+
+
+def test_a_record_with_a_bad_checksum_is_left_out_or_stops_the_run(tmp_path: Path) -> None:
+    path = write_records(
+        tmp_path / "a.tfrecord", [encode_example({"image": frame_jpeg(n), "label": np.array([n])}) for n in range(3)]
+    )
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(LoaderError, match=r"a.tfrecord.*record 1"):
+        run_pack(path, output=tmp_path / "out.h5")
+    packed = run_pack(path, output=tmp_path / "out.h5", on_error="skip")
+    assert [each.name for each in packed.left_out] == ["a/000001"]
+    assert list(contents(tmp_path, tmp_path / "out.h5")) == ["a/000000", "a/000002"]
+
+
+@pytest.mark.parametrize("cut", [5, 40, 700])
+def test_a_file_of_records_that_is_cut_off_is_named(tmp_path: Path, cut: int) -> None:
+    path = write_records(tmp_path / "a.tfrecord", [encode_example({"image": frame_jpeg(n)}) for n in range(2)])
+    path.write_bytes(path.read_bytes()[:-cut])
+    with pytest.raises(LoaderError, match=r"a\.tfrecord"), found_items([str(path)], None, labelled=True):
+        pass
+
+
+def test_compressed_records_say_what_to_do(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "a.tfrecord.gz", [encode_example({"image": frame_jpeg(1)})], "GZIP")
+    with pytest.raises(PackError, match="gunzip"), found_items([str(path)], None, labelled=True):
+        pass
+
+
+def test_samples_of_tars_are_videos_with_all_that_lies_beside(tmp_path: Path) -> None:
+    array = io.BytesIO()
+    np.save(array, np.arange(3))
+    samples = {
+        "walk/a": {
+            "000.jpg": frame_jpeg(0),
+            "001.jpg": frame_jpeg(1),
+            "002.jpg": frame_jpeg(2),
+            "cls": b"4",
+            "json": json.dumps({"fps": 12.5, "who": "ann"}).encode(),
+            "qpos.npy": array.getvalue(),
+        },
+        "walk/b": {"jpg": frame_jpeg(7), "cls": b"5", "json": b'{"fps": 3.0, "who": "bob", "frames": 1}'},
+    }
+    write_tar(tmp_path / "a.tar", samples)
+    run_pack(tmp_path / "a.tar", output=tmp_path / "out.h5")
+    assert contents(tmp_path, tmp_path / "out.h5") == {
+        "walk/a": [frame_jpeg(0), frame_jpeg(1), frame_jpeg(2)],
+        "walk/b": [frame_jpeg(7)],
+    }
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert dict(file["walk/a"].attrs) == {"fps": 12.5, "label": 4, "who": b"ann"}
+        assert file["walk/a/qpos"][()].tolist() == [0, 1, 2]
+
+
+def test_a_film_in_a_sample_is_decoded(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "f.mp4", 4)
+    write_tar(tmp_path / "a.tar", {name: {"mp4": film.read_bytes(), "cls": b"1"} for name in ("x", "y")})
+    run_pack(tmp_path / "a.tar", output=tmp_path / "out.h5")
+    assert contents(tmp_path, tmp_path / "out.h5") == {"x": jpegs_of(film), "y": jpegs_of(film)}
+
+
+def test_a_tar_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    path = write_tar(tmp_path / "a.tar", {str(n): {"jpg": frame_jpeg(n)} for n in range(3)})
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises(LoaderError, match=r"a\.tar"), found_items([str(path)], None, labelled=True):
+        pass
+
+
+def test_arrays_of_objects_in_tars_are_refused_and_never_run() -> None:
+    array = io.BytesIO()
+    np.save(array, np.array([{"a": 1}], object), allow_pickle=True)
+    with pytest.raises(PackError, match=r"a\.tar, sample 'x': 'qpos\.npy' is not what it is called"):
+        features_of({"qpos.npy": array.getvalue()}, "a.tar, sample 'x'")
+
+
+def test_a_folder_of_two_kinds_is_asked_about(tmp_path: Path) -> None:
+    write_tar(tmp_path / "a.tar", {"1": {"jpg": frame_jpeg(1)}})
+    write_records(tmp_path / "a.tfrecord", [encode_example({"image": frame_jpeg(2)})])
+    with pytest.raises(ConfigError, match=r"--from tfrecord .* or --from tar"):
+        run_pack(tmp_path, output=tmp_path / "out.h5")

@@ -1,0 +1,101 @@
+"""Which shard a video goes to, and what an output of several files holds after runs that were killed, or came again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loader_service.errors import ConfigError, PackError
+from loader_service.failpoints import ENVIRONMENT_VARIABLE
+from loader_service.pack.pack_options import PackOptions
+from loader_service.pack.records import Item
+from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
+from tests.pack.runs import contents, run_pack
+from tests.pack.test_pictures import write_frames
+from tests.pack.test_resume import run_command
+
+
+def items_of(sizes: list[int]) -> list[Item]:
+    return [Item("images", f"v{number}", f"/in/v{number}", (), size) for number, size in enumerate(sizes)]
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.integers(1, 70))
+def test_a_number_of_shards_is_made_and_none_is_empty(sizes: list[int], shards: int) -> None:
+    plan = ShardPlan(items_of(sizes), shards, 0)
+    placed = [plan.place(f"v{number}", size) for number, size in enumerate(sizes)]
+    assert placed == sorted(placed)
+    assert set(placed) == set(range(min(shards, len(sizes))))
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=60), st.integers(1, 2000))
+def test_no_shard_of_several_videos_is_larger_than_its_size(sizes: list[int], limit: int) -> None:
+    plan = ShardPlan(items_of(sizes), 0, limit)
+    filled: dict[int, list[int]] = {}
+    for number, size in enumerate(sizes):
+        filled.setdefault(plan.place(f"v{number}", size), []).append(size)
+    assert all(sum(inside) <= limit or len(inside) == 1 for inside in filled.values())
+    assert list(filled) == list(range(len(filled)))
+
+
+@given(st.lists(st.integers(0, 2**23), max_size=200))
+def test_units_hold_all_videos_once_and_in_order(sizes: list[int]) -> None:
+    items = items_of(sizes)
+    units = list(into_units(items))
+    assert [item for unit in units for item in unit] == items
+    assert all(len(unit) <= 64 for unit in units)
+
+
+def test_a_seed_gives_one_order_and_names_are_counted_as_people_count() -> None:
+    items = items_of([1] * 12)
+    assert [item.name for item in in_order(items[::-1], None)] == [f"v{number}" for number in range(12)]
+    assert in_order(items, 3) == in_order(items[::-1], 3) != in_order(items, 4)
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "a"), ("a", "a/b"), ("a/b/c", "a/b")])
+def test_a_name_cannot_be_that_of_another_video_or_of_its_folder(first: str, second: str) -> None:
+    items = [Item("images", first, "/in/1.jpg"), Item("images", second, "/in/2.jpg"), Item("images", "z", "/in/3.jpg")]
+    with pytest.raises(PackError, match=r"/in/2\.jpg.*'/in/1\.jpg'"):
+        without_clashes(items, {}, None)
+    left: list[Leftover] = []
+    assert [item.name for item in without_clashes(items, {}, left.append)] == [first, "z"]
+    assert [each.name for each in left] == [second]
+    assert without_clashes(items[2:], {first: "/old"}, None) == items[2:]
+
+
+def test_shards_of_a_size_are_gone_on_with_after_a_kill(tmp_path: Path) -> None:
+    written = write_frames(tmp_path / "in", lengths=(3, 4, 5, 6))
+    words = (tmp_path / "in", "-o", tmp_path / "out.h5", "--shard-size", "30K")
+    died = run_command(*words, **{ENVIRONMENT_VARIABLE: "renamed=kill"})
+    assert died.returncode < 0
+    assert (tmp_path / "out-00000.h5").exists()
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shard_size=30 * 1024)
+    assert len(packed.paths) == len({record.shard for record in packed.records}) > 2
+    assert contents(tmp_path, tmp_path / "out-*.h5") == written
+    unbroken = run_pack(tmp_path / "in", output=tmp_path / "whole.h5", shard_size=30 * 1024)
+    assert [Path(path).read_bytes() for path in packed.paths] == [Path(path).read_bytes() for path in unbroken.paths]
+
+
+def test_what_is_new_goes_into_new_shards_and_the_old_ones_stay(tmp_path: Path) -> None:
+    written = write_frames(tmp_path / "in", classes=("cat",), lengths=(3, 4, 5))
+    first = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=2, shuffle=5)
+    before = [Path(path).stat() for path in first.paths]
+    written |= write_frames(tmp_path / "in", classes=("dog",), lengths=(3, 4, 5))
+    second = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=2, shuffle=5)
+    assert [Path(path).stat() for path in first.paths] == before
+    assert [Path(path).name for path in second.paths] == [f"out-0000{number}.h5" for number in range(4)]
+    assert contents(tmp_path, tmp_path / "out-*.h5") == written
+
+
+def test_options_that_cannot_be_met_are_refused() -> None:
+    for given_options, said in (
+        ({"output": "out.hdf"}, "ends in .h5"),
+        ({"shards": 2, "shard_size": 5}, "leave one out"),
+        ({"quality": 101}, "--quality 101: expected 1 to 100"),
+        ({"fps": 0.0}, "--fps 0"),
+        ({"sources": ()}, "nothing to pack"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            PackOptions(**{"sources": ("in",), "output": "out.h5", **given_options})  # type: ignore[arg-type]
