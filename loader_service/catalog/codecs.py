@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: The two bytes that every JPEG begins with (ITU-T T.81, B.1.1.3: start of image).
 START_OF_IMAGE = b"\xff\xd8"
@@ -161,13 +164,25 @@ def _png(data: bytes) -> Codec:
 
 def picture_size(data: bytes) -> tuple[int, int] | None:
     """Return ``(height, width)`` in pixels as a JPEG or PNG declares them, or None if there is no such header."""
+    return picture_size_by(lambda position, size: data[position : position + size])
+
+
+def picture_size_by(read: Callable[[int, int], bytes]) -> tuple[int, int] | None:
+    """Return what `picture_size` does of bytes that are read piece by piece: a few of each segment of a JPEG.
+
+    Parameters
+    ----------
+    read
+        Takes a position and a number of bytes, and gives them; fewer where there are no more.
+    """
+    data = read(0, 24)
     if data.startswith(PNG_SIGNATURE):
         width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
         return (height, width) if data[12:16] == b"IHDR" and height and width else None
     if data.startswith(_PIXELS_MAGIC):
         shape = pixels_shape(data)
         return None if shape is None or 0 in shape else shape[:2]
-    return _jpeg_size(data) if data.startswith(START_OF_IMAGE) else None
+    return _jpeg_size(read) if data.startswith(START_OF_IMAGE) else None
 
 
 def pixels_header(height: int, width: int, channels: int) -> bytes:
@@ -203,7 +218,11 @@ _NO_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 _TOO_LATE = frozenset({0xD9, 0xDA})
 
 
-def _jpeg_size(data: bytes) -> tuple[int, int] | None:
+#: Bytes of a segment that are read: marker, length, and of a frame header its precision, height and width.
+_SEGMENT_BYTES = 9
+
+
+def _jpeg_size(read: Callable[[int, int], bytes]) -> tuple[int, int] | None:
     """Return the size in a JPEG's frame header.
 
     References
@@ -211,18 +230,17 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     ITU-T T.81, B.1.1 (markers may be preceded by fill bytes FF) and B.2.2 (frame header).
     """
     position = 2
-    while position + 4 <= len(data) and data[position] == 0xFF:
-        marker = data[position + 1]
+    while len(head := read(position, _SEGMENT_BYTES)) >= 4 and head[0] == 0xFF:
+        marker = head[1]
         if marker == 0xFF:
             position += 1
         elif marker in _NO_LENGTH:
             position += 2
         elif marker in _START_OF_FRAME:
-            header = data[position + 5 : position + 9]
-            height, width = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
+            height, width = int.from_bytes(head[5:7], "big"), int.from_bytes(head[7:9], "big")
             return (height, width) if height and width else None
         elif marker in _TOO_LATE:
             return None
         else:
-            position += 2 + int.from_bytes(data[position + 2 : position + 4], "big")
+            position += 2 + int.from_bytes(head[2:4], "big")
     return None

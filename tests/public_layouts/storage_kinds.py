@@ -57,6 +57,20 @@ def column_frames(folder: Path) -> Serves:
     return Serves(videos)
 
 
+@case("A dataset a frame of shape (1, bytes) (buffers written with a batch axis)")
+def row_frames(folder: Path) -> Serves:
+    """Each frame has an axis of one before its bytes; a group of a single frame lies beside those of many."""
+    videos = []
+    with h5py.File(folder / "clips.h5", "w") as root:
+        for number, count in enumerate((5, 1, 3)):
+            frames = jpegs(925 + number, count)
+            for frame, data in enumerate(frames):
+                chunks = {"chunks": (1, len(data)), "compression": "gzip"} if number == 2 else {}
+                root.create_dataset(f"clip{number}/{frame}", data=np.frombuffer(data, np.uint8)[None], **chunks)
+            videos.append(Video(f"clip{number}", {"frames": Encoded(frames)}))
+    return Serves(videos)
+
+
 @case("Padded matrix with lengths as float32 (ALOHA-like recorders)")
 def padded_with_float_lengths(folder: Path) -> Serves:
     """Lengths may be floats; each has the rows' number."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import h5py
 
 from loader_service.catalog.attempts import pread_fully
+from loader_service.catalog.hdf5.heap import Collections
 from loader_service.catalog.hdf5.plain import PlainReader
 from loader_service.catalog.inner_paths import to_bytes
 
@@ -27,6 +28,8 @@ class HDF5File:
         Its size.
     direct
         Whether HDF5's addresses are plain 8-byte offsets in this file.
+    collections
+        Of heaps that were read, for `heap.locate`.
     """
 
     file: h5py.File
@@ -34,6 +37,7 @@ class HDF5File:
     descriptor: int
     size_bytes: int
     direct: bool
+    collections: Collections = field(default_factory=dict)
 
     @classmethod
     def of(cls, file: h5py.File, descriptor: int) -> HDF5File:

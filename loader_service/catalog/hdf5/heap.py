@@ -29,7 +29,16 @@ class HeapError(ValueError):
     """The bytes are no global heap as it should be, so the elements must be read through HDF5."""
 
 
-def locate(descriptor: int, references: npt.NDArray[Any], file_bytes: int) -> npt.NDArray[np.int64]:
+#: Objects of a collection: where each begins and how long it is, by its number; by the collection's address.
+Collections = dict[int, dict[int, tuple[int, int]]]
+
+#: Collections that are kept for the next look at the same file.
+_MOST_KEPT = 64
+
+
+def locate(
+    descriptor: int, references: npt.NDArray[Any], file_bytes: int, known: Collections | None = None
+) -> npt.NDArray[np.int64]:
     """Return where in the file each element's bytes begin.
 
     Parameters
@@ -40,6 +49,8 @@ def locate(descriptor: int, references: npt.NDArray[Any], file_bytes: int) -> np
         ``(elements,)`` of `REFERENCE`. Elements without bytes get the offset 0.
     file_bytes
         Size of the file.
+    known
+        Collections of this file that were read before; some of those that are read now are added.
 
     Returns
     -------
@@ -62,7 +73,10 @@ def locate(descriptor: int, references: npt.NDArray[Any], file_bytes: int) -> np
     found = []
     for heap, number, length in zip(heaps, numbers, lengths, strict=True):
         if heap != current:
-            current, objects = heap, _read_collection(descriptor, heap, file_bytes)
+            kept = {} if known is None else known
+            current, objects = heap, kept.get(heap) or _read_collection(descriptor, heap, file_bytes)
+            if len(kept) < _MOST_KEPT:
+                kept[heap] = objects
         start, size = objects.get(number, (0, -1))
         if size != length:
             raise HeapError(f"object {number} of the heap at {heap}: expected {length} bytes, got {size}")

@@ -53,15 +53,18 @@ def element_bytes(info: DatasetInfo) -> int:
 
 
 def is_row(info: DatasetInfo) -> bool:
-    """Tell whether a dataset is bytes one after the other: ``(bytes,)``, or ``(bytes, 1)`` as OpenCV has given them."""
-    return info.kind is ElementKind.BYTES and (len(info.shape) == 1 or (len(info.shape) == 2 and info.shape[1] == 1))
+    """Tell whether a dataset is bytes one after the other: ``(bytes,)``, or ``(bytes, 1)`` as OpenCV has given them.
+
+    ``(1, bytes)`` may be a padded matrix of one frame too: who looks for that says so.
+    """
+    return info.kind is ElementKind.BYTES and (len(info.shape) == 1 or (len(info.shape) == 2 and 1 in info.shape))
 
 
 def _element(node: Any, info: DatasetInfo, element: int, size: int) -> bytes:
     if not info.shape:
         return as_bytes(node[()])[element : element + size]
     if is_row(info):
-        return as_bytes(node[element : element + size])
+        return as_bytes(node[0, element : element + size] if info.shape[0] == 1 else node[element : element + size])
     return as_bytes(node[element, :size] if len(info.shape) > 1 and info.kind is ElementKind.BYTES else node[element])[
         :size
     ]
@@ -80,7 +83,7 @@ def _vlen(hdf5: HDF5File, info: DatasetInfo, elements: Sequence[int], size: int)
     if references is not None:
         wanted = references[list(elements)]
         try:
-            places = heap.locate(hdf5.descriptor, wanted, hdf5.size_bytes).tolist()
+            places = heap.locate(hdf5.descriptor, wanted, hdf5.size_bytes, hdf5.collections).tolist()
         except heap.HeapError:
             pass
         else:

@@ -181,7 +181,7 @@ def _peek(hdf5: HDF5File, info: DatasetInfo, places: Sequence[int]) -> list[byte
 _NUMBERS = frozenset({ElementKind.INTEGER, ElementKind.BYTES, ElementKind.FLOAT})
 
 #: Most sets of datasets that are told apart by their names: a file's names may all differ.
-_MOST_SETS = 64
+_MOST_SETS = 48
 
 
 def _alike(datasets: Sequence[DatasetInfo]) -> Iterable[list[DatasetInfo]]:

@@ -15,7 +15,7 @@ import numpy as np
 from loader_service.catalog.attempts import pread_fully
 from loader_service.catalog.codecs import END_OF_IMAGE, END_OF_PNG
 from loader_service.catalog.columns import Int64s
-from loader_service.catalog.hdf5.peek import as_bytes, element_bytes, is_row
+from loader_service.catalog.hdf5.peek import as_bytes
 from loader_service.catalog.hdf5.storage import find_pieces
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import unnumbered
@@ -56,9 +56,10 @@ class Padded(Layout[PaddedVideo]):
     def find(self, contents: Candidates) -> list[PaddedVideo]:
         """Return a video for each dataset whose rows are images."""
         rows = [info for info in contents.candidates if _is_rows(info)]
-        # Several of one element, beside each other, are frames in datasets of their own.
-        alone = Counter((info.parent, unnumbered(info.basename)) for info in rows if info.shape == (1,))
-        rows = [info for info in rows if info.shape != (1,) or alone[info.parent, unnumbered(info.basename)] == 1]
+        # Where some of one element lie beside each other, those are frames in datasets of their own.
+        beside = Counter((info.parent, unnumbered(info.basename)) for info in rows if info.shape[0] == 1)
+        if max(beside.values(), default=0) > 1:
+            rows = [info for info in rows if info.shape[0] != 1]
         images = contents.images(rows, lambda info: first_middle_last(range(info.shape[0])))
         datasets = [info for info in rows if info.path in images]
         found = []
@@ -101,7 +102,7 @@ class Padded(Layout[PaddedVideo]):
 
 def _is_rows(info: DatasetInfo) -> bool:
     if info.kind is ElementKind.BYTES:
-        return len(info.shape) == 2 and not is_row(info)
+        return len(info.shape) == 2 and info.shape[1] != 1
     return info.kind in {ElementKind.OPAQUE, ElementKind.TEXT} and info.dtype != "S" and len(info.shape) == 1
 
 
@@ -110,7 +111,7 @@ def _width(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
 
 
 def _row_lengths(info: DatasetInfo, index: DatasetInfo, lengths: Int64s) -> Int64s:
-    rows, width = info.shape[0], element_bytes(info)
+    rows, width = info.shape[0], info.size_bytes // max(1, info.shape[0])
     if len(lengths) != rows or (rows and (lengths.min() < 0 or lengths.max() > width)):
         span = f"{int(lengths.min())} to {int(lengths.max())}" if len(lengths) else "nothing"
         raise CatalogError(

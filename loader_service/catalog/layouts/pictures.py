@@ -10,7 +10,7 @@ from loader_service.catalog.codecs import (
     MAX_PIXELS,
     Codec,
     codec_of,
-    picture_size,
+    picture_size_by,
 )
 from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
@@ -19,14 +19,18 @@ from loader_service.catalog.layouts.layout import first_middle_last
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.layouts.layout import FoundVideo
 
+#: Bytes of a first frame that are read: the frame header of most JPEGs ends with the 177th; a longer one is followed.
+_HEADER_BYTES = 192
+
 #: Videos of a file whose middle and last frames are looked at, besides the first: those are 64 bytes each where frames
-#: lie in the file as they are, and a chunk each where HDF5 has to decompress them.
-_MOST_VIDEOS = {RAW: 256}
+#: lie in the file as they are, and a chunk each where HDF5 has to decompress them. With what `Candidates.images` reads
+#: that is below 64 KB for a file of 128 videos; each more takes `_HEADER_BYTES`.
+_MOST_VIDEOS = {RAW: 48}
 _MOST_THROUGH_HDF5 = 8
 
 
@@ -62,7 +66,7 @@ def _look_at_one(
         if found and size != (0, 0) and not closely:
             break
         try:
-            data = _read(hdf5, video, located, frame, whole=size == (0, 0))
+            data = _read(hdf5, video, located, frame, _HEADER_BYTES if size == (0, 0) else LOOK_BYTES)
         except HDF5_ERRORS as error:
             # A damaged chunk is a bad frame when it is asked for; if nothing can be read, the file is bad.
             if getattr(error, "errno", None) or (frame == len(located.offsets) - 1 and not readable):
@@ -82,7 +86,7 @@ def _look_at_one(
                 "in one format, or leave the file out"
             )
         found = found or (frame, codec)
-        size = size if size != (0, 0) else _size(where, codec, data)
+        size = size if size != (0, 0) else _size(where, codec, _following(hdf5, located, frame, data))
     codec = found[1] if found else video.codec
     if (codec is DEPTH) != (video.codec is DEPTH):
         raise CatalogError(
@@ -92,18 +96,31 @@ def _look_at_one(
     return codec, size
 
 
-def _read(hdf5: HDF5File, video: FoundVideo, located: Located, frame: int, *, whole: bool) -> bytes:
+def _read(hdf5: HDF5File, video: FoundVideo, located: Located, frame: int, size: int) -> bytes:
+    """Return how a frame begins; all of it where HDF5 has to read it."""
     offset, length = int(located.offsets[frame]), int(located.lengths[frame])
-    if located.way == RAW and not whole:
-        return hdf5.read_at(offset, min(length, LOOK_BYTES))
+    if located.way == RAW:
+        return hdf5.read_at(offset, min(length, size))
     return read_frame(hdf5, located.way, video.dataset_path, offset, length)
 
 
-def _size(where: str, codec: Codec, data: bytes) -> tuple[int, int]:
-    height, width = picture_size(data) or (0, 0)
+def _following(hdf5: HDF5File, located: Located, frame: int, data: bytes) -> Callable[[int, int], bytes]:
+    """Return what gives pieces of a frame, of which the beginning was read: a long header is followed, not read."""
+    offset, length = int(located.offsets[frame]), int(located.lengths[frame])
+
+    def read(position: int, size: int) -> bytes:
+        if position + size <= len(data) or located.way != RAW:
+            return data[position : position + size]
+        return hdf5.read_at(offset + position, max(0, min(size, length - position)))
+
+    return read
+
+
+def _size(where: str, codec: Codec, read: Callable[[int, int], bytes]) -> tuple[int, int]:
+    height, width = picture_size_by(read) or (0, 0)
     if codec.name != "JPEG" and height * width > MAX_PIXELS:
         raise CatalogError(
             f"{where}: expected at most {MAX_PIXELS} pixels, found a {codec.name} that declares {height} x {width} "
-            f"(height x width) in {len(data)} bytes; write it again in a smaller size, or leave the file out"
+            "(height x width); write it again in a smaller size, or leave the file out"
         )
     return height, width

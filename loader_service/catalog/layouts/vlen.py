@@ -45,7 +45,7 @@ class Vlen(Layout[FoundVideo]):
         references = read_references(hdf5.descriptor, dataset)
         if references is None:
             return None
-        offsets = heap.locate(hdf5.descriptor, references, hdf5.size_bytes)
+        offsets = heap.locate(hdf5.descriptor, references, hdf5.size_bytes, hdf5.collections)
         return offsets, references["length"].astype(np.int64)
 
     def plain(self, hdf5: HDF5File, video: FoundVideo) -> Extents:

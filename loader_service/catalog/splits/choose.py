@@ -86,7 +86,7 @@ def find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder
     """
     if options.split == ALL:
         return Chosen(find(tree))
-    ranges = read_ranges(hdf5)
+    ranges = read_ranges(hdf5, tree)
     if ranges:
         return _of_ranges(tree, ranges, options.split, find)
     named = splits_by_name(tree)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import numpy as np
 
 from loader_service.errors import CatalogError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.findings import FieldScan
     from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import Tree
 
 _ATTRIBUTE = "split"
 _COLUMNS = {"split", "source", "start", "stop"}
@@ -42,7 +44,7 @@ class RowRange:
         return self.stop - self.start
 
 
-def read_ranges(hdf5: HDF5File) -> Mapping[str, RowRange]:
+def read_ranges(hdf5: HDF5File, tree: Tree) -> Mapping[str, RowRange]:
     """Return the splits that the attribute says, in its order; none where there is no such attribute.
 
     Raises
@@ -50,7 +52,7 @@ def read_ranges(hdf5: HDF5File) -> Mapping[str, RowRange]:
     CatalogError
         When it says what cannot be served.
     """
-    if _ATTRIBUTE not in hdf5.file.attrs:
+    if "" not in tree.attributed[:1] or not h5py.h5a.exists(hdf5.file.id, _ATTRIBUTE.encode()):
         return {}
     table = np.atleast_1d(np.asarray(hdf5.file.attrs[_ATTRIBUTE]))
     columns = set(table.dtype.names or ())

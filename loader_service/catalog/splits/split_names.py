@@ -8,6 +8,7 @@ names, of indices or of labels alone make no split.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ class Said:
     rest: str
 
 
+@functools.lru_cache(4096)
 def said_by(name: str) -> Said | None:
     """Return what the name of a group or dataset says of a split; None if nothing."""
     found = _PART.search(name) or _EDGE.search(name)

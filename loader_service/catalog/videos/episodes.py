@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -69,7 +70,13 @@ class VideoField:
     @property
     def name(self) -> str:
         """The dtype's name in memory."""
-        return self.dtype if self.dtype.startswith("S") else np.dtype(self.dtype).newbyteorder("=").name
+        return native_name(self.dtype)
+
+
+@functools.cache
+def native_name(dtype: str) -> str:
+    """Return NumPy's name of a dtype in memory, of texts the dtype itself; NumPy takes 5 µs to find it."""
+    return dtype if dtype.startswith("S") else np.dtype(dtype).newbyteorder("=").name
 
 
 @dataclass

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
 
-from loader_service.catalog.inner_paths import join, parent_of, to_bytes, to_text
+from loader_service.catalog.inner_paths import join, parent_of, to_bytes, to_text, unnumbered
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import key_in
@@ -27,8 +28,8 @@ _NOTES = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
 )
 
-#: Nodes with attributes that are looked at in one file; those of videos that are alike say the same.
-_MOST_NODES = 1000
+#: Nodes that only their numbers tell apart of which the attributes are looked at: those of videos are alike.
+_MOST_ALIKE = 8
 
 #: Letters of a value that are shown.
 _SHOWN = 60
@@ -42,7 +43,7 @@ def unused_attributes(
     Parameters
     ----------
     file, tree
-        Where the attributes are; those that `Tree.attributed` does not name are not looked at.
+        Where the attributes are. Of many groups or datasets that only their numbers tell apart, some are looked at.
     found
         The videos, with their values.
     labels
@@ -51,18 +52,19 @@ def unused_attributes(
     used = {(part.path, part.attribute) for each in found.episodes for part in each.parts.values() if part.attribute}
     roots = {episode.root: episode for episode in found.episodes if episode.root}
     reasons: dict[str, str] = {}
-    for path in tree.attributed[:_MOST_NODES]:
+    looked_at: Counter[str] = Counter()
+    for path in tree.attributed:
+        alike = unnumbered(path)
+        looked_at[alike] += 1
+        if looked_at[alike] > _MOST_ALIKE:
+            continue
         owner = next((group for group in _upwards(path) if group in roots), None)
         inside = path if owner is None else key_in(owner, path)
         for name in _names(file, path):
             key = join(inside, f"@{name}")
             if name not in labels and name not in _NOTES and (path, name) not in used and key not in reasons:
                 reasons[key] = f"attribute of {path or '/'!r} that is no value of a video: {_shown(file, path, name)}"
-    left = len(tree.attributed) - _MOST_NODES
-    lines = {key: f"{reason}, in a file" for key, reason in folded(reasons).items()}
-    if left > 0:
-        lines["@…"] = f"attributes of {left} more groups and datasets were not looked at, in a file"
-    return lines
+    return {key: f"{reason}, in a file" for key, reason in folded(reasons).items()}
 
 
 def _upwards(path: str) -> Iterator[str]:

@@ -1,0 +1,84 @@
+"""What a file's frames are is told from few of their bytes, whatever the layout, and however long headers are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from loader_service.catalog.codecs import JPEG, PNG, picture_size
+from loader_service.catalog.columns import RAW
+from loader_service.catalog.hdf5.file import HDF5File
+from loader_service.catalog.layouts.extents import locate
+from loader_service.catalog.layouts.pictures import look_at
+from loader_service.catalog.layouts.search import find_frames
+from tests.catalog.layouts.writers import WRITERS, opened
+from tests.public_layouts.pictures import encoded
+from tests.support.videos import Storage, frame_jpeg
+
+#: The promise, for files of up to 128 videos.
+_MOST_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class _Counting(HDF5File):
+    """Counts the bytes of frames that are read."""
+
+    reads: list[int] = field(default_factory=list)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        self.reads.append(length)
+        return super().read_at(offset, length)
+
+
+def _large(jpeg: bytes, size: int) -> bytes:
+    """Return a JPEG of a size, with noise before its end."""
+    return jpeg[:-2] + np.random.default_rng(0).bytes(size) + jpeg[-2:]
+
+
+def _look(path):
+    """Return the formats and sizes of a file's videos, and how many bytes of their frames were read to learn them."""
+    with opened(path) as (hdf5, tree):
+        counting = _Counting(**{name: getattr(hdf5, name) for name in HDF5File.__dataclass_fields__})
+        videos = find_frames(counting, tree, None)
+        located = [locate(hdf5, video) for video in videos]
+        assert {each.way for each in located} == {RAW}
+        return (*look_at(counting, videos, located), sum(counting.reads))
+
+
+@pytest.mark.parametrize("layout", WRITERS)
+def test_128_videos_of_large_frames_are_told_from_less_than_64_kb(tmp_path, layout):
+    frames = [_large(frame_jpeg(number, 24, 32), 5000) for number in range(3)]
+    WRITERS[layout](tmp_path / "a.h5", {f"video{number}": frames for number in range(128)}, Storage())
+    codecs, sizes, read = _look(tmp_path / "a.h5")
+    assert (set(codecs), set(sizes)) == ({JPEG}, {(24, 32)})
+    assert 0 < read <= _MOST_BYTES
+
+
+def test_names_that_all_differ_cost_no_more(tmp_path):
+    rng = np.random.default_rng(1)
+    letters = np.array(list("abcdefghijklmnop"))
+    names = {
+        f"{''.join(rng.choice(letters, 12))}/{''.join(rng.choice(letters, 6))}": [frame_jpeg(1)] * 3 for _ in range(128)
+    }
+    WRITERS["vlen"](tmp_path / "a.h5", names, Storage())
+    assert _look(tmp_path / "a.h5")[2] <= _MOST_BYTES
+
+
+def test_a_long_header_is_followed_and_not_read(tmp_path):
+    plain = frame_jpeg(3, 24, 32)
+    notes = b"".join(b"\xff\xe1" + (60_002).to_bytes(2, "big") + bytes(60_000) for _ in range(4))
+    long = plain[:2] + notes + plain[2:]
+    assert picture_size(long) == picture_size(plain) == (24, 32)
+    WRITERS["vlen"](tmp_path / "a.h5", {"a": [long] * 3, "b": [long]}, Storage())
+    codecs, sizes, read = _look(tmp_path / "a.h5")
+    assert (codecs, sizes) == ([JPEG] * 2, [(24, 32)] * 2)
+    assert read < 2048
+
+
+def test_pngs_are_told_from_their_first_bytes(tmp_path):
+    WRITERS["padded"](tmp_path / "a.h5", {f"v{number}": [encoded(number, "PNG")] * 3 for number in range(4)}, Storage())
+    codecs, _, read = _look(tmp_path / "a.h5")
+    assert set(codecs) == {PNG}
+    assert read < 4096
