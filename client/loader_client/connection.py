@@ -17,7 +17,7 @@ from loader_client.request import Request
 from loader_client.session_thread import Keeper, SessionThread
 from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH, check_start, start_within
 from loader_client.stream import Stream
-from loader_client.stream_options import ClipChoice, make_request
+from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.typed_options import StreamOptions
 from loader_client.whereabouts import check_reachable, no_answer, seen_at
 from loader_service import endpoint as endpoints
@@ -217,7 +217,7 @@ class Connection:
         count = MAX_EPOCH if epochs is None else whole_number("epochs", epochs, 0, MAX_EPOCH)
 
         def make() -> Request:
-            return make_request(self, batch_size, clip, image, index=index, fields=fields, **options)
+            return StreamChoice(batch_size, clip, image, index=index, fields=fields, **options).request(self)
 
         return self._batches(make, count, start)
 

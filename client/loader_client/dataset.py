@@ -34,7 +34,7 @@ from loader_client.indexes import AnnouncedIndex
 from loader_client.interrupts import INTERRUPTS
 from loader_client.patience import Patience
 from loader_client.starts import FROM_THE_BEGINNING, check_start
-from loader_client.stream_options import ClipChoice, check_options, make_request
+from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
 from loader_service.protocol.spec import Image
@@ -148,14 +148,13 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         _check_generated(generated, shard or (0, 1))
         index = AnnouncedIndex(batch_size or 1)
     names = None if fields is None else tuple(fields)
-    check_options(
-        batch_size, clip, image, index=index, fields=names, **options
-    )  # before a private service scans its files
+    # Checked before a private service scans its files.
+    choice = StreamChoice(batch_size, clip, image, index=index, fields=names, **options)
     INTERRUPTS.watch()
     opened = ExitStack()
     try:
         connection = connection_to(opened, source, workers, service, patience)
-        request = make_request(connection, batch_size, clip, image, index=index, fields=names, **options)
+        request = choice.request(connection)
         stream = connection.open(request)
         opened.callback(connection.drop, stream)
         return _build(Feed(stream, request, opened.close, start), generated, is_shared=shard is not None)

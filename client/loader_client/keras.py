@@ -16,7 +16,7 @@ from loader_client.patience import Patience
 from loader_client.resume import Resume
 from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH, check_start, start_within
 from loader_client.stream import Stream
-from loader_client.stream_options import ClipChoice, check_options, make_request
+from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
 from loader_service.protocol.numbers import whole_number
@@ -89,7 +89,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         if options.get("batching") == "ragged":
             raise ConfigError("batching='ragged' makes no arrays that Keras takes; give 'pad' or 'bucket'")
         self._fields = tuple(fields)
-        check_options(batch_size, clip, image, fields=self._fields, index=index, **options)
+        choice = StreamChoice(batch_size, clip, image, fields=self._fields, index=index, **options)
         start = check_start(start)
         if first_epoch and start != FROM_THE_BEGINNING:
             raise ConfigError(f"start={start!r} and first_epoch={first_epoch!r} both say where to begin; leave one out")
@@ -100,7 +100,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         opened = ExitStack()
         try:
             connection = connection_to(opened, source, workers, service, patience)
-            request = make_request(connection, batch_size, clip, image, fields=self._fields, index=index, **options)
+            request = choice.request(connection)
             stream = connection.open(request)
             opened.callback(connection.drop, stream)
             start = (first_epoch, 0) if first_epoch else start_within(start, stream.steps_per_epoch)

@@ -46,45 +46,22 @@ class Catalogued(Protocol):
         """Yield the batches of the first epoch."""
 
 
-def make_request(  # noqa: PLR0913 - what the public calls take
-    connection: Catalogued,
-    batch_size: int | None,
-    clip: ClipChoice,
-    image: Image | None,
-    *,
-    index: Any = None,
-    index_keys: Any = None,
-    key_field: str | None = None,
-    **options: Any,
-) -> Request:
-    """Return the request that the options of `dataset` and `batches` describe.
+class StreamChoice:
+    """What a user asks of a stream, in the words of `dataset` and `batches`; checked before there is a service.
 
-    Raises
-    ------
-    ConfigError
-        When they contradict each other, or keys name no sample.
-    """
-    if clip == "auto":
-        clip = _suitable_clip(connection.catalog)
-    spec = check_options(batch_size, clip, image, index=index, index_keys=index_keys, key_field=key_field, **options)
-    if index_keys is not None:
-        index = _rows_of_keys(connection, index_keys, key_field, clip)
-    if index is not None and not isinstance(index, AnnouncedIndex):
-        index = RowIndex(index, spec)
-    return Request(spec, index, batched=batch_size is not None)
+    Parameters
+    ----------
+    batch_size, clip, image
+        As in `loader_client.dataset`.
+    index, index_keys, key_field
+        What an epoch holds; None: all samples.
+    **options
+        More fields of `Spec`.
 
-
-def check_options(
-    batch_size: int | None,
-    clip: ClipChoice,
-    image: Image | None,
-    *,
-    index: Any = None,
-    index_keys: Any = None,
-    key_field: str | None = None,
-    **options: Any,
-) -> Spec:
-    """Return the spec that options make; with ``clip="auto"`` it is good for nothing but to have been checked.
+    Attributes
+    ----------
+    spec : Spec
+        What they make; with ``clip="auto"`` it is good for nothing but to have been checked.
 
     Raises
     ------
@@ -93,10 +70,52 @@ def check_options(
     TypeError
         When there is no such option.
     """
-    if index is not None and index_keys is not None:
-        raise ConfigError("index and index_keys both say what an epoch holds; leave one out")
-    if key_field is not None and index_keys is None:
-        raise ConfigError(f"key_field={key_field!r} says where index_keys are looked up, and there are none")
+
+    def __init__(
+        self,
+        batch_size: int | None,
+        clip: ClipChoice,
+        image: Image | None,
+        *,
+        index: Any = None,
+        index_keys: Any = None,
+        key_field: str | None = None,
+        **options: Any,
+    ) -> None:
+        if index is not None and index_keys is not None:
+            raise ConfigError("index and index_keys both say what an epoch holds; leave one out")
+        if key_field is not None and index_keys is None:
+            raise ConfigError(f"key_field={key_field!r} says where index_keys are looked up, and there are none")
+        self._batched = batch_size is not None
+        self._clip = clip
+        self._index, self._index_keys, self._key_field = index, index_keys, key_field
+        self.spec = Spec(
+            1 if batch_size is None else batch_size,
+            Frame() if clip == "auto" else clip,
+            image or Image(),
+            indexed=index is not None or index_keys is not None,
+            **_known(options),
+        )
+
+    def request(self, connection: Catalogued) -> Request:
+        """Return what is asked of a service: the clip suits its catalog, keys are samples of it.
+
+        Raises
+        ------
+        ConfigError
+            When the catalog does not fit, or keys name no sample.
+        """
+        clip = _suitable_clip(connection.catalog) if self._clip == "auto" else self._clip
+        spec, index = dataclasses.replace(self.spec, clip=clip), self._index
+        if self._index_keys is not None:
+            index = _rows_of_keys(connection, self._index_keys, self._key_field, clip)
+        if index is not None and not isinstance(index, AnnouncedIndex):
+            index = RowIndex(index, spec)
+        return Request(spec, index, batched=self._batched)
+
+
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options as `Spec` takes them; `shard` may be None, or words."""
     if options.get("shard", ()) is None:
         del options["shard"]
     elif isinstance(options.get("shard"), str):
@@ -106,13 +125,7 @@ def check_options(
     for name in options:
         if name not in _OPTIONS:
             raise TypeError(_unknown(name))
-    return Spec(
-        1 if batch_size is None else batch_size,
-        Frame() if clip == "auto" else clip,
-        image or Image(),
-        indexed=index is not None or index_keys is not None,
-        **options,
-    )
+    return options
 
 
 def _unknown(name: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from loader_client import ConfigError, cluster
 from loader_client.cluster import Membership, from_environment, own_share, share
-from loader_client.stream_options import check_options
+from loader_client.stream_options import StreamChoice
 
 
 def _config(cluster: dict[str, int], role: str, index: Any) -> dict[str, str]:
@@ -72,8 +72,8 @@ def test_auto_is_the_share_of_the_worker_and_what_is_given_stays() -> None:
 
 def test_every_client_knows_auto(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TF_CONFIG", _config({"worker": 2}, "worker", 1)["TF_CONFIG"])
-    assert check_options(2, None, None, shard="auto").shard == (1, 2)
-    assert check_options(2, None, None, shard=None).shard == (0, 1)
+    assert StreamChoice(2, None, None, shard="auto").spec.shard == (1, 2)
+    assert StreamChoice(2, None, None, shard=None).spec.shard == (0, 1)
 
 
 class _Resolver:

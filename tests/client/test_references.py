@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import re
-import subprocess
-import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 import loader_client
 from loader_client import Clip, ConfigError, Spec
 from loader_service.protocol.segment_files import shared_memory
-from tests.support import processes
+from tests.support import processes, warm_python
 from tests.support.services import Service
 from tests.support.waiting import eventually
 
@@ -152,7 +150,7 @@ def services():
 def shared_bytes():
     return int(re.search(r"RssShmem:\\s*(\\d+)", open("/proc/self/status").read())[1]) * 1024
 
-for run in range(8):
+for run in range(int(sys.argv[2])):
     ds = loader_client.dataset(
         sys.argv[1], workers=1, batch_size=4, clip=Clip(frames=4), image=Image(size=256), fields=("frames", "label")
     )
@@ -168,17 +166,12 @@ print("end", services(), shared_bytes(), flush=True)
 
 
 @pytest.mark.tensorflow
-def test_a_cell_that_is_run_again_and_again_leaves_one_service_and_its_memory(small_videos: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _NOTEBOOK, str(small_videos / "*.h5")],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=110,
-    )
+@pytest.mark.parametrize("times", [4, pytest.param(12, marks=pytest.mark.soak)])
+def test_a_cell_that_is_run_again_and_again_leaves_one_service_and_its_memory(small_videos: Path, times: int) -> None:
+    done = warm_python.run(_NOTEBOOK, small_videos / "*.h5", times)
     assert done.returncode == 0, done.stderr
     runs = [(int(services), int(shared)) for services, shared in re.findall(r"run (\d+) (\d+)", done.stdout)]
-    assert [services for services, _ in runs] == [1] * 8
+    assert [services for services, _ in runs] == [1] * times
     first, *_, last = [shared for _, shared in runs]
     assert last < 1.5 * first + 2**20
     assert re.findall(r"end (\d+) (\d+)", done.stdout) == [("0", "0")]

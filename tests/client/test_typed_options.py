@@ -13,7 +13,7 @@ from typing import Any, Literal, get_type_hints
 import pytest
 
 import loader_client
-from loader_client.stream_options import check_options
+from loader_client.stream_options import StreamChoice
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.config import ServiceConfig
 from loader_service.option_fields import all_fields
@@ -97,6 +97,6 @@ def test_a_type_checker_finds_a_misspelt_option_and_takes_a_right_one(tmp_path: 
 
 def test_a_misspelt_option_suggests_the_right_one_at_run_time() -> None:
     with pytest.raises(TypeError, match="'shufle' of dataset and batches; did you mean 'shuffle'"):
-        check_options(2, "auto", None, shufle=True)
+        StreamChoice(2, "auto", None, shufle=True)
     with pytest.raises(loader_client.ConfigError, match=r"'lables'.* did you mean 'labels'"):
         loader_client.connect("x.h5", service={"lables": "x.csv"})  # type: ignore[typeddict-unknown-key]
