@@ -164,8 +164,9 @@ def _bare_mp4(place: Path) -> _Write:
             stream.codec_context.thread_count = 1
             for frame in frames[()]:
                 pixels = simplejpeg.decode_jpeg(frame.tobytes())
-                stream.height, stream.width = pixels.shape[:2]
-                stream.pix_fmt = "yuv420p"
+                if not stream.codec_context.is_open:
+                    stream.height, stream.width = pixels.shape[:2]
+                    stream.pix_fmt = "yuv420p"
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
             container.mux(stream.encode())
 
