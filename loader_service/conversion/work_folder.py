@@ -201,13 +201,25 @@ class WorkFolder:
 
     def _give_names(self, number: int, outcome: PieceOutcome) -> None:
         source = self.path / f"piece-{number:06}"
-        for entry in outcome.entries:
-            written, final = source / entry.path, self.place / entry.path
-            if os.path.lexists(written):
-                final.parent.mkdir(parents=True, exist_ok=True)
-                self._rename(written, final)
+        pairs = [(source / each.path, self.place / each.path) for each in outcome.entries]
+        waiting = [pair for pair in pairs if os.path.lexists(pair[0])]
+        for parent in {final.parent for _, final in waiting}:
+            self._make(parent)
+        for written, final in waiting:
+            self._rename(written, final)
         if source.exists():
             shutil.rmtree(source)
+
+    def _make(self, folder: Path) -> None:
+        """Make a folder in the place; not through a link, which would lead elsewhere."""
+        if folder == self.place:
+            return
+        self._make(folder.parent)
+        if folder.is_symlink():
+            raise ConfigError(
+                f"{str(folder)!r} is a link, and links are not followed: remove it, or give another place"
+            )
+        folder.mkdir(exist_ok=True)
 
     def _rename(self, written: Path, final: Path) -> None:
         if not os.path.lexists(final):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from loader_service.catalog.codecs import JPEG
 from loader_service.conversion.pieces import OutputEntry
-from loader_service.conversion.summed_file import SummedFile
 from loader_service.conversion.work_folder import size_of
 from loader_service.formats.checksums import crc32c
 from loader_service.unpack.sample_files import array_file, field_name, picture_names
@@ -46,13 +46,16 @@ class FolderTarget(FileTarget):
 
     def write(self, sample: SourceSample, folder: Path) -> list[OutputEntry]:
         """Write a sample, as `FileTarget` says."""
-        entries = [_write(folder, name, data) for name, data in self.files(sample).items()]
-        if sample.is_frame:
-            return entries
+        files = self.files(sample)
+        for parent in {(folder / name).parent for name in files}:
+            parent.mkdir(parents=True, exist_ok=True)
         total = 0
-        for data in self.files(sample).values():
+        for name, data in sorted(files.items()):
+            _write(folder / name, data)
             total = crc32c(data, total)
-        return [OutputEntry(sample.range.key, sum(each.size_bytes for each in entries), total)]
+        if sample.is_frame:
+            return [OutputEntry(name, len(data), crc32c(data)) for name, data in files.items()]
+        return [OutputEntry(sample.range.key, sum(map(len, files.values())), total)]
 
     def difference(self, sample: SourceSample, place: Path) -> str | None:
         """Return what is not as it was written, as `FileTarget` says."""
@@ -83,9 +86,12 @@ class FolderTarget(FileTarget):
         return "jpg" if self.catalog.is_encoded(field) and self.catalog.codec(video, field) is JPEG else "png"
 
 
-def _write(folder: Path, name: str, data: bytes) -> OutputEntry:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with SummedFile(path, sync=False) as file:
-        file.write(data)
-    return OutputEntry(name, file.size_bytes, file.crc32c)
+def _write(path: Path, data: bytes) -> None:
+    """Write a small file at once; raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        done = os.write(descriptor, data)
+        while done < len(data):
+            done += os.write(descriptor, data[done:])
+    finally:
+        os.close(descriptor)

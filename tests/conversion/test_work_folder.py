@@ -120,6 +120,17 @@ def test_a_link_in_the_place_of_the_work_folder_is_not_followed(tmp_path: Path) 
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
+def test_a_link_in_the_place_of_a_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "b").symlink_to(tmp_path / "elsewhere")
+    with WorkFolder(tmp_path / "out", "plan", force=True) as work:
+        write(work, 0)
+        with pytest.raises(ConfigError, match="is a link, and links are not followed"):
+            work.finish_piece(0, OUTCOME)
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
 def test_what_others_left_in_the_work_folder_is_left_alone(tmp_path: Path) -> None:
     with WorkFolder(tmp_path, "plan") as work:
         (work.path / "notes.txt").write_text("mine")

@@ -1,4 +1,4 @@
-"""Kills at any point, full disks, files that change, bad frames: what is left, and what the same command makes of it."""
+"""Kills at any point, full disks, files that change, bad frames: what is left, and what the same command does next."""
 
 from __future__ import annotations
 

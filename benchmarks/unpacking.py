@@ -1,0 +1,256 @@
+"""Measures `unpack` against bare loops on all cores, and reading TFRecord against TensorFlow; sides take turns.
+
+The bare loops are what one would write by hand: h5py, and `open`, `tf.io.TFRecordWriter` or PyAV, in as many processes
+as there are cores; their start and their imports do not count, while `unpack` is measured with those of its workers.
+`python -m benchmarks.unpacking` prints a table; with `--results DIR` it also writes `unpacking.json` there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import h5py
+import numpy as np
+import simplejpeg
+
+from benchmarks.data import DEFAULT_DIRECTORY, prepare
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.config import workers_for_all_cores
+from loader_service.formats.tfrecord import RecordWriter, read_records
+from loader_service.scan_options import ScanOptions
+from loader_service.unpack.unpack_options import UnpackOptions
+from loader_service.unpack.unpacking import Unpacking
+
+#: Files of the data set that each target is measured with: enough for some seconds.
+_FILES = {"tfrecord": 8, "folders": 4, "mp4": 1}
+_FPS, _QUALITY = 25, 18
+_SMALL_BYTES, _SMALL_COUNT = 200, 500_000
+_PATIENCE_S = 600.0
+
+#: Our side, the other, and what the first is to be of the second.
+PAIRS = (
+    ("tfrecord-read", "tfrecord-read-tensorflow", 1.0),
+    ("tfrecord-read-small", "tfrecord-read-small-tensorflow", 1.0),
+    ("tfrecord", "tfrecord-bare", 0.85),
+    ("folders", "folders-bare", 0.8),
+    ("mp4", "mp4-bare", 0.85),
+)
+
+
+def _read_here(path: Path) -> float:
+    began = time.perf_counter()
+    count = sum(1 for _ in read_records(path))
+    assert count
+    return time.perf_counter() - began
+
+
+def _read_tensorflow(path: Path) -> float:
+    import tensorflow as tf  # noqa: PLC0415 - only here
+
+    dataset = tf.data.TFRecordDataset(str(path)).batch(256)  # else iterating over it would be what is measured
+    began = time.perf_counter()
+    count = sum(1 for _ in dataset)
+    assert count
+    return time.perf_counter() - began
+
+
+def _unpack(files: list[str], place: Path, target: str) -> float:
+    catalog = scan(files, ScanOptions(), cache_dir=Path(files[0]).parent / "cache")
+    options = UnpackOptions(out=str(place), to=target, fps=_FPS if target == "mp4" else 0.0)  # type: ignore[arg-type]
+    unpacking = Unpacking(catalog, options, workers_for_all_cores())
+    began = time.perf_counter()
+    unpacking.run(lambda *_: None)
+    return time.perf_counter() - began
+
+
+def _bare(files: list[str], place: Path, target: str) -> float:
+    """Return how long as many processes as there are cores take, from when all are ready."""
+    place.mkdir()
+    count = workers_for_all_cores()
+    shares = [[(file, number, count) for file in files] for number in range(count)]
+    context = multiprocessing.get_context("spawn")
+    ready, go = context.Barrier(count + 1), context.Event()
+    processes = [context.Process(target=_bare_worker, args=(share, place, target, ready, go)) for share in shares]
+    for process in processes:
+        process.start()
+    ready.wait(_PATIENCE_S)
+    began = time.perf_counter()
+    go.set()
+    for process in processes:
+        process.join(_PATIENCE_S)
+    if any(process.exitcode for process in processes):
+        raise SystemExit("a bare loop failed")
+    return time.perf_counter() - began
+
+
+def _bare_worker(share: list[tuple[str, int, int]], place: Path, target: str, ready: Any, go: Any) -> None:
+    write = {"tfrecord": _bare_tfrecord, "folders": _bare_folders, "mp4": _bare_mp4}[target](place)
+    ready.wait(_PATIENCE_S)
+    go.wait(_PATIENCE_S)
+    for file, number, count in share:
+        for place_in_file, (name, frames) in enumerate(_videos(file)):
+            if place_in_file % count == number:
+                write(f"{Path(file).stem}-{name.replace('/', '-')}", frames)
+    write("", None)
+
+
+def _videos(path: str) -> Iterator[tuple[str, h5py.Dataset]]:
+    found: list[tuple[str, h5py.Dataset]] = []
+
+    def look(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and item.dtype.kind == "O" and item.ndim == 1:
+            found.append((name, item))
+
+    with h5py.File(path) as file:
+        file.visititems(look)
+        yield from found
+
+
+_Write = Callable[[str, Any], None]
+
+
+def _bare_tfrecord(place: Path) -> _Write:
+    import tensorflow as tf  # noqa: PLC0415 - only here
+
+    writer = tf.io.TFRecordWriter(str(place / f"{os.getpid()}.tfrecord"))
+
+    def write(name: str, frames: Any) -> None:
+        if frames is None:
+            writer.close()
+            return
+        jpegs = [frame.tobytes() for frame in frames[()]]
+        feature = {
+            "frames": tf.train.Feature(bytes_list=tf.train.BytesList(value=jpegs)),
+            "name": tf.train.Feature(bytes_list=tf.train.BytesList(value=[name.encode()])),
+        }
+        writer.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
+
+    return write
+
+
+def _bare_folders(place: Path) -> _Write:
+    def write(name: str, frames: Any) -> None:
+        if frames is None:
+            return
+        (place / name).mkdir()
+        for number, frame in enumerate(frames[()]):
+            (place / name / f"{number:06}.jpg").write_bytes(frame.tobytes())
+
+    return write
+
+
+def _bare_mp4(place: Path) -> _Write:
+    import av  # noqa: PLC0415 - only here
+
+    def write(name: str, frames: Any) -> None:
+        if frames is None:
+            return
+        with av.open(str(place / f"{name}.mp4"), "w") as container:
+            options = {"crf": str(_QUALITY), "preset": "fast"}
+            stream = container.add_stream("libx264", rate=Fraction(_FPS), options=options)
+            stream.codec_context.thread_count = 1
+            for frame in frames[()]:
+                pixels = simplejpeg.decode_jpeg(frame.tobytes())
+                if not stream.codec_context.is_open:
+                    stream.height, stream.width = pixels.shape[:2]
+                    stream.pix_fmt = "yuv420p"
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            container.mux(stream.encode())
+
+    return write
+
+
+def _measure(side: str, data: Path) -> dict[str, float]:
+    """Return the MB/s of one side: of the file that is read, or of the frames that are written."""
+    if side.startswith("tfrecord-read"):
+        path = data / ("unpacking-small.tfrecord" if "small" in side else "unpacking.tfrecord")
+        seconds = _read_tensorflow(path) if side.endswith("tensorflow") else _read_here(path)
+        return {"MB/s": path.stat().st_size / 1e6 / seconds}
+    target = side.removesuffix("-bare")
+    files = sorted(map(str, data.glob("videos-*.h5")))[: _FILES[target]]
+    place = Path(tempfile.mkdtemp(prefix="unpacking-", dir=data))
+    try:
+        seconds = (_bare if side.endswith("-bare") else _unpack)(files, place / "out", target)
+    finally:
+        shutil.rmtree(place)
+    return {"MB/s": sum(os.path.getsize(file) for file in files) / 1e6 / seconds}
+
+
+def _prepare(data: Path) -> None:
+    """Write the TFRecord files that are read: frames of the data set, and small records."""
+    prepare(data)
+    frames, small = data / "unpacking.tfrecord", data / "unpacking-small.tfrecord"
+    if not frames.exists():
+        with frames.open("wb") as file, RecordWriter(file) as writer:
+            for path in sorted(data.glob("videos-*.h5")):
+                for _, dataset in _videos(str(path)):
+                    for frame in dataset[()]:
+                        writer.write(frame.tobytes())
+    if not small.exists():
+        record = np.random.default_rng(0).bytes(_SMALL_BYTES)
+        with small.open("wb") as file, RecordWriter(file) as writer:
+            for _ in range(_SMALL_COUNT):
+                writer.write(record)
+
+
+def _measure_apart(side: str, data: Path) -> float:
+    print(f"  {side} ...", file=sys.stderr, flush=True)
+    words = [sys.executable, "-m", "benchmarks.unpacking", "--side", side, "--data", str(data)]
+    quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=_PATIENCE_S, check=False, env=quiet)
+    if done.returncode:
+        raise SystemExit(f"measuring {side} failed:\n{done.stderr}")
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures["MB/s"]
+
+
+def _table(rounds: dict[str, list[float]]) -> str:
+    lines = ["| side | MB/s | the other | MB/s | ratio | bar |", "|---|---|---|---|---|---|"]
+    for ours, other, bar in PAIRS:
+        if ours in rounds and other in rounds:
+            ratio = median(here / there for here, there in zip(rounds[ours], rounds[other], strict=True))
+            left, right = median(rounds[ours]), median(rounds[other])
+            lines.append(f"| {ours} | {left:,.0f} | {other} | {right:,.0f} | {ratio:.2f} | {bar} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure one side, or all of them in turn."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.unpacking", description=__doc__)
+    parser.add_argument("--side", help="one side, as JSON")
+    parser.add_argument("--only", nargs="+", default=[ours for ours, _, _ in PAIRS], help="pairs, by our side")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DIRECTORY, metavar="DIR")
+    parser.add_argument("--results", type=Path, metavar="DIR", help="where unpacking.json goes")
+    arguments = parser.parse_args()
+    data = arguments.data.resolve()
+    if arguments.side:
+        print(json.dumps(_measure(arguments.side, data)))
+        return
+    _prepare(data)
+    sides = [side for ours, other, _ in PAIRS if ours in arguments.only for side in (ours, other)]
+    rounds: dict[str, list[float]] = {side: [] for side in sides}
+    for number in range(arguments.rounds):
+        for side in sides if number % 2 == 0 else sides[::-1]:
+            rounds[side].append(_measure_apart(side, data))
+    print(_table(rounds))
+    if arguments.results:
+        arguments.results.mkdir(parents=True, exist_ok=True)
+        (arguments.results / "unpacking.json").write_text(json.dumps(rounds, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
