@@ -189,7 +189,7 @@ class _Packing:
         workers = min(options.worker_count, len(items))
         recoding = Recoding(options.quality, options.short_side, options.fps, self._threads(workers))
         told = PackWorkerOptions(asdict(recoding), str(self._place.unfinished))
-        with PackPool(into_units(items), workers, told) as pool:
+        with PackPool(into_units(items, workers, recoded=recoding.changes_pictures), workers, told) as pool:
             for turn in pool.turns():
                 if isinstance(turn, ReadUnit):
                     pool.write(turn.number, self._place_unit(turn, plan))

@@ -40,12 +40,18 @@ def test_no_shard_of_several_videos_is_larger_than_its_size(sizes: list[int], li
     assert list(filled) == list(range(len(filled)))
 
 
-@given(st.lists(st.integers(0, 2**23), max_size=200))
-def test_units_hold_all_videos_once_and_in_order(sizes: list[int]) -> None:
+@given(st.lists(st.integers(0, 2**23), max_size=200), st.integers(1, 9))
+def test_units_hold_all_videos_once_and_in_order(sizes: list[int], processes: int) -> None:
     items = items_of(sizes)
-    units = list(into_units(items))
+    units = list(into_units(items, processes))
     assert [item for unit in units for item in unit] == items
     assert all(len(unit) <= 64 for unit in units)
+    assert len(units) >= min(len(items), processes * 8)
+
+
+def test_a_film_is_a_unit_of_its_own_however_small() -> None:
+    films = [Item("videos", f"v{number}", f"/in/v{number}", (), 10) for number in range(100)]
+    assert [len(unit) for unit in into_units(films, 1)] == [1] * 100
 
 
 def test_a_seed_gives_one_order_and_names_are_counted_as_people_count() -> None:
