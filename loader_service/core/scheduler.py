@@ -87,7 +87,7 @@ class Scheduler:
     def next_deadline(self) -> float | None:
         """Return the time at which `ClockTicked` is due, None when nothing is being waited for."""
         deadline = self.staff.next_deadline()
-        rest_ends = self.staff.vacancies.next_rest_ends if len(self._queues) else None
+        rest_ends = self.staff.vacancies.next_rest_ends if self._queues else None
         if deadline is None or rest_ends is None:
             return rest_ends if deadline is None else deadline
         return min(deadline, rest_ends)
@@ -99,22 +99,24 @@ class Scheduler:
         worker is fast again. Looks only at workers that have got room and at owners that have got tasks since the last
         event: all others have what they can have.
         """
-        if len(self._queues):
+        if self._queues:
             self._give_waiting(now)
         if overdue := self.staff.overdue(now):
             self._redo_late(overdue, now)
 
     def _give_waiting(self, now: float) -> None:
         vacancies = self.staff.vacancies
-        while len(self._queues) and (number := vacancies.rested(now)) is not None:
+        while self._queues and (number := vacancies.rested(now)) is not None:
             self._give_last_row(self._worker(number), now)
+        if not (vacancies.has_freed or self._queues.have_grown):
+            return  # as it was when the last event had been acted on
         self._give_own(now)
-        while len(self._queues) and (number := self._helper()) is not None:
+        while self._queues and (number := self._helper()) is not None:
             if not self._give(self._worker(number), self._queues.take_from_longest(), now):
                 break  # a suspect that must wait for a worker with nothing else in hand; none is idle
             self._ledger.counters.tasks_stolen += 1
             self._give_own(now)  # what waited behind a suspect
-        while self._work_abounds and (number := vacancies.idle_stragglers.first()) is not None:
+        while self._work_abounds and (number := vacancies.first_idle_straggler()) is not None:
             self._give_last_row(self._worker(number), now)
 
     def _redo_late(self, overdue: list[Worker], now: float) -> None:
@@ -124,7 +126,7 @@ class Scheduler:
         of what is done again.
         """
         vacancies = self.staff.vacancies
-        if vacancies.idle.first() is None and vacancies.idle_stragglers.first() is None:
+        if vacancies.first_idle() is None and vacancies.first_idle_straggler() is None:
             return
         redone = [self.fillings.redo(task) for worker in overdue for task in worker.tasks]
         if any(redone):
@@ -147,14 +149,16 @@ class Scheduler:
         """Return the workers that may have both room and tasks of their own since the last event."""
         grown, freed = self._queues.take_grown(), self.staff.vacancies.take_freed()
         if NOBODY in grown:
-            freed.update(self.staff.vacancies.any.all(), self.staff.vacancies.idle_stragglers.all())
+            freed.update(self.staff.vacancies.all())
+        if not self._queues.waiting_for(NOBODY):
+            freed &= self._queues.owners
         return sorted(freed | grown)
 
     def _helper(self) -> int | None:
         """Return who takes a task from another's queue: an idle worker; one with room when there is work for all."""
         vacancies = self.staff.vacancies
-        idle = vacancies.idle.first()
-        return vacancies.any.first() if idle is None and self._work_abounds else idle
+        idle = vacancies.first_idle()
+        return vacancies.first_with_room() if idle is None and self._work_abounds else idle
 
     @property
     def _work_abounds(self) -> bool:

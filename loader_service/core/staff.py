@@ -117,12 +117,15 @@ class Staff:
 
     def hire(self, now: float) -> None:
         """Start the workers that are missing, as soon as the last failures allow."""
+        missing = self.missing
+        if missing <= 0:
+            return
         if self._hopeless:
             self._give_up_unless_some_still_start()
             return
         if now < self._starts.not_before:
             return
-        for _ in range(self.missing):
+        for _ in range(missing):
             self._last_number += 1
             deadline = now + self._limits.start_timeout_s
             self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None)
@@ -147,9 +150,8 @@ class Staff:
         worker.bytes_given += task.size_bytes
         if len(worker.tasks) == 1:
             worker.pace.begun(now)
-            self._clocks.owe(worker, now + self._limits.task_timeout_s)
-            self._clocks.watch(worker)
-        self.vacancies.update(worker)
+            self._clocks.begun(worker, now + self._limits.task_timeout_s)
+        self.vacancies.filled(worker)
 
     def take_back(self, number: int, task_number: int, now: float) -> PendingTask | None:
         """Return the task that a worker reports as ended, None when it does not hold it (a report said twice)."""
@@ -159,9 +161,10 @@ class Staff:
             return None
         worker.pace.ended(task.size_bytes, now)
         worker.late = False
-        self._clocks.watch(worker)
-        if worker.state is not _KILLED:
-            self._clocks.owe(worker, now + self._limits.task_timeout_s if worker.tasks else None)
+        if worker.state is _KILLED:
+            self._clocks.begun(worker, None)
+        else:
+            self._clocks.begun(worker, now + self._limits.task_timeout_s if worker.tasks else None)
             self._judge(worker)
             self.rest(worker, now)
         self.vacancies.update(worker)
@@ -169,7 +172,8 @@ class Staff:
 
     def overdue(self, now: float) -> list[Worker]:
         """Return the workers that take far longer for a task than they should need; each until it ends one."""
-        return [self._workers[number] for number in self._clocks.overdue(now)]
+        overdue = self._clocks.overdue(now)
+        return [self._workers[number] for number in overdue] if overdue else []
 
     def distrust(self, worker: Worker) -> None:
         """Give a worker that is late nothing more to do, and its files to the others."""

@@ -113,7 +113,7 @@ class Streams:
             self._ledger.counters.requests_refused += 1
             self._ledger.send(client, m.Failed(want.stream, want.want, "ConfigError", f"{place}{objection}"))
             return
-        slots = len(stream.slots.numbers)
+        slots = len(stream.slots)
         if len(stream.steps) >= max(
             self._limits.wants_per_slot * slots, self._limits.least_wants
         ):  # it may be asked for again, when there is room

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
@@ -48,14 +49,14 @@ class PendingTask:
 
 
 def cut(
-    rows: Mapping[int, Row], ownership: Ownership, row_bytes: int, frame_bytes: int = 0, steps: int = 1
+    rows: Sequence[Row], ownership: Ownership, row_bytes: int, frame_bytes: int = 0, steps: int = 1
 ) -> list[tuple[int, ...]]:
     """Cut a step into pieces of rows, one or more for each owner, or one for several when that gains nothing.
 
     Parameters
     ----------
     rows
-        Rows to be done, by row number.
+        All rows of the step, by row number.
     ownership
         Who owns which file.
     row_bytes, frame_bytes
@@ -68,13 +69,13 @@ def cut(
     list of tuple of int
         Row numbers; each row in exactly one piece.
     """
-    total = len(rows) * row_bytes + (sum([row.frames for row in rows.values()]) * frame_bytes if frame_bytes else 0)
+    sizes = [row_bytes + row.frames * frame_bytes for row in rows] if frame_bytes else [row_bytes] * len(rows)
+    total = sum(sizes)
     if total <= SMALL_TASK_BYTES:
-        return [tuple(rows)]
-    sizes = {number: row_bytes + row.frames * frame_bytes for number, row in rows.items()}
+        return [tuple(range(len(rows)))]
     by_owner: dict[int | None, list[int]] = {}
     owner_of = ownership.owner
-    for number, row in rows.items():
+    for number, row in enumerate(rows):
         owner = owner_of(row.file)
         if owner in by_owner:
             by_owner[owner].append(number)
@@ -87,7 +88,7 @@ def cut(
     return [piece for group in groups for piece in _split(group, sizes, share)]
 
 
-def _joined(groups: list[list[int]], sizes: Mapping[int, int], enough: int) -> list[list[int]]:
+def _joined(groups: list[list[int]], sizes: Sequence[int], enough: int) -> list[list[int]]:
     """Join small groups of neighbours while there are more than enough of them."""
     if len(groups) <= enough:
         return groups
@@ -105,7 +106,7 @@ def _joined(groups: list[list[int]], sizes: Mapping[int, int], enough: int) -> l
     return joined
 
 
-def _split(rows: Sequence[int], sizes: Mapping[int, int], share: float) -> Iterable[tuple[int, ...]]:
+def _split(rows: Sequence[int], sizes: Sequence[int], share: float) -> Iterable[tuple[int, ...]]:
     """Cut a group of rows into pieces of about the same bytes, each near to `share`."""
     if len(rows) == 1 or (pieces := min(len(rows), round(sum([sizes[row] for row in rows]) / share))) <= 1:
         return (tuple(rows),)
@@ -219,6 +220,16 @@ class TaskQueues:
         """Return how many tasks wait for files of a worker."""
         self._group()
         return len(self._waiting.get(worker, ()))
+
+    @property
+    def owners(self) -> AbstractSet[int]:
+        """All owners for whom tasks wait."""
+        return self._waiting.keys()
+
+    @property
+    def have_grown(self) -> bool:
+        """Whether an owner got tasks since `take_grown`, or files have changed hands."""
+        return bool(self._grown) or self._grouped_at != self._ownership.changes
 
     def take_grown(self) -> set[int]:
         """Return the owners that got tasks since this was asked before; `NOBODY` for files without an owner."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loader_service.protocol.fields import Field
+from loader_service.protocol.frequent import frequent_message
 from loader_service.protocol.spec import Spec
 
 
@@ -43,7 +44,7 @@ class DropSlots:
     slots: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frequent_message(frozen=True)
 class Task:
     """Decode these samples into these rows of a slot; `rows` and `samples` go together."""
 
@@ -90,7 +91,7 @@ class BadRow:
     message: str
 
 
-@dataclass(frozen=True)
+@frequent_message(frozen=True)
 class TaskDone:
     """Every row of a task is written, save the bad ones."""
 
