@@ -7,7 +7,7 @@ take some over. A step of little work stays whole, since a message costs more th
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from loader_service.core.ranking import Ranking
 #: message.
 SMALL_TASK_BYTES = 2 * 2**20
 
-#: Up to this much output, rows of several owners are one task where there are tasks enough: about 12 ms of decoding.
-JOINED_TASK_BYTES = 14 * 2**20
+#: Up to this much output, rows of several owners are one task where there are tasks enough: about 15 ms of decoding.
+JOINED_TASK_BYTES = 17 * 2**20
 
 #: Pieces that no step has fewer of because rows of several owners were joined.
 LEAST_PIECES = 4
@@ -73,27 +73,21 @@ def cut(
     total = sum(sizes)
     if total <= SMALL_TASK_BYTES:
         return [tuple(range(len(rows)))]
-    by_owner: dict[int | None, list[int]] = {}
-    owner_of = ownership.owner
-    for number, row in enumerate(rows):
-        owner = owner_of(row.file)
-        if owner in by_owner:
-            by_owner[owner].append(number)
-        else:
-            by_owner[owner] = [number]
     workers = max(1, ownership.worker_count)
     enough = max(LEAST_PIECES, -(-2 * workers // steps))
     share = max(total / min(enough, workers), SMALL_TASK_BYTES)
-    groups = _joined(list(by_owner.values()), sizes, enough)
+    groups = _joined(ownership.by_owner([row.file for row in rows]), sizes, enough)
     return [piece for group in groups for piece in _split(group, sizes, share)]
 
 
 def _joined(groups: list[list[int]], sizes: Sequence[int], enough: int) -> list[list[int]]:
-    """Join small groups of neighbours while there are more than enough of them."""
+    """Join small groups of neighbours while there are more than enough of them; to about the same bytes each."""
     if len(groups) <= enough:
         return groups
+    total = sum(sizes)
+    most = min(JOINED_TASK_BYTES, total / enough + total / len(sizes))
     joined: list[list[int]] = []
-    left, room = len(groups), 0
+    left, room = len(groups), 0.0
     for group in groups:
         size = sum([sizes[each] for each in group])
         if left > enough and size <= room:
@@ -102,7 +96,7 @@ def _joined(groups: list[list[int]], sizes: Sequence[int], enough: int) -> list[
             left -= 1
         else:
             joined.append(group)
-            room = JOINED_TASK_BYTES - size
+            room = most - size
     return joined
 
 
@@ -116,6 +110,15 @@ def _split(rows: Sequence[int], sizes: Sequence[int], share: float) -> Iterable[
     inner = [bisect_right(middles, 2 * ends[-1] * number // pieces) for number in range(1, pieces)]
     bounds = [0, *inner, len(rows)]
     return (tuple(rows[low:high]) for low, high in itertools.pairwise(bounds) if high > low)
+
+
+@dataclass(slots=True)
+class _Line:
+    """The tasks that wait for one owner."""
+
+    turns: list[tuple[int, int]]  # a heap of turns and tasks; some of these may wait no more
+    count: int = 0
+    size_bytes: int = 0
 
 
 class TaskQueues:
@@ -139,8 +142,7 @@ class TaskQueues:
         self._ownership = ownership
         self._grouped_at = ownership.changes
         self._tasks: dict[int, PendingTask] = {}  # by number
-        self._waiting: dict[int, list[PendingTask]] = {}  # by owner of the file, in the order of their turns
-        self._bytes: dict[int, int] = {}  # of each owner's tasks
+        self._waiting: dict[int, _Line] = {}  # by owner of the file
         self._grown: set[int] = set()  # owners that got tasks since somebody asked
         self._longest: Ranking[float] = Ranking()  # owners by the bytes of their tasks, the most first
         self._changed: set[int] = set()  # owners whose bytes are not told there yet
@@ -196,7 +198,7 @@ class TaskQueues:
         self._group()
         for owner in self._changed:
             if owner in self._waiting:
-                self._longest.put(owner, -self._bytes[owner])
+                self._longest.put(owner, -self._waiting[owner].size_bytes)
             else:
                 self._longest.discard(owner)
         self._changed.clear()
@@ -219,7 +221,8 @@ class TaskQueues:
     def waiting_for(self, worker: int) -> int:
         """Return how many tasks wait for files of a worker."""
         self._group()
-        return len(self._waiting.get(worker, ()))
+        line = self._waiting.get(worker)
+        return line.count if line else 0
 
     @property
     def owners(self) -> AbstractSet[int]:
@@ -240,38 +243,37 @@ class TaskQueues:
     # ---- inside
 
     def _take(self, owner: int) -> PendingTask | None:
-        tasks = self._waiting.get(owner)
-        if not tasks:
+        line = self._waiting.get(owner)
+        if line is None:
             return None
-        task = tasks[0]
+        number = 0
+        while number not in self._tasks:
+            turn, number = heappop(line.turns)
+        task = self._tasks[number]
         self._remove(task)
-        if task.turn and task.turn > self._latest_turn:
-            self._latest_turn = task.turn
+        self._latest_turn = max(self._latest_turn, turn)
         return task
 
     def _append(self, task: PendingTask) -> None:
         owner = self._ownership.owner(task.file) or NOBODY
-        tasks = self._waiting.get(owner)
-        if tasks is None:
-            self._waiting[owner] = [task]
-            self._bytes[owner] = task.size_bytes
-        else:
-            if _place(task) < _place(tasks[-1]):
-                insort(tasks, task, key=_place)
-            else:
-                tasks.append(task)
-            self._bytes[owner] += task.size_bytes
+        line = self._waiting.get(owner)
+        if line is None:
+            line = self._waiting[owner] = _Line([])
+        heappush(line.turns, _place(task))
+        line.count += 1
+        line.size_bytes += task.size_bytes
         self._grown.add(owner)
         self._changed.add(owner)
 
     def _remove(self, task: PendingTask) -> None:
+        """Take a task out; its entry in the heap stays, unless that was taken out before."""
         owner = self._ownership.owner(task.file) or NOBODY
-        tasks = self._waiting[owner]
-        if len(tasks) == 1:
-            del self._waiting[owner], self._bytes[owner]
+        line = self._waiting[owner]
+        if line.count == 1:
+            del self._waiting[owner]
         else:
-            del tasks[0 if tasks[0] is task else bisect_left(tasks, _place(task), key=_place)]
-            self._bytes[owner] -= task.size_bytes
+            line.count -= 1
+            line.size_bytes -= task.size_bytes
             if task.strikes:
                 self._grown.add(owner)  # a suspect may have kept the others from being given
         del self._tasks[task.task]
@@ -283,8 +285,8 @@ class TaskQueues:
             return
         self._grouped_at = self._ownership.changes
         self._changed.update(self._waiting)
-        self._waiting, self._bytes = {}, {}
-        for task in sorted(self._tasks.values(), key=_place):
+        self._waiting = {}
+        for task in self._tasks.values():
             self._append(task)
 
 

@@ -76,8 +76,8 @@ def test_no_piece_is_too_small_for_a_message() -> None:
 def test_rows_of_several_owners_are_one_task_when_more_tasks_gain_nothing() -> None:
     owned, rows = _owned(16, 16), _rows(list(range(16)))
     assert {len(piece) for piece in cut(rows, owned, 4 * MIB, steps=1)} == {1}
-    joined = cut(rows, owned, 4 * MIB, steps=6)  # two a worker make six a step
-    assert [len(piece) for piece in joined] == [3, 3, 3, 3, 3, 1], "of 12 MiB at most"
+    joined = cut(rows, owned, 5 * MIB, steps=6)  # two a worker make six a step
+    assert [len(piece) for piece in joined] == [3, 3, 3, 3, 3, 1], "of 17 MiB at most"
     assert sorted(itertools.chain.from_iterable(joined)) == list(range(16))
 
 
