@@ -87,7 +87,7 @@ class Scheduler:
     def next_deadline(self) -> float | None:
         """Return the time at which `ClockTicked` is due, None when nothing is being waited for."""
         deadline = self.staff.next_deadline()
-        rest_ends = self.staff.vacancies.next_rest_ends if self._queues else None
+        rest_ends = self.staff.vacancies.next_rest_ends if self._queues.tasks else None
         if deadline is None or rest_ends is None:
             return rest_ends if deadline is None else deadline
         return min(deadline, rest_ends)
@@ -99,19 +99,19 @@ class Scheduler:
         worker is fast again. Looks only at workers that have got room and at owners that have got tasks since the last
         event: all others have what they can have.
         """
-        if self._queues:
+        if self._queues.tasks:
             self._give_waiting(now)
         if overdue := self.staff.overdue(now):
             self._redo_late(overdue, now)
 
     def _give_waiting(self, now: float) -> None:
         vacancies = self.staff.vacancies
-        while self._queues and (number := vacancies.rested(now)) is not None:
+        while self._queues.tasks and (number := vacancies.rested(now)) is not None:
             self._give_last_row(self._worker(number), now)
         if not (vacancies.has_freed or self._queues.have_grown):
             return  # as it was when the last event had been acted on
         self._give_own(now)
-        while self._queues and (number := self._helper()) is not None:
+        while self._queues.tasks and (number := self._helper()) is not None:
             if not self._give(self._worker(number), self._queues.take_from_longest(), now):
                 break  # a suspect that must wait for a worker with nothing else in hand; none is idle
             self._ledger.counters.tasks_stolen += 1
@@ -162,7 +162,7 @@ class Scheduler:
 
     @property
     def _work_abounds(self) -> bool:
-        return len(self._queues) > self.staff.working
+        return len(self._queues.tasks) > self.staff.working
 
     def _worker(self, number: int) -> Worker:
         worker = self.staff.get(number)
@@ -199,7 +199,7 @@ class Scheduler:
     @property
     def idle(self) -> bool:
         """Whether no task is waiting or with a worker."""
-        return not len(self._queues) and not len(self.fillings.held) and not any(worker.tasks for worker in self.staff)
+        return not self._queues.tasks and not len(self.fillings.held) and not any(worker.tasks for worker in self.staff)
 
     def worker_status(self, worker: Worker, pid: int) -> m.WorkerStatus:
         """Return what `status` shows of a worker, whatever it is at."""

@@ -68,6 +68,7 @@ class Service:
         self._workers_wanted = workers
         self.scheduler.staff.scale(workers, now)
         self._lifetime = Lifetime(limits.drain_s, ledger)
+        self._timed = (self.clients, self.probes, self.openings, self._lifetime)
         self._of_stream = self._handlers_of_streams()
         self._of_client = self._handlers_of_clients()
         self._of_worker: dict[type, Callable[[Any, float], None]] = {
@@ -95,7 +96,7 @@ class Service:
     def next_deadline(self) -> float | None:
         """Return when `ClockTicked` is due, None while nothing is waited for."""
         deadline = self.scheduler.next_deadline()
-        for each in (self.clients, self.probes, self.openings, self._lifetime):
+        for each in self._timed:
             other = each.next_deadline()
             if other is not None and (deadline is None or other < deadline):
                 deadline = other

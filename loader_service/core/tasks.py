@@ -133,6 +133,11 @@ class TaskQueues:
     Nothing here looks at all owners or all tasks, save when files have changed hands, and when the last task is asked
     for that was not for long.
 
+    Attributes
+    ----------
+    tasks
+        All that wait, by number, to be read only: whether there are any is asked for each event.
+
     References
     ----------
     Start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996.
@@ -141,7 +146,7 @@ class TaskQueues:
     def __init__(self, ownership: Ownership) -> None:
         self._ownership = ownership
         self._grouped_at = ownership.changes
-        self._tasks: dict[int, PendingTask] = {}  # by number
+        self.tasks: dict[int, PendingTask] = {}
         self._waiting: dict[int, _Line] = {}  # by owner of the file
         self._grown: set[int] = set()  # owners that got tasks since somebody asked
         self._longest: Ranking[float] = Ranking()  # owners by the bytes of their tasks, the most first
@@ -153,10 +158,10 @@ class TaskQueues:
         self._latest_turn = 0  # taken so far: the queues' own clock
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self.tasks)
 
     def __iter__(self) -> Iterator[PendingTask]:
-        return iter(self._tasks.values())
+        return iter(self.tasks.values())
 
     def open(self, stream: int) -> None:
         """Let a stream take part."""
@@ -173,17 +178,17 @@ class TaskQueues:
             task.turn = max(self._latest_turn, self._ends[task.stream])
             self._ends[task.stream] = task.turn + max(1, task.size_bytes)
         self._group()
-        self._tasks[task.task] = task
+        self.tasks[task.task] = task
         if self._last is not None:
             heappush(self._last, (-task.turn, -task.task))
-            if len(self._last) > 2 * len(self._tasks) + _MOST_STALE:
+            if len(self._last) > 2 * len(self.tasks) + _MOST_STALE:
                 self._last = None
         self._append(task)
 
     def drop(self, tasks: Iterable[int]) -> list[PendingTask]:
         """Remove and return those of these tasks that wait here."""
         self._group()
-        dropped = [self._tasks[number] for number in tasks if number in self._tasks]
+        dropped = [self.tasks[number] for number in tasks if number in self.tasks]
         for task in dropped:
             self._remove(task)
         return dropped
@@ -209,10 +214,10 @@ class TaskQueues:
         """Take the task whose turn comes last: the one that can best wait for a slow worker."""
         self._group()
         if self._last is None:
-            self._last = [(-turn, -number) for turn, number in map(_place, self._tasks.values())]
+            self._last = [(-turn, -number) for turn, number in map(_place, self.tasks.values())]
             heapify(self._last)
         while self._last:
-            task = self._tasks.get(-heappop(self._last)[1])
+            task = self.tasks.get(-heappop(self._last)[1])
             if task is not None:
                 self._remove(task)
                 return task
@@ -247,9 +252,9 @@ class TaskQueues:
         if line is None:
             return None
         number = 0
-        while number not in self._tasks:
+        while number not in self.tasks:
             turn, number = heappop(line.turns)
-        task = self._tasks[number]
+        task = self.tasks[number]
         self._remove(task)
         self._latest_turn = max(self._latest_turn, turn)
         return task
@@ -276,7 +281,7 @@ class TaskQueues:
             line.size_bytes -= task.size_bytes
             if task.strikes:
                 self._grown.add(owner)  # a suspect may have kept the others from being given
-        del self._tasks[task.task]
+        del self.tasks[task.task]
         self._changed.add(owner)
 
     def _group(self) -> None:
@@ -286,7 +291,7 @@ class TaskQueues:
         self._grouped_at = self._ownership.changes
         self._changed.update(self._waiting)
         self._waiting = {}
-        for task in self._tasks.values():
+        for task in self.tasks.values():
             self._append(task)
 
 
