@@ -68,7 +68,7 @@ class Service:
         self._workers_wanted = workers
         self.scheduler.staff.scale(workers, now)
         self._lifetime = Lifetime(limits.drain_s, ledger)
-        self._timed = (self.clients, self.probes, self.openings, self._lifetime)
+        self._timed = (self.clients, self.probes, self.openings, self._lifetime, self.scheduler.streams.shares)
         self._of_stream = self._handlers_of_streams()
         self._of_client = self._handlers_of_clients()
         self._of_worker: dict[type, Callable[[Any, float], None]] = {
@@ -169,6 +169,7 @@ class Service:
             if answer is not None:
                 self.openings.concluded(answer, now)
         self.openings.tick(now)
+        self.scheduler.streams.shares.tick(now)
 
     # ---- clients
 
