@@ -25,9 +25,6 @@ _TOGETHER_S, _MOST_TOGETHER = 0.001, 8
 #: A worker is a straggler when it takes so many times as long as the usual one, and no more when it takes half of that.
 _STRAGGLING, _RECOVERED = 3.0, 1.5
 
-#: A pace that differs less from what was known, in relation to that, changes nothing.
-_NO_NEWS = 0.05
-
 #: A straggler rests for so many times the length of its latest task before it is tried again.
 _REST = 10.0
 
@@ -130,11 +127,9 @@ class Paces:
         self._sorted: list[tuple[float, int]] = []  # with their workers
 
     def put(self, worker: int, s_per_byte: float) -> None:
-        """Take note of a worker's latest pace, unless that is nearly what was known."""
+        """Take note of a worker's latest pace."""
         before = self._of.get(worker)
         if before is not None:
-            if abs(s_per_byte - before) <= _NO_NEWS * before:
-                return
             del self._sorted[bisect_left(self._sorted, (before, worker))]
         self._of[worker] = s_per_byte
         insort(self._sorted, (s_per_byte, worker))

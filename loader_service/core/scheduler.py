@@ -33,6 +33,7 @@ class TaskAtHand(NamedTuple):
     epoch: int = 0
     step: int = 0
     samples: tuple[int, ...] = ()  # empty when nobody wants the step any more
+    is_probe: bool = False
 
 
 class Scheduler:
@@ -67,11 +68,20 @@ class Scheduler:
         if task is not None:
             self.fillings.ended(task, message.bad)
 
-    def worker_exited(self, number: int, cause: str, now: float) -> None:
-        """Take note that a worker was reaped: it cannot write anywhere, and its tasks go to others."""
+    def worker_exited(self, number: int, cause: str, now: float) -> list[PendingTask]:
+        """Take note that a worker was reaped: it cannot write anywhere, and its tasks go to others.
+
+        Returns
+        -------
+        list of PendingTask
+            What it leaves behind, the one that it was at first: probes are nothing to the scheduler.
+        """
         worker = self.staff.exited(number, cause, now)
-        for place, task in enumerate(worker.tasks if worker else ()):
-            self.fillings.orphaned(task, cause, guilty=place == 0)
+        tasks = worker.tasks if worker else []
+        for place, task in enumerate(tasks):
+            if task.probe is None:
+                self.fillings.orphaned(task, cause, guilty=place == 0)
+        return tasks
 
     def segments_made(self, event: SegmentsMade, now: float) -> None:
         """Take in slots of an open stream: for a step that a worker is late with, or else for what waits."""
@@ -217,12 +227,15 @@ class Scheduler:
 
         It is at the first one, or, where quick ones are done and not reported yet, at a later one.
         """
+        busy_s = worker.busy_s(now)
         return [
-            TaskAtHand(task.task, task.stream, worker.busy_s(now), *(self.fillings.place(task) or ()))
+            TaskAtHand(task.task, task.stream, busy_s, *(self.fillings.place(task) or ()))
+            if task.probe is None
+            else TaskAtHand(task.task, 0, busy_s, is_probe=True)
             for task in worker.tasks
         ]
 
     def validate(self) -> None:
         """Raise AssertionError with the story of the object concerned where an invariant does not hold."""
         self.staff.validate()
-        self.fillings.validate([task for worker in self.staff for task in worker.tasks])
+        self.fillings.validate([task for worker in self.staff for task in worker.tasks if task.probe is None])

@@ -16,6 +16,7 @@ from heapq import heapify, heappop, heappush
 from loader_service.core.ownership import Ownership
 from loader_service.core.planned import Row
 from loader_service.core.ranking import Ranking
+from loader_service.protocol.messages import ProbeStream
 
 #: Below this much output a task is not worth a message of its own: about 2 ms of decoding against 0.1 ms for the
 #: message.
@@ -36,9 +37,9 @@ NOBODY = 0
 
 @dataclass(kw_only=True, slots=True)
 class PendingTask:
-    """Some rows of a step, waiting for a worker or being done by one."""
+    """Some rows of a step, waiting for a worker or being done by one; or a transform that a worker is to try."""
 
-    task: int
+    task: int  # below 0 for a probe: the number of that
     stream: int
     slot: int  # unique in the service
     rows: tuple[int, ...]
@@ -46,6 +47,12 @@ class PendingTask:
     file: int  # its owner takes the task first; looked up when it is taken, so that it follows the file
     strikes: int = 0  # workers that died while they were at it
     turn: int | None = None  # its place in the fair order; given once, and kept by what is made of it later
+    probe: ProbeStream | None = None  # what is to be tried; then it has no rows
+
+    @classmethod
+    def of_probe(cls, probe: ProbeStream) -> PendingTask:
+        """Return the task of a stream that is being opened."""
+        return cls(task=-probe.probe, stream=0, slot=0, rows=(), size_bytes=0, file=-1, probe=probe)
 
 
 def cut(

@@ -281,6 +281,7 @@ def test_a_transform_that_ends_its_worker_is_tried_by_others_until_three_have_en
 
 def test_a_transform_that_hangs_ends_its_worker_and_refuses_its_stream(trying: Desk) -> None:
     trying.ask(1)
+    assert trying.tick(10.0) == [], "tasks behind it would be given to others"
     assert trying.service.next_deadline() == 25.0
     answers = trying.tick(25.0)
     assert KillWorker(1) in answers
