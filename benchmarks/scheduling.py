@@ -45,6 +45,9 @@ _STEPS_AN_EPOCH = 1_000_000
 ROUNDS = 5
 _PATIENCE_S = 600.0
 
+#: A service takes no more clients; streams beyond are shared out among these.
+_MOST_TRAINERS = 256
+
 #: (workers, streams, files)
 CURVES: dict[str, tuple[tuple[int, int, int], ...]] = {
     "workers": tuple((workers, 1, 2 * workers) for workers in (1, 2, 16, 128, 1000)),
@@ -144,12 +147,16 @@ class Simulation:
         for worker in range(1, self.workers + 1):
             self._hear(worker, m.WorkerReady(worker))
         for stream in range(1, self.streams + 1):
-            self._hear(_trainer(stream), m.Hello(f"trainer-{stream}", 0))
-            self._hear(_trainer(stream), m.OpenStream(1, Spec(ROWS, Frame())))
+            if stream <= _MOST_TRAINERS:
+                self._hear(_trainer(stream), m.Hello(f"trainer-{stream}", 0))
+            self._hear(_trainer(stream), m.OpenStream(stream, Spec(ROWS, Frame())))
             self._happen(e.SegmentsMade(stream, tuple(range(stream * SLOTS, (stream + 1) * SLOTS))))
         for stream in range(1, self.streams + 1):
             for _ in range(SLOTS // 2):
                 self._want(stream)
+        opened = sum(1 for _ in self._service.scheduler.streams)
+        if opened != self.streams:
+            raise RuntimeError(f"{opened} of {self.streams} streams are open")
 
     def run(self, steps: int) -> float:
         """Return the scheduler's CPU for each of the next steps, in µs."""
@@ -204,7 +211,7 @@ class Simulation:
 
 
 def _trainer(stream: int) -> bytes:
-    return b"trainer-%d" % stream
+    return b"trainer-%d" % (stream % _MOST_TRAINERS)
 
 
 @dataclass(frozen=True)

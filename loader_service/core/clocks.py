@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from loader_service.core.ranking import Ranking
 from loader_service.core.worker import Worker, WorkerState
 
@@ -9,52 +11,69 @@ _KILLED = WorkerState.KILLED
 
 
 class Clocks:
-    """The two times of each worker that owes something: when that is late, and when it is given up."""
+    """The two times of each worker that owes something: when that is late, and when the worker is given up.
+
+    Each worker has one entry, for the earlier of the two; when it is late, the other one takes its place.
+    """
 
     def __init__(self) -> None:
-        self._deadlines: Ranking[float] = Ranking()
-        self._late_at: Ranking[float] = Ranking()  # workers with tasks
-        self._overdue: set[int] = set()  # whose time has come there
+        self._next: Ranking[float] = Ranking()
+        self._late_at: dict[int, float] = {}  # of workers with tasks that are not late yet
+        self._overdue: set[int] = set()  # workers that are
+        self._deadlines: dict[int, float] = {}
 
     def next(self) -> float | None:
         """Return when the first one is late or has to be killed, None when nobody owes anything."""
-        late, deadline = self._late_at.first(), self._deadlines.first()
-        if late is None or deadline is None:
-            first = late or deadline
-            return first[0] if first else None
-        return min(late[0], deadline[0])
+        first = self._next.first()
+        return first[0] if first else None
 
     def owe(self, worker: Worker, deadline: float | None) -> None:
         """Set when a worker must have reported; None while it owes nothing."""
         worker.deadline = deadline
         if deadline is None:
-            self._deadlines.discard(worker.worker)
+            self._deadlines.pop(worker.worker, None)
         else:
-            self._deadlines.put(worker.worker, deadline)
+            self._deadlines[worker.worker] = deadline
+        self._sort(worker.worker)
 
-    def watch(self, worker: Worker) -> None:
-        """Set when the task that a worker has come to is late."""
-        self._overdue.discard(worker.worker)
+    def begun(self, worker: Worker, deadline: float | None) -> None:
+        """Take note that a worker has come to its first task, whatever that is by now: it is not late yet."""
+        number = worker.worker
+        self._overdue.discard(number)
         late_at = worker.pace.late_at(worker.tasks[0].size_bytes) if worker.tasks else None
         if late_at is None or worker.state is _KILLED:
-            self._late_at.discard(worker.worker)
+            self._late_at.pop(number, None)
         else:
-            self._late_at.put(worker.worker, late_at)
+            self._late_at[number] = late_at
+        self.owe(worker, deadline)
 
     def forget(self, worker: Worker) -> None:
         """Drop a worker that is gone."""
-        self.owe(worker, None)
-        self._late_at.discard(worker.worker)
         self._overdue.discard(worker.worker)
+        self._late_at.pop(worker.worker, None)
+        self.owe(worker, None)
 
     def overdue(self, now: float) -> list[int]:
         """Return the workers that take far longer for a task than they should need; each until it ends one."""
-        while (first := self._late_at.first()) and first[0] <= now:
-            self._late_at.discard(first[1])
-            self._overdue.add(first[1])
+        self._pass(now)
         return sorted(self._overdue) if self._overdue else []
 
     def expired(self, now: float) -> int | None:
         """Return a worker whose deadline has passed, None when there is none."""
-        first = self._deadlines.first()
+        self._pass(now)
+        first = self._next.first()
         return first[1] if first and first[0] <= now else None
+
+    def _pass(self, now: float) -> None:
+        """Note who is late by now, up to the first one whose deadline has passed, if there is one."""
+        while (first := self._next.first()) and first[0] <= now and self._late_at.get(first[1], inf) <= now:
+            del self._late_at[first[1]]
+            self._overdue.add(first[1])
+            self._sort(first[1])
+
+    def _sort(self, number: int) -> None:
+        first = min(self._late_at.get(number, inf), self._deadlines.get(number, inf))
+        if first == inf:
+            self._next.discard(number)
+        else:
+            self._next.put(number, first)

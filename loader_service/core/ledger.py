@@ -21,6 +21,7 @@ class Limits:
     client_timeout_s: float = 60.0  # a client that is silent for longer is lost
     probe_timeout_s: float = 25.0  # to find out what a transform returns; less than clients wait for a stream to open
     drain_s: float = 10.0  # a stopping service waits so long for its workers to finish what they are at
+    idle_s: float = 30.0  # a stream that wants nothing for so long gives its memory back
     least_wants: int = 64  # … or so many, where slots are few: each thread of a client waits for one
 
 

@@ -181,7 +181,7 @@ class Openings:
         self._asking.discard(event.stream)
         if event.shortage is None:
             opening.move("made")
-            self._open(opening, opening.plan, event.slots)
+            self._open(opening, opening.plan, event.slots, now)
         elif self._is_on_its_way(opening, event.shortage.left_bytes, now) and len(self._waiting) < _MOST_WAITING:
             opening.move("short")
             self._waiting[opening.stream] = opening
@@ -276,11 +276,11 @@ class Openings:
             self._asking.add(opening.stream)
             self._ledger.add(MakeSegments(opening.stream, plan.wanted_slots, least, plan.slot_bytes))
 
-    def _open(self, opening: Opening, plan: PlannedStream, slots: tuple[int, ...]) -> None:
+    def _open(self, opening: Opening, plan: PlannedStream, slots: tuple[int, ...], now: float) -> None:
         number, spec = opening.stream, opening.asked.spec
         prepare = m.PrepareStream(number, spec, plan.fields, plan.slot_frames, plan.inputs)
         self._ledger.tell_workers(prepare)
-        self._streams.open(opening.client, prepare, plan, slots)
+        self._streams.open(opening.client, prepare, plan, slots, now)
         opening.answer = m.Opened(
             request=opening.asked.request,
             stream=number,

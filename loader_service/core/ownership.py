@@ -51,6 +51,18 @@ class Ownership:
         """Return the owner of a file, None while there are no workers."""
         return self._owner[self._group_of[file]]
 
+    def by_owner(self, files: Sequence[int]) -> list[list[int]]:
+        """Return the places of files in `files`, those with the same owner together."""
+        places: dict[int | None, list[int]] = {}
+        owners, group_of = self._owner, self._group_of
+        for place, file in enumerate(files):
+            owner = owners[group_of[file]]
+            if owner in places:
+                places[owner].append(place)
+            else:
+                places[owner] = [place]
+        return list(places.values())
+
     def files(self, worker: int) -> tuple[int, ...]:
         """Return the files of a worker, sorted."""
         groups = {group for _, group in self._owned.get(worker, ())}

@@ -33,6 +33,7 @@ class TaskAtHand(NamedTuple):
     epoch: int = 0
     step: int = 0
     samples: tuple[int, ...] = ()  # empty when nobody wants the step any more
+    is_probe: bool = False
 
 
 class Scheduler:
@@ -67,11 +68,20 @@ class Scheduler:
         if task is not None:
             self.fillings.ended(task, message.bad)
 
-    def worker_exited(self, number: int, cause: str, now: float) -> None:
-        """Take note that a worker was reaped: it cannot write anywhere, and its tasks go to others."""
+    def worker_exited(self, number: int, cause: str, now: float) -> list[PendingTask]:
+        """Take note that a worker was reaped: it cannot write anywhere, and its tasks go to others.
+
+        Returns
+        -------
+        list of PendingTask
+            What it leaves behind, the one that it was at first: probes are nothing to the scheduler.
+        """
         worker = self.staff.exited(number, cause, now)
-        for place, task in enumerate(worker.tasks if worker else ()):
-            self.fillings.orphaned(task, cause, guilty=place == 0)
+        tasks = worker.tasks if worker else []
+        for place, task in enumerate(tasks):
+            if task.probe is None:
+                self.fillings.orphaned(task, cause, guilty=place == 0)
+        return tasks
 
     def segments_made(self, event: SegmentsMade, now: float) -> None:
         """Take in slots of an open stream: for a step that a worker is late with, or else for what waits."""
@@ -87,7 +97,7 @@ class Scheduler:
     def next_deadline(self) -> float | None:
         """Return the time at which `ClockTicked` is due, None when nothing is being waited for."""
         deadline = self.staff.next_deadline()
-        rest_ends = self.staff.vacancies.next_rest_ends if len(self._queues) else None
+        rest_ends = self.staff.vacancies.next_rest_ends if self._queues.tasks else None
         if deadline is None or rest_ends is None:
             return rest_ends if deadline is None else deadline
         return min(deadline, rest_ends)
@@ -99,22 +109,24 @@ class Scheduler:
         worker is fast again. Looks only at workers that have got room and at owners that have got tasks since the last
         event: all others have what they can have.
         """
-        if len(self._queues):
+        if self._queues.tasks:
             self._give_waiting(now)
         if overdue := self.staff.overdue(now):
             self._redo_late(overdue, now)
 
     def _give_waiting(self, now: float) -> None:
         vacancies = self.staff.vacancies
-        while len(self._queues) and (number := vacancies.rested(now)) is not None:
+        while self._queues.tasks and (number := vacancies.rested(now)) is not None:
             self._give_last_row(self._worker(number), now)
+        if not (vacancies.has_freed or self._queues.have_grown):
+            return  # as it was when the last event had been acted on
         self._give_own(now)
-        while len(self._queues) and (number := self._helper()) is not None:
+        while self._queues.tasks and (number := self._helper()) is not None:
             if not self._give(self._worker(number), self._queues.take_from_longest(), now):
                 break  # a suspect that must wait for a worker with nothing else in hand; none is idle
             self._ledger.counters.tasks_stolen += 1
             self._give_own(now)  # what waited behind a suspect
-        while self._work_abounds and (number := vacancies.idle_stragglers.first()) is not None:
+        while self._work_abounds and (number := vacancies.first_idle_straggler()) is not None:
             self._give_last_row(self._worker(number), now)
 
     def _redo_late(self, overdue: list[Worker], now: float) -> None:
@@ -124,7 +136,7 @@ class Scheduler:
         of what is done again.
         """
         vacancies = self.staff.vacancies
-        if vacancies.idle.first() is None and vacancies.idle_stragglers.first() is None:
+        if vacancies.first_idle() is None and vacancies.first_idle_straggler() is None:
             return
         redone = [self.fillings.redo(task) for worker in overdue for task in worker.tasks]
         if any(redone):
@@ -147,18 +159,20 @@ class Scheduler:
         """Return the workers that may have both room and tasks of their own since the last event."""
         grown, freed = self._queues.take_grown(), self.staff.vacancies.take_freed()
         if NOBODY in grown:
-            freed.update(self.staff.vacancies.any.all(), self.staff.vacancies.idle_stragglers.all())
+            freed.update(self.staff.vacancies.all())
+        if not self._queues.waiting_for(NOBODY):
+            freed &= self._queues.owners
         return sorted(freed | grown)
 
     def _helper(self) -> int | None:
         """Return who takes a task from another's queue: an idle worker; one with room when there is work for all."""
         vacancies = self.staff.vacancies
-        idle = vacancies.idle.first()
-        return vacancies.any.first() if idle is None and self._work_abounds else idle
+        idle = vacancies.first_idle()
+        return vacancies.first_with_room() if idle is None and self._work_abounds else idle
 
     @property
     def _work_abounds(self) -> bool:
-        return len(self._queues) > self.staff.working
+        return len(self._queues.tasks) > self.staff.working
 
     def _worker(self, number: int) -> Worker:
         worker = self.staff.get(number)
@@ -195,7 +209,7 @@ class Scheduler:
     @property
     def idle(self) -> bool:
         """Whether no task is waiting or with a worker."""
-        return not len(self._queues) and not len(self.fillings.held) and not any(worker.tasks for worker in self.staff)
+        return not self._queues.tasks and not len(self.fillings.held) and not any(worker.tasks for worker in self.staff)
 
     def worker_status(self, worker: Worker, pid: int) -> m.WorkerStatus:
         """Return what `status` shows of a worker, whatever it is at."""
@@ -213,12 +227,15 @@ class Scheduler:
 
         It is at the first one, or, where quick ones are done and not reported yet, at a later one.
         """
+        busy_s = worker.busy_s(now)
         return [
-            TaskAtHand(task.task, task.stream, worker.busy_s(now), *(self.fillings.place(task) or ()))
+            TaskAtHand(task.task, task.stream, busy_s, *(self.fillings.place(task) or ()))
+            if task.probe is None
+            else TaskAtHand(task.task, 0, busy_s, is_probe=True)
             for task in worker.tasks
         ]
 
     def validate(self) -> None:
         """Raise AssertionError with the story of the object concerned where an invariant does not hold."""
         self.staff.validate()
-        self.fillings.validate([task for worker in self.staff for task in worker.tasks])
+        self.fillings.validate([task for worker in self.staff for task in worker.tasks if task.probe is None])

@@ -61,17 +61,18 @@ class Service:
         self._ledger = ledger = Ledger()
         self.scheduler = Scheduler(file_bytes, limits, ledger)
         self.clients = Clients(limits.client_timeout_s, ledger)
-        self.probes = Probes(ledger, limits.probe_timeout_s)
+        self.probes = Probes(self.scheduler.staff, ledger, limits.probe_timeout_s)
         self.openings = Openings(planner, self.probes, self.scheduler.streams, self.clients, ledger)
-        self._reporter = Reporter(about.status, self.scheduler, self.clients, self.probes, now)
+        self._reporter = Reporter(about.status, self.scheduler, self.clients, now)
         self._adopted: dict[int, m.AdoptFile] = {}
         self._workers_wanted = workers
         self.scheduler.staff.scale(workers, now)
         self._lifetime = Lifetime(limits.drain_s, ledger)
+        self._timed = (self.clients, self.probes, self.openings, self._lifetime, self.scheduler.streams.shares)
         self._of_stream = self._handlers_of_streams()
         self._of_client = self._handlers_of_clients()
         self._of_worker: dict[type, Callable[[Any, float], None]] = {
-            m.TaskDone: self._task_done,
+            m.TaskDone: self.scheduler.task_done,
             m.WorkerReady: self._worker_ready,
             m.Probed: self._probed,
         }
@@ -95,7 +96,7 @@ class Service:
     def next_deadline(self) -> float | None:
         """Return when `ClockTicked` is due, None while nothing is waited for."""
         deadline = self.scheduler.next_deadline()
-        for each in (self.clients, self.probes, self.openings, self._lifetime):
+        for each in self._timed:
             other = each.next_deadline()
             if other is not None and (deadline is None or other < deadline):
                 deadline = other
@@ -151,8 +152,7 @@ class Service:
     def _settle(self, now: float) -> list[Effect]:
         """Give out what waits, see whether all have come or gone, and return all that is to be done."""
         self.scheduler.settle(now)
-        if self.probes.wait_for_worker:
-            self.probes.dispatch(self._takers(), now)
+        self.probes.dispatch(now)
         if self._lifetime.is_changing:
             staff = self.scheduler.staff
             self._lifetime.settle(now, all_there=staff.working >= self._workers_wanted, none_left=not len(staff))
@@ -162,12 +162,10 @@ class Service:
         self.scheduler.staff.kill_late(now)
         for client, why in self.clients.lost(now):
             self._lose(client.address, why, now)
-        for worker, answer in self.probes.late(now):
-            if worker is not None:
-                self.scheduler.staff.kill(worker, "took too long to try the transform", now)
-            if answer is not None:
-                self.openings.concluded(answer, now)
+        for answer in self.probes.late(now):
+            self.openings.concluded(answer, now)
         self.openings.tick(now)
+        self.scheduler.streams.shares.tick(now)
 
     # ---- clients
 
@@ -291,22 +289,10 @@ class Service:
             self._ledger.send(message.worker, stream.prepare)
         self.scheduler.staff.started(message.worker, now)
 
-    def _takers(self) -> list[int]:
-        """Return the workers that can be given a transform to try: those that are not late with something, if any."""
-        working = [each for each in self.scheduler.staff if each.state is WorkerState.WORKING]
-        return [each.worker for each in working if not each.late] or [each.worker for each in working]
-
-    def _task_done(self, message: m.TaskDone, now: float) -> None:
-        self.probes.heard(message.worker, now)
-        self.scheduler.task_done(message, now)
-
     def _probed(self, message: m.Probed, now: float) -> None:
-        if message.file >= 0 and self.probes.postpone(message):
-            self.probes.heard(message.worker, now)
-            self._ledger.check_file(message.file)
-            return
-        answer = self.probes.answered(message)
-        self.probes.heard(message.worker, now)
+        file, answer = self.probes.answered(message, now)
+        if file >= 0:
+            self._ledger.check_file(file)
         if answer is not None:
             self.openings.concluded(answer, now)
 
@@ -315,9 +301,9 @@ class Service:
         if worker is not None and worker.state is not WorkerState.STOPPING:
             self._ledger.add(Note(f"worker {event.worker} {event.cause}"))
         self._ledger.connected.discard(event.worker)
-        self.scheduler.worker_exited(event.worker, event.cause, now)
-        for answer in self.probes.lost(event.worker, event.cause):
-            self.openings.concluded(answer, now)
+        for place, task in enumerate(self.scheduler.worker_exited(event.worker, event.cause, now)):
+            if (answer := self.probes.orphaned(task, event.cause, guilty=place == 0)) is not None:
+                self.openings.concluded(answer, now)
 
     def _worker_overweight(self, event: e.WorkerOverweight, _now: float) -> None:
         if self.scheduler.staff.replace(event.worker):

@@ -1,4 +1,7 @@
-"""How many slots each open stream has: it grows when its wants wait, and gives up what others need. Pure.
+"""How many slots each open stream has: what its pace needs, while memory lasts and nobody else needs it more. Pure.
+
+A stream grows when its trainer asks for more before what it asked for earlier is there. It gives slots up when another
+one cannot open, and when nothing was wanted of it for a while; two stay.
 
 A stream shall have `size` slots. What it has beyond that goes when it is free, but never the last slot that is not
 lent: its client may hold all others until the next batch comes.
@@ -28,13 +31,48 @@ class SlotShares:
     ----------
     streams
         All open streams, by number; others change it.
+    idle_s
+        How long nothing may be wanted of a stream that keeps its slots, in seconds.
     ledger
         Gets the deeds and messages.
     """
 
-    def __init__(self, streams: Mapping[int, StreamState], ledger: Ledger) -> None:
+    def __init__(self, streams: Mapping[int, StreamState], idle_s: float, ledger: Ledger) -> None:
         self._streams = streams
+        self._idle_s = idle_s
         self._ledger = ledger
+        self._wanted_at: dict[int, float] = {}  # of streams with slots to give back, the earliest first
+
+    def wanted(self, stream: StreamState, now: float, *, is_behind: bool) -> None:
+        """Take note of a want; let its stream grow where steps wanted before it are not there yet."""
+        self.watch(stream, now)
+        if (is_behind or stream.waiting) and stream.size < stream.plan.wanted_slots:
+            self._grow(stream, now)
+
+    def watch(self, stream: StreamState, now: float) -> None:
+        """Begin to look whether a stream is idle, if it has anything to give back."""
+        if stream.size > LEAST_SLOTS:
+            if len(self._wanted_at) > 1:
+                self._wanted_at.pop(stream.number, None)
+            self._wanted_at[stream.number] = now
+
+    def next_deadline(self) -> float | None:
+        """Return when `tick` has something to do, None while no stream can become idle."""
+        return next(iter(self._wanted_at.values())) + self._idle_s if self._wanted_at else None
+
+    def tick(self, now: float) -> None:
+        """Have the streams give memory back of which nothing was wanted for a while, and nothing is being made."""
+        while self._wanted_at:
+            number, wanted_at = next(iter(self._wanted_at.items()))
+            if now < wanted_at + self._idle_s:
+                return
+            del self._wanted_at[number]
+            stream = self._streams.get(number)
+            if stream is not None and (stream.fillings or stream.waiting or stream.is_growing):
+                self._wanted_at[number] = now
+            elif stream is not None and stream.size > LEAST_SLOTS:
+                stream.size, stream.rests = LEAST_SLOTS, True
+                self._tell_size(stream, self._remove_surplus(stream))
 
     def segments_made(self, event: SegmentsMade, now: float) -> None:
         """Take in slots that were asked for; for what waits longest, unless somebody is still late."""
@@ -54,6 +92,7 @@ class SlotShares:
         if event.slots:
             stream.size += len(event.slots)
             self._tell_size(stream, ())
+            self.watch(stream, now)
 
     def take_memory(self, need_bytes: int, now: float) -> bool:
         """Have those streams that have most give up so much memory; return whether some is on its way.
@@ -81,15 +120,21 @@ class SlotShares:
             if stream.size > LEAST_SLOTS:
                 heappush(large, (-stream.size * stream.plan.slot_bytes, stream.number))
         for stream in shrinking.values():
+            stream.rests = False  # so it does not take back what others wait for
             self._tell_size(stream, self._remove_surplus(stream))
         return bool(shrinking)
 
-    def grow(self, stream: StreamState, now: float) -> None:
-        """Ask for the slots that a stream should have and has not."""
+    def _grow(self, stream: StreamState, now: float) -> None:
+        """Ask for the slots that a stream should have and has not; one that rested keeps what it has not given yet."""
+        if stream.rests:
+            stream.rests = False
+            if len(stream.slots) > stream.size:
+                stream.size = len(stream.slots)
+                self._tell_size(stream, ())
         gives_back = len(stream.slots) > stream.size
-        if not (stream.is_growing or gives_back) and now >= stream.grow_at:
+        more = stream.plan.wanted_slots - len(stream.slots)
+        if more > 0 and not (stream.is_growing or gives_back) and now >= stream.grow_at:
             stream.is_growing = True
-            more = stream.plan.wanted_slots - len(stream.slots)
             self._ledger.add(MakeSegments(stream.number, more, 1, stream.plan.slot_bytes, grows=True))
 
     def _remove_surplus(self, stream: StreamState) -> tuple[int, ...]:

@@ -117,17 +117,19 @@ class Staff:
 
     def hire(self, now: float) -> None:
         """Start the workers that are missing, as soon as the last failures allow."""
+        missing = self.missing
+        if missing <= 0:
+            return
         if self._hopeless:
             self._give_up_unless_some_still_start()
             return
         if now < self._starts.not_before:
             return
-        for _ in range(self.missing):
+        for _ in range(missing):
             self._last_number += 1
-            deadline = now + self._limits.start_timeout_s
-            self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None)
+            starting = self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None)
             self._starting += 1
-            self._clocks.owe(self._workers[self._last_number], deadline)
+            self._clocks.owe(starting, now + self._limits.start_timeout_s)
             self._ledger.add(StartWorker(self._last_number))
 
     def started(self, number: int, now: float) -> None:
@@ -147,9 +149,8 @@ class Staff:
         worker.bytes_given += task.size_bytes
         if len(worker.tasks) == 1:
             worker.pace.begun(now)
-            self._clocks.owe(worker, now + self._limits.task_timeout_s)
-            self._clocks.watch(worker)
-        self.vacancies.update(worker)
+            self._clocks.begun(worker, self._deadline(worker, now))
+        self.vacancies.filled(worker)
 
     def take_back(self, number: int, task_number: int, now: float) -> PendingTask | None:
         """Return the task that a worker reports as ended, None when it does not hold it (a report said twice)."""
@@ -157,11 +158,15 @@ class Staff:
         task = worker.drop(task_number) if worker else None
         if worker is None or task is None:
             return None
-        worker.pace.ended(task.size_bytes, now)
+        if task.probe is None:
+            worker.pace.ended(task.size_bytes, now)
+        else:
+            worker.pace.begun(now)
         worker.late = False
-        self._clocks.watch(worker)
-        if worker.state is not _KILLED:
-            self._clocks.owe(worker, now + self._limits.task_timeout_s if worker.tasks else None)
+        if worker.state is _KILLED:
+            self._clocks.begun(worker, None)
+        else:
+            self._clocks.begun(worker, self._deadline(worker, now))
             self._judge(worker)
             self.rest(worker, now)
         self.vacancies.update(worker)
@@ -169,7 +174,8 @@ class Staff:
 
     def overdue(self, now: float) -> list[Worker]:
         """Return the workers that take far longer for a task than they should need; each until it ends one."""
-        return [self._workers[number] for number in self._clocks.overdue(now)]
+        overdue = self._clocks.overdue(now)
+        return [self._workers[number] for number in overdue] if overdue else []
 
     def distrust(self, worker: Worker) -> None:
         """Give a worker that is late nothing more to do, and its files to the others."""
@@ -183,10 +189,11 @@ class Staff:
     def hasten(self, worker: Worker, now: float) -> None:
         """Have a worker that is late, and that nobody can help, killed before its deadline.
 
-        A row that a worker has died of already has its full time, so a slow one is never given up for want of memory.
+        What a worker has died of already has its full time, so what is slow is never given up for want of memory; so
+        has a probe, which may load libraries first.
         """
         given_up_at = worker.pace.given_up_at(worker.tasks[0].size_bytes)
-        if given_up_at is None or worker.deadline is None or worker.tasks[0].strikes:
+        if given_up_at is None or worker.deadline is None or worker.tasks[0].strikes or worker.tasks[0].probe:
             return
         soon = max(given_up_at, now + _GIVEN_UP_AFTER_S)
         if soon < worker.deadline:
@@ -201,11 +208,7 @@ class Staff:
         """Kill the workers whose deadline has passed."""
         while (number := self._clocks.expired(now)) is not None:
             worker = self._workers[number]
-            if worker.tasks:
-                reason = f"did not finish task {worker.tasks[0].task} within {worker.given_s:g} s"
-            else:
-                reason = f"was {worker.state.value} for more than {self._limits.start_timeout_s:g} s"
-            self.kill(number, reason, now)
+            self.kill(number, worker.overdue_words(self._limits.start_timeout_s), now)
 
     def kill(self, number: int, reason: str, now: float) -> None:
         """Kill a worker, unless that was done; what it holds stays its own until it is reaped."""
@@ -245,6 +248,12 @@ class Staff:
     def _hopeless(self) -> bool:
         """Whether starting yet another worker would be a crash loop."""
         return self._starts.failures >= self._limits.failed_starts and not self.working
+
+    def _deadline(self, worker: Worker, now: float) -> float | None:
+        """Return until when a worker may be at the first of its tasks, None when it has none."""
+        if not worker.tasks:
+            return None
+        return now + (self._limits.probe_timeout_s if worker.tasks[0].probe else self._limits.task_timeout_s)
 
     def _leave(self, worker: Worker, cause: str, now: float) -> None:
         """Draw the conclusions from the end of a worker that was counted on."""

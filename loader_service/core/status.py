@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from loader_service.core.clients import Clients
 from loader_service.core.events import Sight, WorkersSeen
-from loader_service.core.probes import Probes
 from loader_service.core.scheduler import Scheduler, TaskAtHand
 from loader_service.core.worker import Worker
 from loader_service.protocol import messages as m
@@ -38,32 +37,27 @@ class Reporter:
     ----------
     about
         The answer with all that never changes.
-    scheduler, clients, probes
+    scheduler, clients
         What it is asked about.
     started_at
         When the service began.
     """
 
-    def __init__(
-        self, about: m.Status, scheduler: Scheduler, clients: Clients, probes: Probes, started_at: float
-    ) -> None:
+    def __init__(self, about: m.Status, scheduler: Scheduler, clients: Clients, started_at: float) -> None:
         self._about = about
         self._scheduler = scheduler
         self._clients = clients
-        self._probes = probes
         self._started_at = started_at
 
     def status(self, seen: WorkersSeen, counters: object, now: float) -> m.Status:
         """Return how things stand; `counters` is a dataclass of counts."""
-        probing = self._probes.at(now)
         streams = list(self._scheduler.streams)
         return dataclasses.replace(
             self._about,
             request=seen.request,
             uptime_s=now - self._started_at,
             workers=tuple(
-                self._worker(worker, seen.workers.get(worker.worker, Sight()), probing.get(worker.worker), now)
-                for worker in self._scheduler.staff
+                self._worker(worker, seen.workers.get(worker.worker, Sight()), now) for worker in self._scheduler.staff
             ),
             streams=tuple(each.status(*self._owner(each.client)) for each in streams),
             counters=tuple(m.Counter(name, count) for name, count in vars(counters).items()),
@@ -75,12 +69,14 @@ class Reporter:
         client = self._clients.get(address)
         return (client.name, client.pid) if client else ("", 0)
 
-    def _worker(self, worker: Worker, sight: Sight, probing_s: float | None, now: float) -> m.WorkerStatus:
+    def _worker(self, worker: Worker, sight: Sight, now: float) -> m.WorkerStatus:
         status = self._scheduler.worker_status(worker, sight.pid)
         tasks = self._scheduler.tasks_at_hand(worker, now)
         if not tasks:
-            return status if probing_s is None else dataclasses.replace(status, doing="probe", busy_s=probing_s)
+            return status
         at = next((each for each in tasks if each.task == sight.task), tasks[0])
+        if at.is_probe:
+            return dataclasses.replace(status, doing="probe", busy_s=at.busy_s)
         file, video = self._place(at, sight.sample if at.task == sight.task else -1)
         return dataclasses.replace(
             status,

@@ -18,7 +18,7 @@ from loader_service.protocol.messages import BadRow, Ready, Task, Want
 from loader_service.protocol.rows import Row, Rows
 
 
-@dataclass
+@dataclass(slots=True)
 class Filling:
     """The rows of a step on their way into one slot."""
 
@@ -26,7 +26,7 @@ class Filling:
     plan: PlannedStream
     wanted: Want
     slot: int
-    rows: dict[int, Row] = field(default_factory=dict)  # by row number; a substitute takes the place of a bad one
+    rows: list[Row] = field(init=False)  # by row number; a substitute takes the place of a bad one
     planned: dict[int, Row] = field(default_factory=dict)  # what was to be where a substitute is
     failures: dict[int, int] = field(default_factory=dict)  # of a row, so far
     open_tasks: set[int] = field(default_factory=set)  # queued, or with a worker that may still write
@@ -44,7 +44,7 @@ class Filling:
             rows = source.rows_of(wanted.samples, wanted.positions)
         else:
             rows = source.rows(wanted.epoch, wanted.step)
-        self.rows = dict(enumerate(rows))
+        self.rows = list(rows)
         match self.plan.lengths:
             case Lengths.PADDED:
                 self._room = max(row.frames for row in rows)
@@ -112,7 +112,7 @@ class Filling:
         )
 
 
-@dataclass
+@dataclass(slots=True)
 class Step:
     """One want that is not done with: waiting for a slot, being filled, or leased."""
 

@@ -29,6 +29,7 @@ class StreamState:
     size: int  # slots that it shall have; what it has beyond goes when it is free
     is_growing: bool = False  # more slots are being made
     grow_at: float = 0.0  # not before
+    rests: bool = False  # it wanted nothing for a while, so it has given memory back
     steps: dict[int, Step] = field(default_factory=dict)  # by want
     fillings: dict[int, Filling] = field(default_factory=dict)  # by slot
     waiting: deque[int] = field(default_factory=deque)  # wants without a slot, in the order in which they came

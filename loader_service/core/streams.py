@@ -46,7 +46,7 @@ class Streams:
         self._ledger = ledger
         self._streams: dict[int, StreamState] = {}
         self._of_client: defaultdict[bytes, set[int]] = defaultdict(set)
-        self.shares = SlotShares(self._streams, ledger)
+        self.shares = SlotShares(self._streams, limits.idle_s, ledger)
         self.fillings = Fillings(self._streams, self.shares, queues, ownership, limits, ledger)
 
     def __iter__(self) -> Iterator[StreamState]:
@@ -61,9 +61,12 @@ class Streams:
         """Return a stream that is open."""
         return self._streams.get(number)
 
-    def open(self, client: bytes, prepare: m.PrepareStream, plan: PlannedStream, slots: tuple[int, ...]) -> None:
+    def open(
+        self, client: bytes, prepare: m.PrepareStream, plan: PlannedStream, slots: tuple[int, ...], now: float
+    ) -> None:
         """Let a stream take part; its segments exist."""
-        self._streams[prepare.stream] = StreamState(client, prepare, plan, SlotTable(slots), len(slots))
+        stream = self._streams[prepare.stream] = StreamState(client, prepare, plan, SlotTable(slots), len(slots))
+        self.shares.watch(stream, now)
         self._of_client[client].add(prepare.stream)
         self._queues.open(prepare.stream)
 
@@ -113,18 +116,18 @@ class Streams:
             self._ledger.counters.requests_refused += 1
             self._ledger.send(client, m.Failed(want.stream, want.want, "ConfigError", f"{place}{objection}"))
             return
-        slots = len(stream.slots.numbers)
+        slots = len(stream.slots)
         if len(stream.steps) >= max(
             self._limits.wants_per_slot * slots, self._limits.least_wants
         ):  # it may be asked for again, when there is room
             words = f"{len(stream.steps)} wants are open for {slots} slots; release some first"
             self._ledger.refuse(client, f"{place}: {words}")
             return
+        is_behind = bool(stream.fillings)
         stream.steps[want.want] = Step(want)
         stream.waiting.append(want.want)
         self.fillings.fill_slots(stream)
-        if stream.size < stream.plan.wanted_slots and stream.waiting:
-            self.shares.grow(stream, now)
+        self.shares.wanted(stream, now, is_behind=is_behind)
 
     def forget(self, client: bytes, message: m.Forget, _now: float) -> None:
         """Let go of a want; one that just failed or was released is gone already, and that is fine."""

@@ -7,21 +7,23 @@ take some over. A step of little work stays whole, since a message costs more th
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from loader_service.core.ownership import Ownership
 from loader_service.core.ranking import Ranking
+from loader_service.protocol.messages import ProbeStream
 from loader_service.protocol.rows import Row
 
 #: Below this much output a task is not worth a message of its own: about 2 ms of decoding against 0.1 ms for the
 #: message.
 SMALL_TASK_BYTES = 2 * 2**20
 
-#: Up to this much output, rows of several owners are one task where there are tasks enough: about 12 ms of decoding.
-JOINED_TASK_BYTES = 14 * 2**20
+#: Up to this much output, rows of several owners are one task where there are tasks enough: about 15 ms of decoding.
+JOINED_TASK_BYTES = 17 * 2**20
 
 #: Pieces that no step has fewer of because rows of several owners were joined.
 LEAST_PIECES = 4
@@ -35,9 +37,9 @@ NOBODY = 0
 
 @dataclass(kw_only=True, slots=True)
 class PendingTask:
-    """Some rows of a step, waiting for a worker or being done by one."""
+    """Some rows of a step, waiting for a worker or being done by one; or a transform that a worker is to try."""
 
-    task: int
+    task: int  # below 0 for a probe: the number of that
     stream: int
     slot: int  # unique in the service
     rows: tuple[int, ...]
@@ -45,17 +47,23 @@ class PendingTask:
     file: int  # its owner takes the task first; looked up when it is taken, so that it follows the file
     strikes: int = 0  # workers that died while they were at it
     turn: int | None = None  # its place in the fair order; given once, and kept by what is made of it later
+    probe: ProbeStream | None = None  # what is to be tried; then it has no rows
+
+    @classmethod
+    def of_probe(cls, probe: ProbeStream) -> PendingTask:
+        """Return the task of a stream that is being opened."""
+        return cls(task=-probe.probe, stream=0, slot=0, rows=(), size_bytes=0, file=-1, probe=probe)
 
 
 def cut(
-    rows: Mapping[int, Row], ownership: Ownership, row_bytes: int, frame_bytes: int = 0, steps: int = 1
+    rows: Sequence[Row], ownership: Ownership, row_bytes: int, frame_bytes: int = 0, steps: int = 1
 ) -> list[tuple[int, ...]]:
     """Cut a step into pieces of rows, one or more for each owner, or one for several when that gains nothing.
 
     Parameters
     ----------
     rows
-        Rows to be done, by row number.
+        All rows of the step, by row number.
     ownership
         Who owns which file.
     row_bytes, frame_bytes
@@ -68,31 +76,25 @@ def cut(
     list of tuple of int
         Row numbers; each row in exactly one piece.
     """
-    total = len(rows) * row_bytes + (sum([row.frames for row in rows.values()]) * frame_bytes if frame_bytes else 0)
+    sizes = [row_bytes + row.frames * frame_bytes for row in rows] if frame_bytes else [row_bytes] * len(rows)
+    total = sum(sizes)
     if total <= SMALL_TASK_BYTES:
-        return [tuple(rows)]
-    sizes = {number: row_bytes + row.frames * frame_bytes for number, row in rows.items()}
-    by_owner: dict[int | None, list[int]] = {}
-    owner_of = ownership.owner
-    for number, row in rows.items():
-        owner = owner_of(row.file)
-        if owner in by_owner:
-            by_owner[owner].append(number)
-        else:
-            by_owner[owner] = [number]
+        return [tuple(range(len(rows)))]
     workers = max(1, ownership.worker_count)
     enough = max(LEAST_PIECES, -(-2 * workers // steps))
     share = max(total / min(enough, workers), SMALL_TASK_BYTES)
-    groups = _joined(list(by_owner.values()), sizes, enough)
+    groups = _joined(ownership.by_owner([row.file for row in rows]), sizes, enough)
     return [piece for group in groups for piece in _split(group, sizes, share)]
 
 
-def _joined(groups: list[list[int]], sizes: Mapping[int, int], enough: int) -> list[list[int]]:
-    """Join small groups of neighbours while there are more than enough of them."""
+def _joined(groups: list[list[int]], sizes: Sequence[int], enough: int) -> list[list[int]]:
+    """Join small groups of neighbours while there are more than enough of them; to about the same bytes each."""
     if len(groups) <= enough:
         return groups
+    total = sum(sizes)
+    most = min(JOINED_TASK_BYTES, total / enough + total / len(sizes))
     joined: list[list[int]] = []
-    left, room = len(groups), 0
+    left, room = len(groups), 0.0
     for group in groups:
         size = sum([sizes[each] for each in group])
         if left > enough and size <= room:
@@ -101,11 +103,11 @@ def _joined(groups: list[list[int]], sizes: Mapping[int, int], enough: int) -> l
             left -= 1
         else:
             joined.append(group)
-            room = JOINED_TASK_BYTES - size
+            room = most - size
     return joined
 
 
-def _split(rows: Sequence[int], sizes: Mapping[int, int], share: float) -> Iterable[tuple[int, ...]]:
+def _split(rows: Sequence[int], sizes: Sequence[int], share: float) -> Iterable[tuple[int, ...]]:
     """Cut a group of rows into pieces of about the same bytes, each near to `share`."""
     if len(rows) == 1 or (pieces := min(len(rows), round(sum([sizes[row] for row in rows]) / share))) <= 1:
         return (tuple(rows),)
@@ -115,6 +117,15 @@ def _split(rows: Sequence[int], sizes: Mapping[int, int], share: float) -> Itera
     inner = [bisect_right(middles, 2 * ends[-1] * number // pieces) for number in range(1, pieces)]
     bounds = [0, *inner, len(rows)]
     return (tuple(rows[low:high]) for low, high in itertools.pairwise(bounds) if high > low)
+
+
+@dataclass(slots=True)
+class _Line:
+    """The tasks that wait for one owner."""
+
+    turns: list[tuple[int, int]]  # a heap of turns and tasks; some of these may wait no more
+    count: int = 0
+    size_bytes: int = 0
 
 
 class TaskQueues:
@@ -129,6 +140,11 @@ class TaskQueues:
     Nothing here looks at all owners or all tasks, save when files have changed hands, and when the last task is asked
     for that was not for long.
 
+    Attributes
+    ----------
+    tasks
+        All that wait, by number, to be read only: whether there are any is asked for each event.
+
     References
     ----------
     Start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996.
@@ -137,9 +153,8 @@ class TaskQueues:
     def __init__(self, ownership: Ownership) -> None:
         self._ownership = ownership
         self._grouped_at = ownership.changes
-        self._tasks: dict[int, PendingTask] = {}  # by number
-        self._waiting: dict[int, list[PendingTask]] = {}  # by owner of the file, in the order of their turns
-        self._bytes: dict[int, int] = {}  # of each owner's tasks
+        self.tasks: dict[int, PendingTask] = {}
+        self._waiting: dict[int, _Line] = {}  # by owner of the file
         self._grown: set[int] = set()  # owners that got tasks since somebody asked
         self._longest: Ranking[float] = Ranking()  # owners by the bytes of their tasks, the most first
         self._changed: set[int] = set()  # owners whose bytes are not told there yet
@@ -150,10 +165,10 @@ class TaskQueues:
         self._latest_turn = 0  # taken so far: the queues' own clock
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self.tasks)
 
     def __iter__(self) -> Iterator[PendingTask]:
-        return iter(self._tasks.values())
+        return iter(self.tasks.values())
 
     def open(self, stream: int) -> None:
         """Let a stream take part."""
@@ -170,17 +185,17 @@ class TaskQueues:
             task.turn = max(self._latest_turn, self._ends[task.stream])
             self._ends[task.stream] = task.turn + max(1, task.size_bytes)
         self._group()
-        self._tasks[task.task] = task
+        self.tasks[task.task] = task
         if self._last is not None:
             heappush(self._last, (-task.turn, -task.task))
-            if len(self._last) > 2 * len(self._tasks) + _MOST_STALE:
+            if len(self._last) > 2 * len(self.tasks) + _MOST_STALE:
                 self._last = None
         self._append(task)
 
     def drop(self, tasks: Iterable[int]) -> list[PendingTask]:
         """Remove and return those of these tasks that wait here."""
         self._group()
-        dropped = [self._tasks[number] for number in tasks if number in self._tasks]
+        dropped = [self.tasks[number] for number in tasks if number in self.tasks]
         for task in dropped:
             self._remove(task)
         return dropped
@@ -195,7 +210,7 @@ class TaskQueues:
         self._group()
         for owner in self._changed:
             if owner in self._waiting:
-                self._longest.put(owner, -self._bytes[owner])
+                self._longest.put(owner, -self._waiting[owner].size_bytes)
             else:
                 self._longest.discard(owner)
         self._changed.clear()
@@ -206,10 +221,10 @@ class TaskQueues:
         """Take the task whose turn comes last: the one that can best wait for a slow worker."""
         self._group()
         if self._last is None:
-            self._last = [(-turn, -number) for turn, number in map(_place, self._tasks.values())]
+            self._last = [(-turn, -number) for turn, number in map(_place, self.tasks.values())]
             heapify(self._last)
         while self._last:
-            task = self._tasks.get(-heappop(self._last)[1])
+            task = self.tasks.get(-heappop(self._last)[1])
             if task is not None:
                 self._remove(task)
                 return task
@@ -218,7 +233,18 @@ class TaskQueues:
     def waiting_for(self, worker: int) -> int:
         """Return how many tasks wait for files of a worker."""
         self._group()
-        return len(self._waiting.get(worker, ()))
+        line = self._waiting.get(worker)
+        return line.count if line else 0
+
+    @property
+    def owners(self) -> AbstractSet[int]:
+        """All owners for whom tasks wait."""
+        return self._waiting.keys()
+
+    @property
+    def have_grown(self) -> bool:
+        """Whether an owner got tasks since `take_grown`, or files have changed hands."""
+        return bool(self._grown) or self._grouped_at != self._ownership.changes
 
     def take_grown(self) -> set[int]:
         """Return the owners that got tasks since this was asked before; `NOBODY` for files without an owner."""
@@ -229,41 +255,40 @@ class TaskQueues:
     # ---- inside
 
     def _take(self, owner: int) -> PendingTask | None:
-        tasks = self._waiting.get(owner)
-        if not tasks:
+        line = self._waiting.get(owner)
+        if line is None:
             return None
-        task = tasks[0]
+        number = 0
+        while number not in self.tasks:
+            turn, number = heappop(line.turns)
+        task = self.tasks[number]
         self._remove(task)
-        if task.turn and task.turn > self._latest_turn:
-            self._latest_turn = task.turn
+        self._latest_turn = max(self._latest_turn, turn)
         return task
 
     def _append(self, task: PendingTask) -> None:
         owner = self._ownership.owner(task.file) or NOBODY
-        tasks = self._waiting.get(owner)
-        if tasks is None:
-            self._waiting[owner] = [task]
-            self._bytes[owner] = task.size_bytes
-        else:
-            if _place(task) < _place(tasks[-1]):
-                insort(tasks, task, key=_place)
-            else:
-                tasks.append(task)
-            self._bytes[owner] += task.size_bytes
+        line = self._waiting.get(owner)
+        if line is None:
+            line = self._waiting[owner] = _Line([])
+        heappush(line.turns, _place(task))
+        line.count += 1
+        line.size_bytes += task.size_bytes
         self._grown.add(owner)
         self._changed.add(owner)
 
     def _remove(self, task: PendingTask) -> None:
+        """Take a task out; its entry in the heap stays, unless that was taken out before."""
         owner = self._ownership.owner(task.file) or NOBODY
-        tasks = self._waiting[owner]
-        if len(tasks) == 1:
-            del self._waiting[owner], self._bytes[owner]
+        line = self._waiting[owner]
+        if line.count == 1:
+            del self._waiting[owner]
         else:
-            del tasks[0 if tasks[0] is task else bisect_left(tasks, _place(task), key=_place)]
-            self._bytes[owner] -= task.size_bytes
+            line.count -= 1
+            line.size_bytes -= task.size_bytes
             if task.strikes:
                 self._grown.add(owner)  # a suspect may have kept the others from being given
-        del self._tasks[task.task]
+        del self.tasks[task.task]
         self._changed.add(owner)
 
     def _group(self) -> None:
@@ -272,8 +297,8 @@ class TaskQueues:
             return
         self._grouped_at = self._ownership.changes
         self._changed.update(self._waiting)
-        self._waiting, self._bytes = {}, {}
-        for task in sorted(self._tasks.values(), key=_place):
+        self._waiting = {}
+        for task in self.tasks.values():
             self._append(task)
 
 

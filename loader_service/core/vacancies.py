@@ -50,67 +50,104 @@ _FULL, _HAS_ROOM, _IDLE, _IDLE_STRAGGLER = range(4)
 class Vacancies:
     """The workers that can be given a task.
 
-    Stragglers are kept apart: they get what can best wait, and only when they have nothing to do.
-
-    Attributes
-    ----------
-    idle
-        Workers with nothing to do, without stragglers.
-    any
-        Workers with room, idle or not, without stragglers.
-    idle_stragglers
-        Stragglers with nothing to do.
+    Stragglers are kept apart: they get what can best wait, and only when they have nothing to do. Workers are sorted
+    when somebody asks, and not each time that their tasks change.
     """
 
     def __init__(self) -> None:
-        self.idle = _Numbers()
-        self.any = _Numbers()
-        self.idle_stragglers = _Numbers()
+        self._idle = _Numbers()
+        self._with_room = _Numbers()
+        self._idle_stragglers = _Numbers()
         self._resting: Ranking[float] = Ranking()  # idle stragglers, by when they can be tried again
         self._freed: set[int] = set()
-        self._known: dict[int, int] = {}  # of each worker
+        self._known: dict[int, int] = {}  # of each worker: what it can be given
+        self._changed: dict[int, Worker] = {}  # since then
 
     def update(self, worker: Worker) -> None:
         """Take note of a worker whose tasks, state or pace may have changed."""
-        number, room = worker.worker, _FULL
         if worker.has_room:
-            self._freed.add(number)
-            if not worker.straggles:
-                room = _HAS_ROOM if worker.tasks else _IDLE
-            elif not worker.tasks:
-                room = _IDLE_STRAGGLER
-                self._resting.put(number, worker.pace.rested_at)
-        if room != self._known.get(number):
-            self._move(number, room)
+            self._freed.add(worker.worker)
+        self._changed[worker.worker] = worker
+        if worker.straggles:
+            self._sort()  # so that nobody need ask for those that rest while there are none
+
+    def filled(self, worker: Worker) -> None:
+        """Take note of a worker that was given a task."""
+        self._changed[worker.worker] = worker
 
     def forget(self, worker: Worker) -> None:
         """Drop a worker that is gone."""
+        self._changed.pop(worker.worker, None)
         self._move(worker.worker, _FULL)
         self._freed.discard(worker.worker)
         del self._known[worker.worker]
+
+    @property
+    def has_freed(self) -> bool:
+        """Whether a worker has got room since `take_freed`."""
+        return bool(self._freed)
 
     def take_freed(self) -> set[int]:
         """Return the workers that have got room since this was asked before; some may have none any more."""
         freed, self._freed = self._freed, set()
         return freed
 
+    def first_idle(self) -> int | None:
+        """Return a worker with nothing to do that is no straggler, None when there is none."""
+        self._sort()
+        return self._idle.first()
+
+    def first_with_room(self) -> int | None:
+        """Return a worker with room, idle or not, that is no straggler; None when there is none."""
+        self._sort()
+        return self._with_room.first()
+
+    def first_idle_straggler(self) -> int | None:
+        """Return a straggler with nothing to do, None when there is none."""
+        self._sort()
+        return self._idle_stragglers.first()
+
+    def all(self) -> tuple[int, ...]:
+        """Return all workers with room, and all stragglers with nothing to do."""
+        self._sort()
+        return (*self._with_room.all(), *self._idle_stragglers.all())
+
     @property
     def next_rest_ends(self) -> float | None:
         """When the first of the idle stragglers has rested, None when there is none."""
-        first = self._resting.first()
+        first = self._first_resting()
         return first[0] if first else None
 
     def rested(self, now: float) -> int | None:
         """Return a straggler that has rested, None when there is none."""
-        first = self._resting.first()
+        first = self._first_resting()
         return first[1] if first and first[0] <= now else None
+
+    def _first_resting(self) -> tuple[float, int] | None:
+        if not self._resting:
+            return None
+        self._sort()
+        return self._resting.first()
+
+    def _sort(self) -> None:
+        for number, worker in self._changed.items():
+            room = _FULL
+            if worker.has_room:
+                if not worker.straggles:
+                    room = _HAS_ROOM if worker.tasks else _IDLE
+                elif not worker.tasks:
+                    room = _IDLE_STRAGGLER
+                    self._resting.put(number, worker.pace.rested_at)
+            if room != self._known.get(number):
+                self._move(number, room)
+        self._changed.clear()
 
     def _move(self, number: int, room: int) -> None:
         before, self._known[number] = self._known.get(number), room
         if _IDLE in (before, room):
-            self.idle.set(number, present=room == _IDLE)
-        self.any.set(number, present=room in (_HAS_ROOM, _IDLE))
+            self._idle.set(number, present=room == _IDLE)
+        self._with_room.set(number, present=room in (_HAS_ROOM, _IDLE))
         if _IDLE_STRAGGLER in (before, room):
-            self.idle_stragglers.set(number, present=room == _IDLE_STRAGGLER)
+            self._idle_stragglers.set(number, present=room == _IDLE_STRAGGLER)
             if room != _IDLE_STRAGGLER:
                 self._resting.discard(number)

@@ -55,11 +55,15 @@ class Worker:
         """Return for how long it is at its present task; 0 without one."""
         return now - self.pace.begun_at if self.tasks and self.pace.begun_at is not None else 0.0
 
-    @property
-    def given_s(self) -> float:
-        """For how long it may be at its present task."""
+    def overdue_words(self, start_timeout_s: float) -> str:
+        """Return what it has not done by its deadline."""
+        if not self.tasks:
+            return f"was {self.state.value} for more than {start_timeout_s:g} s"
+        if self.tasks[0].probe is not None:
+            return "took too long to try the transform"
         begun_at = self.pace.begun_at
-        return 0.0 if self.deadline is None or begun_at is None else round(self.deadline - begun_at, 1)
+        given_s = 0.0 if self.deadline is None or begun_at is None else round(self.deadline - begun_at, 1)
+        return f"did not finish task {self.tasks[0].task} within {given_s:g} s"
 
     def late_s(self, now: float) -> float:
         """Return the same for a worker that should have come to the end of that task long ago; 0 for others."""

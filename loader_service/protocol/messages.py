@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loader_service.protocol.fields import Field
+from loader_service.protocol.frequent import frequent_message
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
 from loader_service.protocol.status_messages import Counter as Counter
@@ -60,7 +61,7 @@ class CloseStream:
     stream: int
 
 
-@dataclass(frozen=True)
+@frequent_message(frozen=True)
 class Want:
     """Ask for one step; answered by `Ready` or `Failed` with the same want number. Sending it again is harmless.
 
@@ -84,7 +85,7 @@ class Forget:
     want: int
 
 
-@dataclass(frozen=True)
+@frequent_message(frozen=True)
 class Release:
     """Return a lease: nothing in the client reads that slot any more."""
 
@@ -198,7 +199,7 @@ class Resized:
     removed: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@frequent_message(frozen=True)
 class Ready:
     """A step is in a slot, and the slot is the client's until it releases the lease."""
 

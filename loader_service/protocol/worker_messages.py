@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loader_service.protocol.fields import Field
+from loader_service.protocol.frequent import frequent_message
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Spec
 
@@ -44,7 +45,7 @@ class DropSlots:
     slots: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frequent_message(frozen=True)
 class Task:
     """Decode these samples into these rows of a slot."""
 
@@ -86,7 +87,7 @@ class BadRow:
     message: str
 
 
-@dataclass(frozen=True)
+@frequent_message(frozen=True)
 class TaskDone:
     """Every row of a task is written, save the bad ones."""
 

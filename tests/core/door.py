@@ -11,7 +11,7 @@ from loader_service.core.clients import MISSED_S
 from loader_service.core.effects import MakeSegments
 from loader_service.core.ledger import Limits
 from loader_service.protocol import messages as m
-from tests.core.model import Process, Shape
+from tests.core.model import Shape
 
 #: What is added to the number of a stream's plan to have the size of its slots, so that it can be told by that.
 FIRST_SIZE = 1000
@@ -86,9 +86,3 @@ class Door:
         assert client in self.ending or silent or missed, "it is there"
         for asked in [each for each in self.asked.values() if each.client == client]:
             del self.asked[asked.client, asked.request]
-
-    def may_be_killed(self, process: Process, now: float) -> bool:
-        """Return whether a worker has been at a transform for too long."""
-        return any(
-            now >= max(begun, process.spoke_at) + self.limits.probe_timeout_s for begun in process.probes.values()
-        )

@@ -24,9 +24,19 @@ class Process:
     condemned: bool = False  # `KillWorker` was seen
     dismissed: bool = False  # `Drain` was seen
     tasks: list[Task] = field(default_factory=list)
-    probes: dict[int, float] = field(default_factory=dict)  # when each was given
-    spoke_at: float = 0.0  # when it came to the end of something
+    probes: list[int] = field(default_factory=list)
+    in_hand: list[int] = field(default_factory=list)  # its tasks, and its probes below 0, as they were given
     reported: list[int] = field(default_factory=list)
+
+    def take(self, number: int, now: float) -> None:
+        """Be given a task, or a probe below 0."""
+        self.in_hand.append(number)
+        self.owed_since = now if len(self.in_hand) == 1 else self.owed_since
+
+    def report(self, number: int, now: float) -> None:
+        """Come to the end of one."""
+        self.in_hand.remove(number)
+        self.owed_since = now if self.in_hand else None
 
     @property
     def answers(self) -> bool:
@@ -36,7 +46,7 @@ class Process:
     @property
     def may_stop(self) -> bool:
         """Whether it can be asked to exit."""
-        return not (self.tasks or self.condemned or self.dismissed)
+        return not (self.in_hand or self.condemned or self.dismissed)
 
 
 @dataclass

@@ -27,7 +27,6 @@ from loader_service.core.effects import (
     WatchClient,
 )
 from loader_service.core.openings import LOOK_EVERY_S, MOST_STREAMS_OF_ONE, WAIT_FOR_ANY_S, WAIT_FOR_MORE_S
-from loader_service.core.slot_shares import GROW_AGAIN_S
 from loader_service.protocol import messages as m
 from tests.core.desk import EVAL, LIMITS, TRAIN, Desk, retired
 from tests.core.planner import ABOUT, INPUTS, OUTPUTS, spec_of
@@ -217,23 +216,6 @@ def test_slots_that_are_lent_or_filled_go_when_they_are_free_and_one_always_stay
     assert told(desk.release(2, stream=2, client=EVAL), m.Resized) == [m.Resized(2, 2, 1, (20,))]
 
 
-def test_a_stream_grows_again_when_its_wants_wait(desk: Desk) -> None:
-    desk.plan(2, slots=6)
-    desk.ask(2)
-    desk.happen(e.SegmentsMade(2, (20, 21)))
-    desk.hear(TRAIN, m.Want(2, 1, 0, 1))
-    desk.hear(TRAIN, m.Want(2, 2, 0, 2))
-    assert desk.hear(TRAIN, m.Want(2, 3, 0, 3)) == [MakeSegments(2, 4, 1, 7, grows=True)]
-    assert desk.hear(TRAIN, m.Want(2, 4, 0, 4)) == [], "it is under way"
-    answers = desk.happen(e.SegmentsMade(2, (22, 23), grows=True))
-    assert told(answers, m.Resized) == [m.Resized(2, 4, 2)]
-    assert desk.streams()[1].slots_filling == 4
-    assert desk.hear(TRAIN, m.Want(2, 5, 0, 5)) == [], "not so soon"
-    desk.now = GROW_AGAIN_S
-    assert desk.hear(TRAIN, m.Want(2, 6, 0, 6)) == [MakeSegments(2, 2, 1, 7, grows=True)]
-    assert desk.happen(e.SegmentsMade(2, (), NO_ROOM, grows=True)) == []
-
-
 def test_there_is_a_most_of_streams_of_one_client(desk: Desk) -> None:
     for stream in range(2, MOST_STREAMS_OF_ONE + 1):
         desk.open(stream=stream)
@@ -299,6 +281,7 @@ def test_a_transform_that_ends_its_worker_is_tried_by_others_until_three_have_en
 
 def test_a_transform_that_hangs_ends_its_worker_and_refuses_its_stream(trying: Desk) -> None:
     trying.ask(1)
+    assert trying.tick(10.0) == [], "tasks behind it would be given to others"
     assert trying.service.next_deadline() == 25.0
     answers = trying.tick(25.0)
     assert KillWorker(1) in answers

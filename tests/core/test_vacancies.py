@@ -10,9 +10,12 @@ from loader_service.core.vacancies import Vacancies
 from loader_service.core.worker import Worker, WorkerState
 
 _WORKERS = range(1, 6)
+_STATES = st.sampled_from(list(WorkerState))
+
+#: A worker, its state, how many tasks it has, whether it straggles, and whether somebody asks then.
+_Change = tuple[int, WorkerState, int, bool, bool]
 _CHANGES = st.lists(
-    st.tuples(st.sampled_from(_WORKERS), st.sampled_from(list(WorkerState)), st.integers(0, 3), st.booleans()),
-    max_size=60,
+    st.tuples(st.sampled_from(_WORKERS), _STATES, st.integers(0, 3), st.booleans(), st.booleans()), max_size=60
 )
 
 
@@ -22,19 +25,26 @@ def _tasks(count: int) -> list[PendingTask]:
 
 
 @given(_CHANGES)
-def test_it_knows_what_looking_at_all_workers_would_tell(changes: list[tuple[int, WorkerState, int, bool]]) -> None:
+def test_it_knows_what_looking_at_all_workers_would_tell(
+    changes: list[_Change],
+) -> None:
     vacancies, workers = Vacancies(), {number: Worker(number, WorkerState.STARTING, None) for number in _WORKERS}
-    for number, state, tasks, straggles in changes:
+    for number, state, tasks, straggles, asks in changes:
         worker = workers[number]
         worker.state, worker.tasks, worker.straggles = state, _tasks(tasks), straggles
         worker.bytes_given = tasks * SMALL_TASK_BYTES
         vacancies.update(worker)
         free = [each for each in workers.values() if each.has_room]
-        assert vacancies.any.all() == tuple(each.worker for each in free if not each.straggles)
-        assert vacancies.idle.all() == tuple(each.worker for each in free if not (each.straggles or each.tasks))
-        assert vacancies.idle_stragglers.all() == tuple(
-            each.worker for each in free if each.straggles and not each.tasks
-        )
+        with_room = [each.worker for each in free if not each.straggles]
+        idle = [each.worker for each in free if not each.tasks and not each.straggles]
+        idle_stragglers = [each.worker for each in free if not each.tasks and each.straggles]
+        if asks:
+            assert vacancies.all() == (*with_room, *idle_stragglers)
+            assert vacancies.first_with_room() == min(with_room, default=None)
+            assert vacancies.first_idle() == min(idle, default=None)
+            assert vacancies.first_idle_straggler() == min(idle_stragglers, default=None)
+            rests = min((workers[each].pace.rested_at for each in idle_stragglers), default=None)
+            assert vacancies.next_rest_ends == rests
         assert vacancies.take_freed() == ({number} if worker.has_room else set())
 
 

@@ -260,8 +260,7 @@ class World:
         """Let a worker report one of its tasks; it did not read the touched rows, whose files have another time."""
         task = process.tasks.pop(place)
         process.reported.append(task.task)
-        process.spoke_at = self.now
-        process.owed_since = self.now if process.tasks else None
+        process.report(task.task, self.now)
         bad = tuple(BadRow(row, "DecodeError", f"row {row}") for row in bad_rows)
         bad += tuple(BadRow(row, "FileTouched", "touched") for row in touched)
         channel, promise = self._promise_of(task)
@@ -278,9 +277,8 @@ class World:
 
     def probed(self, process: Process, *, error: str = "", file: int = -1) -> None:
         """Let a worker report what came of the first transform that it was to try."""
-        probe = next(iter(process.probes))
-        del process.probes[probe]
-        process.spoke_at = self.now
+        probe = process.probes.pop(0)
+        process.report(-probe, self.now)
         fields = () if error or file >= 0 else OUTPUTS
         self.hear(process.number, m.Probed(process.number, probe, fields, error, error and "it raised", file))
 
@@ -300,7 +298,6 @@ class World:
 
     def repeat(self, process: Process, task: int) -> None:
         """Let a worker report a task that is not its own any more, or never was."""
-        process.spoke_at = self.now
         answers = self.hear(process.number, m.TaskDone(process.number, task, ()))
         assert not any(isinstance(each.message, m.Ready | m.Failed) for each in answers if isinstance(each, Send)), (
             "a report counts once"
@@ -313,10 +310,10 @@ class World:
         if not (process.condemned or process.dismissed or process.draining):
             self.failed_starts = 0 if process.started else self.failed_starts + 1
         self.passing.begin_anew()
-        for place, task in enumerate(process.tasks):
+        for task in process.tasks:
             channel, promise = self._promise_of(task)
             if channel and promise:
-                for row in task.rows.numbers if place == 0 else ():
+                for row in task.rows.numbers if task.task == process.in_hand[0] else ():
                     self._strike(channel, promise, promise.made[task.slot], row)
                 self._let_go_if_over(channel, promise)
         self.happen(e.WorkerExited(process.number, "was killed by SIGKILL"))
@@ -342,8 +339,8 @@ class World:
         dismissed = _drained(self.happen(e.ScaleWanted(count))) | self._unstarted_surplus
         assert all(self.processes[each].dismissed for each in self._unstarted_surplus)
         self._unstarted_surplus = set()
-        gone = {each.number for each in self.processes.values() if each.draining and not each.tasks} | dismissed
-        assert gone >= dismissed >= {each.number for each in surplus if not each.tasks}
+        gone = {each.number for each in self.processes.values() if each.draining and not each.in_hand} | dismissed
+        assert gone >= dismissed >= {each.number for each in surplus if not each.in_hand}
 
     def _surplus(self, count: int) -> list[Process]:
         """Return who leaves: those that start, then those that are late and stragglers, then those that came last."""
@@ -358,7 +355,8 @@ class World:
             )
         )
         for each in staying:
-            assert workers[each.number].busy_s(self.now) == (self.now - (each.owed_since or 0.0) if each.tasks else 0.0)
+            busy_s = self.now - (each.owed_since or 0.0) if each.in_hand else 0.0
+            assert workers[each.number].busy_s(self.now) == busy_s
         return staying[count:]
 
     def tick(self, seconds: float) -> None:
@@ -456,7 +454,6 @@ class World:
             return
         worker = self.scheduler.staff.get(process.number)
         early = worker is not None and worker.late_s(self.now) > 0
-        early = early or self.door.may_be_killed(process, self.now)
         assert early or self._is_late(process), "killed before its time"
         if not (process.dismissed or process.draining):
             self.failed_starts = 0 if process.started else self.failed_starts + 1
@@ -477,7 +474,8 @@ class World:
                 assert asked.stream == 0, "it was tried"
                 others = [each for each in self.processes.values() if probe in each.probes]
                 assert not others, f"{others} are at it"
-                process.probes[probe] = self.now
+                process.probes.append(probe)
+                process.take(-probe, self.now)
             case m.PrepareStream(stream):
                 assert process.connected, f"stream {stream}"
             case m.DropStream(stream):
@@ -511,7 +509,7 @@ class World:
             )
         self.passing.note(process.number, task)
         process.tasks.append(task)
-        process.owed_since = self.now if len(process.tasks) == 1 else process.owed_since
+        process.take(task.task, self.now)
 
     def _send_ready(self, client: Peer, ready: m.Ready) -> None:
         channel = self.channels[ready.stream]
@@ -566,7 +564,9 @@ class World:
                 process.draining = True
 
     def _is_late(self, process: Process) -> bool:
-        limit = self.limits.task_timeout_s if process.tasks else self.limits.start_timeout_s
+        limit = self.limits.start_timeout_s
+        if process.in_hand:
+            limit = self.limits.probe_timeout_s if process.in_hand[0] < 0 else self.limits.task_timeout_s
         return process.owed_since is not None and process.owed_since + limit <= self.now
 
     def _standing(self) -> list[Process]:
@@ -607,7 +607,7 @@ class World:
 
     def _someone_is_late(self) -> bool:
         """Return whether a worker has been at a task for so long that it may be done again elsewhere."""
-        since = [each.owed_since for each in self.processes.values() if each.tasks and each.owed_since is not None]
+        since = [each.owed_since for each in self.processes.values() if each.in_hand and each.owed_since is not None]
         return any(each + LATE_S <= self.now for each in since)
 
     def _file_of(self, channel: Channel, promise: Promise, made: Made, row: int) -> int:

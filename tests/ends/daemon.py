@@ -16,7 +16,9 @@ from tests.ends.rows import FILES, Planner
 from tests.ends.surroundings import Surroundings
 from tests.ends.workers import Worker
 
-LIMITS = Limits(task_timeout_s=5.0, start_timeout_s=5.0, client_timeout_s=20.0, probe_timeout_s=8.0, drain_s=3.0)
+LIMITS = Limits(
+    task_timeout_s=5.0, start_timeout_s=5.0, client_timeout_s=20.0, probe_timeout_s=8.0, drain_s=3.0, idle_s=2.5
+)
 
 _STATUS = m.Status(0, "ipc:///here", 1, "0", 0.0, (), (), (), 0, 0, ())
 _CATALOG = m.CatalogSummary(0, "f" * 16, FILES, 7, 28, 48, 64, "", (), 0, 0)

@@ -1,0 +1,104 @@
+"""A stream has the slots that its pace needs, and gives them back while nothing is wanted of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from loader_service.core import events as e
+from loader_service.core.effects import Effect, MakeSegments, RemoveSegments, Send
+from loader_service.core.slot_shares import GROW_AGAIN_S
+from loader_service.protocol import messages as m
+from tests.core.desk import Desk
+
+NO_ROOM = e.Shortage("2 batches need 14 bytes, 3 are left")
+IDLE_S = 30.0
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """Two workers, and a stream of two slots that would have six."""
+    made = Desk(workers=2)
+    made.plan(1, slots=6)
+    made.ask(1)
+    made.happen(e.SegmentsMade(1, (10, 11)))
+    return made
+
+
+def _want(desk: Desk, *wants: int) -> list[Effect]:
+    return [effect for want in wants for effect in desk.want(want)]
+
+
+def _resized(answers: list[Effect]) -> list[object]:
+    return [each.message for each in answers if isinstance(each, Send) and isinstance(each.message, m.Resized)]
+
+
+def _grown(desk: Desk) -> None:
+    """Let it have all six slots, and do what is wanted: three steps, which the client holds."""
+    _want(desk, 1, 2, 3)
+    desk.happen(e.SegmentsMade(1, (12, 13, 14, 15), grows=True))
+    for worker, task in ((1, 2), (2, 1), (1, 4), (2, 3), (1, 6), (2, 5)):
+        desk.end(worker, task)
+    assert (desk.streams()[0].slots, desk.streams()[0].slots_leased) == (6, 3)
+
+
+def test_a_stream_grows_when_more_is_wanted_before_the_last_step_is_there(desk: Desk) -> None:
+    assert MakeSegments(1, 4, 1, 7, grows=True) not in _want(desk, 1)
+    assert MakeSegments(1, 4, 1, 7, grows=True) in _want(desk, 2)
+    assert _want(desk, 3) == [], "it is under way"
+
+
+def test_a_stream_whose_trainer_is_slower_than_the_workers_stays_small(desk: Desk) -> None:
+    for want in range(1, 10):
+        answers = _want(desk, want)
+        assert not [each for each in answers if isinstance(each, MakeSegments)]
+        for worker, task in ((1, 2 * want), (2, 2 * want - 1)):
+            desk.end(worker, task)
+        desk.release(want)
+
+
+def test_a_stream_that_could_not_grow_enough_tries_again_later(desk: Desk) -> None:
+    _want(desk, 1, 2, 3, 4)
+    assert _resized(desk.happen(e.SegmentsMade(1, (12, 13), grows=True))) == [m.Resized(1, 4, 2)]
+    assert desk.streams()[0].slots_filling == 4
+    assert _want(desk, 5) == [], "not so soon"
+    desk.now = GROW_AGAIN_S
+    assert _want(desk, 6) == [MakeSegments(1, 2, 1, 7, grows=True)]
+    assert desk.happen(e.SegmentsMade(1, (), NO_ROOM, grows=True)) == []
+
+
+def test_an_idle_stream_gives_back_all_but_two_slots(desk: Desk) -> None:
+    _grown(desk)
+    assert desk.service.next_deadline() == IDLE_S
+    answers = desk.tick(IDLE_S)
+    assert RemoveSegments((12, 13)) in answers, "one stays that is not lent"
+    assert _resized(answers) == [m.Resized(1, 2, 1, (12, 13))]
+    for lease in (1, 2):
+        assert [each for each in desk.release(lease) if isinstance(each, RemoveSegments)]
+    assert desk.streams()[0].slots == 2
+    assert desk.tick(2 * IDLE_S) == []
+
+
+def test_a_stream_that_was_idle_gets_its_slots_again(desk: Desk) -> None:
+    _grown(desk)
+    desk.tick(IDLE_S)
+    for lease in (1, 2, 3):
+        desk.release(lease)
+    assert not [each for each in _want(desk, 4) if isinstance(each, MakeSegments)], "it may be slow enough for two"
+    assert MakeSegments(1, 4, 1, 7, grows=True) in _want(desk, 5)
+
+
+def test_a_stream_that_is_wanted_again_keeps_what_it_has_not_given_back_yet(desk: Desk) -> None:
+    _grown(desk)
+    desk.tick(IDLE_S)
+    _want(desk, 4)
+    answers = _want(desk, 5)
+    assert _resized(answers) == [m.Resized(1, 4, 2)], "three are lent, and one is being filled"
+    assert MakeSegments(1, 2, 1, 7, grows=True) in answers
+
+
+def test_a_stream_whose_steps_take_long_is_not_idle(desk: Desk) -> None:
+    _want(desk, 1, 2)
+    desk.happen(e.SegmentsMade(1, (12, 13, 14, 15), grows=True))
+    _want(desk, 3)
+    desk.tick(IDLE_S)
+    assert desk.streams()[0].slots == 6
