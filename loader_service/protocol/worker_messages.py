@@ -100,6 +100,14 @@ class TaskDone:
 
 
 @dataclass(frozen=True)
+class TasksWanted:
+    """The worker wants to hold so many tasks at a time, since reads are slow and it begins those of its next tasks."""
+
+    worker: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Probed:
     """What a transform makes of a sample, or the error that it raised; `error` is empty when it did not."""
 
@@ -112,4 +120,4 @@ class Probed:
 
 
 ToWorker = PrepareStream | ProbeStream | DropStream | DropSlots | Task | AdoptFile | Drain
-FromWorker = WorkerReady | Probed | TaskDone
+FromWorker = WorkerReady | Probed | TaskDone | TasksWanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_service.catalog.attempts import TRANSIENT, ShortRead, errno_of, pread_fully
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.arrays import ArrayReader
     from loader_service.catalog.hdf5.plain import PlainReader
+    from loader_service.worker.read_ahead import Opened
 
 _Result = TypeVar("_Result")
 
@@ -43,6 +45,9 @@ class OpenFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._lock = threading.Lock()
+        self._readers = 0  # threads that are at it
+        self._is_closed = False
         self._hdf5: h5py.File | None = None
         self._plain: PlainReader | None = None
         self._arrays: ArrayReader | None = None
@@ -65,6 +70,18 @@ class OpenFile:
         if len(data) != length:
             raise _short(offset, length, len(data))
         return data
+
+    def hold(self) -> Opened:
+        """Return what reads it in any thread, also after `close`, and what must be called when that has ended."""
+        with self._lock:
+            self._readers += 1
+        return self.read, self._let_go
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._readers -= 1
+            if self._is_closed and not self._readers:
+                os.close(self.descriptor)
 
     def read_into(self, memory: Any, offset: int) -> None:
         """Fill memory, ``(bytes,) uint8``, from one place of the file; raises OSError when that does not work."""
@@ -123,8 +140,11 @@ class OpenFile:
         return self._hdf5
 
     def close(self) -> None:
-        """Close it."""
-        os.close(self.descriptor)
+        """Close it; the descriptor only when no thread reads it any more."""
+        with self._lock:
+            self._is_closed = True
+            if not self._readers:
+                os.close(self.descriptor)
         if self._hdf5 is not None:
             self._plain = self._arrays = None
             self._hdf5.close()

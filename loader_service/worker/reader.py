@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from loader_service.catalog.columns import RAW, Catalog, FileStat
-from loader_service.errors import ConfigError, DecodeError, FileTouched
+from loader_service.errors import ConfigError, DecodeError, FileTouched, LoaderError
 from loader_service.worker.open_file import HDF5Failure, OpenFile, stat_of
 from loader_service.worker.retry_patience import RetryPatience
+from loader_service.worker.task_reads import TaskReads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from loader_service.worker.read_ahead import ByteRange, Opened
 
 _Result = TypeVar("_Result")
 
@@ -50,10 +53,24 @@ class Reader:
         self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
         self._adopted: dict[int, FileStat] = {}
         self.touched = -1  # the file that was last found to have another time or inode
+        self.reads = TaskReads(self._hold)
 
-    def begin(self) -> None:
-        """Begin a task: what its reads may take together is counted from now."""
+    def begin(self, task: int = -1, foresee: Callable[[], Iterable[ByteRange]] = tuple) -> None:
+        """Begin a task: what its reads may take together is counted from now.
+
+        Parameters
+        ----------
+        task
+            Its number.
+        foresee
+            Gives what it will read, in order.
+        """
         self._patience.begin()
+        self.reads.begin(task, foresee)
+
+    def end(self) -> None:
+        """End the task."""
+        self.reads.end()
 
     def adopt(self, file: int, status: FileStat) -> None:
         """Take a file with another size, time or inode for the one that was scanned: its content is the same."""
@@ -161,6 +178,7 @@ class Reader:
 
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""
+        self.reads.close()
         while self._open_files:
             self._open_files.popitem()[1].close()
 
@@ -206,7 +224,15 @@ class Reader:
                     raise self._patience.give_up(number, attempts, error, self._describe(*place)) from error
             is_checked = False
 
+    def _hold(self, number: int) -> Opened | None:
+        """Return what reads a file in any thread; None when it cannot be opened, which the next read of it will say."""
+        try:
+            return self._open(number, (int(self._catalog.videos_of(number)[0]), 0)).hold()
+        except (OSError, LoaderError):
+            return None
+
     def _close(self, number: int) -> None:
+        self.reads.drop_file(number)
         file = self._open_files.pop(number, None)
         if file is not None:
             file.close()
@@ -236,13 +262,14 @@ class Reader:
         self.touched = number
         raise FileTouched(f"{path!r} is not the file that was scanned: its size, time or inode is another")
 
-    def _read_direct(self, file: OpenFile, _place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
-        return file.read(*extent)
+    def _read_direct(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
+        return self.reads.read(int(self._catalog.video_file[place[0]]), *extent, file.read)
 
     def _read_into(self, place: tuple[int, int], offset: int, out: NDArray[Any]) -> None:
         """Fill `out` from one place of the file, without a copy on the way."""
         memory: Any = out.reshape(-1).view(np.uint8)
-        self._try(place, OpenFile.read_into, memory, offset)
+        number = int(self._catalog.video_file[place[0]])
+        self._try(place, lambda file: self.reads.fill(number, offset, memory, file.read_into))
 
     def _read_rows(self, place: tuple[int, int, str], out: NDArray[Any], stride: int) -> None:
         video, first, field = place
