@@ -158,13 +158,13 @@ class Staff:
             worker.depth = min(max(tasks, TASKS_OUTSTANDING), MOST_TASKS_OUTSTANDING)
             self.vacancies.update(worker)
 
-    def take_back(self, number: int, task_number: int, now: float) -> PendingTask | None:
+    def take_back(self, number: int, task_number: int, now: float, waited_s: float = 0.0) -> PendingTask | None:
         """Return the task that a worker reports as ended, None when it does not hold it (a report said twice)."""
         worker = self._workers.get(number)
         task = worker.drop(task_number) if worker else None
         if worker is None or task is None:
             return None
-        worker.pace.ended(task.size_bytes, now)
+        worker.pace.ended(task.size_bytes, now, waited_s)
         worker.late = False
         self._clocks.watch(worker)
         if worker.state is not _KILLED:

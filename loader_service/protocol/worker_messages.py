@@ -97,6 +97,7 @@ class TaskDone:
     worker: int
     task: int
     bad: tuple[BadRow, ...]
+    waited_s: float = 0.0  # of its time, what it waited for reads
 
 
 @dataclass(frozen=True)

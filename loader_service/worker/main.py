@@ -131,9 +131,9 @@ class WorkerProcess:
         rows = _rows_of(task)
         self._reader.begin(task.task, lambda: writer.ranges(task.epoch, rows))
         bad = writer.write(memory, task.epoch, rows)
-        self._reader.end()
+        waited_s = self._reader.end()
         failpoints.passing("worker.task_written")
-        return TaskDone(self._options.worker, task.task, bad)
+        return TaskDone(self._options.worker, task.task, bad, waited_s)
 
     def foresee(self, messages: Iterable[ToWorker]) -> None:
         """Begin the reads of tasks that wait."""

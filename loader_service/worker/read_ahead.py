@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _GAP_BYTES, _PIECE_BYTES = 64 * 2**10, 2 * 2**20
 
 #: Bytes that are held, or under way, at a time; and reads under way.
-MOST_BYTES, MOST_READS = 64 * 2**20, 64
+MOST_BYTES, MOST_READS = 64 * 2**20, 128
 
 #: What a piece may keep its reader waiting, in seconds; then it is read in the plain way, which tries again.
 _PATIENCE_S = 10.0

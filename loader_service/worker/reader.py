@@ -68,9 +68,9 @@ class Reader:
         self._patience.begin()
         self.reads.begin(task, foresee)
 
-    def end(self) -> None:
-        """End the task."""
-        self.reads.end()
+    def end(self) -> float:
+        """End the task; return how long its reads have kept it waiting, in seconds."""
+        return self.reads.end()
 
     def adopt(self, file: int, status: FileStat) -> None:
         """Take a file with another size, time or inode for the one that was scanned: its content is the same."""

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_service.worker.read_ahead import ReadAhead
-from loader_service.worker.read_pace import ReadPace
+from loader_service.worker.read_pace import SLOW_S, ReadPace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,6 +35,7 @@ class TaskReads:
         self._foresee: Callable[[], Iterable[ByteRange]] = tuple
         self._began = self._waited_before_s = 0.0
         self._wanted = 0
+        self._slow_s = 0.0  # that slow reads took which nobody had begun ahead
 
     @property
     def are_slow(self) -> bool:
@@ -59,15 +60,16 @@ class TaskReads:
         self._task, self._foresee = task, foresee
         self.expect(task, foresee)
         self._ahead.begin(task)
-        self._began, self._waited_before_s = time.monotonic(), self._ahead.waited_s
+        self._began, self._waited_before_s = time.monotonic(), self._ahead.waited_s + self._slow_s
 
-    def end(self) -> None:
-        """Leave the task."""
+    def end(self) -> float:
+        """Leave the task; return how long its reads have kept it waiting, in seconds; 0 while they are quick."""
         self._ahead.end(self._task)
         now = time.monotonic()
-        waited_s = self._ahead.waited_s - self._waited_before_s
+        waited_s = self._ahead.waited_s + self._slow_s - self._waited_before_s
         self._pace.task_ended(max(0.0, now - self._began - waited_s), now)
         self._task, self._foresee = -1, tuple
+        return waited_s
 
     def tasks_wanted(self) -> int | None:
         """Return how many tasks shall be at hand, when that is another number than was said before."""
@@ -92,6 +94,8 @@ class TaskReads:
         began = time.monotonic()
         result = plain(*arguments)
         now = time.monotonic()
+        if now - began > SLOW_S:
+            self._slow_s += now - began
         if self._pace.read(now - began, length, now):
             self._ahead.expect(self._task, self._foresee())
             self._ahead.begin(self._task)
