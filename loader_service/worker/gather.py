@@ -55,7 +55,7 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
     frame_count = int(catalog.frame_counts[video]) - catalog.missing((field,))
     descriptor = reader.descriptor(video)
     for start, length, begin in runs:
-        if reader.reads.are_slow:
+        if reader.reads.are_slow or descriptor < 0:
             reader.read_array(video, field, start, frames[begin : begin + length])
             descriptor = reader.descriptor(video)
             continue

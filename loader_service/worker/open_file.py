@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.arrays import ArrayReader
     from loader_service.catalog.hdf5.plain import PlainReader
+    from loader_service.stores.blocks import BlockFile
     from loader_service.worker.read_ahead import Opened
 
 _Result = TypeVar("_Result")
@@ -29,6 +30,11 @@ class HDF5Failure(Exception):
 
 class OpenFile:
     """A file that is open for reading.
+
+    Attributes
+    ----------
+    descriptor
+        For `os.pread`; -1 where only `read` and `read_into` lead to the bytes.
 
     Parameters
     ----------
@@ -43,14 +49,13 @@ class OpenFile:
         When it cannot be opened.
     """
 
+    descriptor: int
+
     def __init__(self, path: str) -> None:
-        self._path = path
+        self._start(path)
         self._lock = threading.Lock()
         self._readers = 0  # threads that are at it
         self._is_closed = False
-        self._hdf5: h5py.File | None = None
-        self._plain: PlainReader | None = None
-        self._arrays: ArrayReader | None = None
         try:
             self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
@@ -59,6 +64,13 @@ class OpenFile:
             raise CatalogError(
                 f"opening {path!r}: {error.strerror}; check its mode, and the limit of open files (`ulimit -n`)"
             ) from error
+
+    def _start(self, path: str) -> None:
+        self._path = path
+        self._hdf5: h5py.File | None = None
+        self._plain: PlainReader | None = None
+        self._arrays: ArrayReader | None = None
+        self._blocks: BlockFile | None = None
 
     def status(self) -> FileStat:
         """Return what identifies the file that is open."""
@@ -145,6 +157,9 @@ class OpenFile:
             self._is_closed = True
             if not self._readers:
                 os.close(self.descriptor)
+        self._close_hdf5()
+
+    def _close_hdf5(self) -> None:
         if self._hdf5 is not None:
             self._plain = self._arrays = None
             self._hdf5.close()

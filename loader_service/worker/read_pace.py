@@ -31,10 +31,12 @@ class ReadPace:
     ----------
     now
         The time in seconds, monotonic.
+    always
+        Whether reads are known to be slow, as those of a store are.
     """
 
-    def __init__(self, now: float) -> None:
-        self.is_slow = False
+    def __init__(self, now: float, *, always: bool = False) -> None:
+        self.is_slow = self._always = always
         self._since = now  # of the window, or of reading ahead
         self._waited_s = 0.0
         self._lasts_s = _FIRST_S
@@ -64,7 +66,7 @@ class ReadPace:
     def task_ended(self, seconds: float, now: float) -> None:
         """Take note of a task, and of the seconds that it took beside its reads; end reading ahead when it is time."""
         self._task_s += 0.2 * (seconds - self._task_s) if self._task_s else seconds
-        if self.is_slow and now - self._since > self._lasts_s:
+        if self.is_slow and not self._always and now - self._since > self._lasts_s:
             self.is_slow, self._since, self._waited_s = False, now, 0.0
             self._lasts_s = min(2 * self._lasts_s, _LONGEST_S)
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from loader_service.catalog.columns import RAW, Catalog, FileStat
 from loader_service.errors import ConfigError, DecodeError, FileTouched, LoaderError
+from loader_service.stores.faults import ObjectChanged
+from loader_service.stores.urls import is_url
 from loader_service.worker.open_file import HDF5Failure, OpenFile, stat_of
 from loader_service.worker.retry_patience import RetryPatience
 from loader_service.worker.task_reads import TaskReads
@@ -53,7 +55,9 @@ class Reader:
         self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
         self._adopted: dict[int, FileStat] = {}
         self.touched = -1  # the file that was last found to have another time or inode
-        self.reads = TaskReads(self._hold)
+        # URLs come after all paths in their order.
+        in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
+        self.reads = TaskReads(self._hold, always=in_store)
 
     def begin(self, task: int = -1, foresee: Callable[[], Iterable[ByteRange]] = tuple) -> None:
         """Begin a task: what its reads may take together is counted from now.
@@ -219,6 +223,8 @@ class Reader:
                 is_second = True
             except OSError as error:
                 self._close(number)
+                if isinstance(error, ObjectChanged):
+                    self._touched(number, self._catalog.file_path(number))
                 attempts = attempts or self._patience.attempts()
                 if not attempts.again(error):
                     raise self._patience.give_up(number, attempts, error, self._describe(*place)) from error
@@ -244,13 +250,15 @@ class Reader:
         expected = self._adopted.get(number) or self._catalog.file_stat(number)
         # By path and at every read: besides a file that was cut off or written to under its readers, this also finds
         # one that another file has replaced, which a descriptor opened before would never show.
-        if stat_of(path) != expected:
+        # One in a store is compared by every request for bytes.
+        in_store = is_url(path)
+        if not in_store and stat_of(path) != expected:
             self._touched(number, path)
         file = self._open_files.get(number)
         if file is None:
             while len(self._open_files) >= self._max_open_files:
                 self._open_files.popitem(last=False)[1].close()
-            file = OpenFile(path)
+            file = _open_object(path) if in_store else OpenFile(path)
             if file.status() != expected:
                 file.close()
                 self._touched(number, path)
@@ -260,7 +268,7 @@ class Reader:
 
     def _touched(self, number: int, path: str) -> None:
         self.touched = number
-        raise FileTouched(f"{path!r} is not the file that was scanned: its size, time or inode is another")
+        raise FileTouched(f"{path!r} is not the file that was scanned: its size, time or inode, or ETag, is another")
 
     def _read_direct(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
         return self.reads.read(int(self._catalog.video_file[place[0]]), *extent, file.read)
@@ -302,6 +310,12 @@ class Reader:
         name = self._catalog.name(video).decode("utf-8", "surrogateescape")
         path = self._catalog.file_path(int(self._catalog.video_file[video]))
         return f"frame {frame} of video {name!r} in {path!r}"
+
+
+def _open_object(path: str) -> OpenFile:
+    from loader_service.worker.open_object import OpenObject  # noqa: PLC0415 - most services have no store
+
+    return OpenObject(path)
 
 
 def _descriptor_of(file: OpenFile) -> int:

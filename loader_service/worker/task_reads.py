@@ -26,11 +26,13 @@ class TaskReads:
     ----------
     open_file
         As `ReadAhead` takes it.
+    always
+        Whether reads are known to be slow.
     """
 
-    def __init__(self, open_file: Callable[[int], Opened | None]) -> None:
+    def __init__(self, open_file: Callable[[int], Opened | None], *, always: bool = False) -> None:
         self._ahead = ReadAhead(open_file)
-        self._pace = ReadPace(time.monotonic())
+        self._pace = ReadPace(time.monotonic(), always=always)
         self._task = -1
         self._foresee: Callable[[], Iterable[ByteRange]] = tuple
         self._began = self._waited_before_s = 0.0

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.attempts import pread_fully
+from loader_service.catalog.attempts import ByteSource, pread_fully
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
 #: A vlen element as it lies in its dataset: length, address of the heap collection, number of the object in it.
@@ -29,7 +31,7 @@ class HeapError(ValueError):
     """The bytes are no global heap as it should be, so the elements must be read through HDF5."""
 
 
-def locate(descriptor: int, references: npt.NDArray[Any], file_bytes: int) -> npt.NDArray[np.int64]:
+def locate(descriptor: ByteSource, references: npt.NDArray[Any], file_bytes: int) -> npt.NDArray[np.int64]:
     """Return where in the file each element's bytes begin.
 
     Parameters
@@ -58,11 +60,12 @@ def locate(descriptor: int, references: npt.NDArray[Any], file_bytes: int) -> np
     heaps = references["heap"][order].tolist()
     numbers = references["number"][order].tolist()
     lengths = references["length"][order].tolist()
+    windows = _read_windows(descriptor, sorted(set(heaps)))
     current, objects = -1, {}
     found = []
     for heap, number, length in zip(heaps, numbers, lengths, strict=True):
         if heap != current:
-            current, objects = heap, _read_collection(descriptor, heap, file_bytes)
+            current, objects = heap, _read_collection(descriptor, heap, file_bytes, windows.get(heap))
         start, size = objects.get(number, (0, -1))
         if size != length:
             raise HeapError(f"object {number} of the heap at {heap}: expected {length} bytes, got {size}")
@@ -71,11 +74,21 @@ def locate(descriptor: int, references: npt.NDArray[Any], file_bytes: int) -> np
     return offsets
 
 
-def _read_collection(descriptor: int, address: int, file_bytes: int) -> dict[int, tuple[int, int]]:
+def _read_windows(descriptor: ByteSource, addresses: Sequence[int]) -> dict[int, bytes]:
+    """Return how collections begin, of a file where each read takes long: as much as tells of their first object."""
+    if isinstance(descriptor, int):
+        return {}
+    windows = descriptor.read_each(addresses, _COLLECTION.size + _OBJECT.size)
+    return dict(zip(addresses, windows, strict=True))
+
+
+def _read_collection(
+    descriptor: ByteSource, address: int, file_bytes: int, window: bytes | None
+) -> dict[int, tuple[int, int]]:
     """Return where each object of one collection begins and how long it is, by its number."""
     if address + _COLLECTION.size > file_bytes:
         raise HeapError(f"a heap at {address} in a file of {file_bytes} bytes")
-    window, base = _read(descriptor, address), address
+    window, base = window or _read(descriptor, address), address
     signature, version, size = _COLLECTION.unpack_from(window)
     end = address + size
     if signature != b"GCOL" or version != 1 or end > file_bytes:
@@ -96,7 +109,7 @@ def _read_collection(descriptor: int, address: int, file_bytes: int) -> dict[int
     return objects
 
 
-def _read(descriptor: int, position: int) -> bytes:
+def _read(descriptor: ByteSource, position: int) -> bytes:
     window = pread_fully(descriptor, _READ_BYTES, position)
     if len(window) < max(_COLLECTION.size, _OBJECT.size):
         raise HeapError(f"the file ends at {position + len(window)}, in the middle of a heap")
