@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from typing import Any
 
 from loader_service.errors import ConfigError
@@ -10,8 +11,17 @@ from loader_service.errors import ConfigError
 #: What is kept of a store's own words.
 _MOST_WORDS = 160
 
-#: The address at which a cloud's machines get credentials: asked when there are none in the environment.
-_METADATA_SERVICE = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
+_QUERY = re.compile(r"\?[^\s)]+")
+
+#: What a store says when there are no credentials, or half of them; and where it asks for some on a machine of a cloud.
+_NO_CREDENTIALS = (
+    "Account must be specified",
+    "Missing AccessKeyId",
+    "Missing SecretAccessKey",
+    "169.254.169.254",
+    "169.254.170.2",
+    "metadata.google.internal",
+)
 
 _CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with AWS_SESSION_TOKEN where they are temporary), or "
@@ -19,6 +29,10 @@ _CREDENTIALS = {
     "gs": "GOOGLE_APPLICATION_CREDENTIALS, or GOOGLE_SKIP_SIGNATURE=true for a public bucket",
     "az": "AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
 }
+
+
+#: What is said of an object that was replaced.
+OTHER_VERSION = "it is another object than the one that was opened"
 
 
 class StoreFault(OSError):
@@ -47,24 +61,37 @@ def fault_of(url: Any, error: Exception) -> StoreFault:
     error
         What was raised.
     """
-    kind, words = type(error).__name__, _one_line(error)
+    words = _explain(url, type(error).__name__, str(error)) or _one_line(error)
+    kind = ObjectChanged if type(error).__name__ == "PreconditionError" else StoreFault
+    return kind(f"{str(url)!r}: {words}")
+
+
+def _explain(url: Any, kind: str, said: str) -> str | None:
+    """Return what is wrong, and what to do, where that is known."""
+    credentials = _CREDENTIALS.get(url.scheme)
     if kind == "PreconditionError":
-        return ObjectChanged(f"{str(url)!r} is another object than the one that was opened")
-    if any(address in words for address in _METADATA_SERVICE):
-        return StoreFault(f"{str(url)!r}: no credentials; set {_CREDENTIALS.get(url.scheme, 'them')}")
+        return OTHER_VERSION
+    if any(sign in said for sign in _NO_CREDENTIALS):
+        return f"no credentials; set {credentials}"
+    if "NoSuchBucket" in said:
+        return f"there is no bucket {url.bucket!r}; check its name, and the region"
     if kind in ("NotFoundError", "FileNotFoundError"):
-        what = f"no bucket {url.bucket!r}" if "NoSuchBucket" in words else "there is no such object"
-        return StoreFault(f"{str(url)!r}: {what}; check the name")
+        what = "there is no such file" if url.is_web else f"there is no such object, or no bucket {url.bucket!r}"
+        return f"{what}; check the name"
+    return _explain_refusal(kind, credentials)
+
+
+def _explain_refusal(kind: str, credentials: str | None) -> str | None:
     if kind in ("PermissionDeniedError", "UnauthenticatedError"):
-        how = f"; set {_CREDENTIALS[url.scheme]}" if url.scheme in _CREDENTIALS else ""
-        return StoreFault(
-            f"{str(url)!r}: access was refused: the credentials have no permission to read it, or have expired{how}"
-        )
+        refused = "access was refused: the credentials have no permission to read it, or have expired"
+        return f"{refused}; set {credentials}" if credentials else refused
     if kind == "NotSupportedError":
-        return StoreFault(f"{str(url)!r}: the server gives no parts of a file ({words}); copy the file here")
-    return StoreFault(f"{str(url)!r}: {words}")
+        return "the server gives no parts of a file; copy the file here"
+    return None
 
 
 def _one_line(error: Exception) -> str:
     words = " ".join(str(error).partition("\n\nDebug")[0].split())
+    words = words.rpartition(" - ")[2]  # before that, which request it was
+    words = _QUERY.sub("?…", words)  # may hold a token
     return words if len(words) <= _MOST_WORDS else words[:_MOST_WORDS].rstrip() + " …"

@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from loader_service.stores.faults import ObjectChanged, StoreFault, fault_of, missing_extra
+from loader_service.stores.faults import OTHER_VERSION, ObjectChanged, StoreFault, fault_of, missing_extra
 from loader_service.stores.urls import StoreUrl, parse_url
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class StoredObject:
         except Exception as error:
             raise fault_of(self.url, error) from error
         if seen != self.version:
-            raise ObjectChanged(f"{str(self.url)!r} is another object than the one that was opened")
+            raise ObjectChanged(f"{str(self.url)!r}: {OTHER_VERSION}")
         if len(data) != length:
             raise StoreFault(f"{str(self.url)!r}: expected {length} bytes at byte {offset}, got {len(data)}")
         return data
