@@ -12,11 +12,15 @@ from loader_service.stores.faults import ObjectChanged, StoreFault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: HDF5 reads its metadata in pieces of some hundred bytes, which lie near each other.
-BLOCK_BYTES = 64 * 2**10
+#: HDF5 reads its metadata in pieces of some hundred bytes, which lie near each other; and, where one block follows
+#: another, so many are read at a time.
+BLOCK_BYTES, _IN_A_ROW = 16 * 2**10, 8
+
+#: Longer reads are data: they are fetched as they are asked for, and a few are kept.
+_DATA_BYTES, _MOST_READS = 4 * 2**10, 32
 
 #: Blocks that are kept: 32 MiB.
-_MOST_BLOCKS = 512
+_MOST_BLOCKS = 2048
 
 #: How long a read is tried again, in seconds, and the pauses between.
 _PATIENCE_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 15.0, 0.05, 2.0
@@ -46,6 +50,7 @@ class BlockFile(io.RawIOBase):
         self._size = size_bytes
         self._place = 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._reads: OrderedDict[int, bytes] = OrderedDict()
         self.fault: StoreFault | None = None
         self.fetched_bytes = self.requests = 0
 
@@ -87,21 +92,33 @@ class BlockFile(io.RawIOBase):
         if offset >= end:
             return b""
         first, last = offset // BLOCK_BYTES, (end - 1) // BLOCK_BYTES
-        if last - first > 1:  # large data passes by; HDF5 does not ask for it twice
-            return self.fetch(offset, end - offset)
+        if end - offset > _DATA_BYTES and first not in self._blocks:
+            return self._data(offset, end - offset)
         begin = first * BLOCK_BYTES
         data = b"".join(self._block(number) for number in range(first, last + 1))
         return data[offset - begin : end - begin]
 
     def _block(self, number: int) -> bytes:
-        found = self._blocks.get(number)
-        if found is None:
+        if number not in self._blocks:
             begin = number * BLOCK_BYTES
-            found = self._blocks[number] = self.fetch(begin, min(BLOCK_BYTES, self._size - begin))
-            if len(self._blocks) > _MOST_BLOCKS:
+            count = _IN_A_ROW if number - 1 in self._blocks else 1
+            data = self.fetch(begin, min(count * BLOCK_BYTES, self._size - begin))
+            for each in range(-(-len(data) // BLOCK_BYTES)):
+                self._blocks[number + each] = data[each * BLOCK_BYTES : (each + 1) * BLOCK_BYTES]
+            while len(self._blocks) > _MOST_BLOCKS:
                 self._blocks.popitem(last=False)
         self._blocks.move_to_end(number)
-        return found
+        return self._blocks[number]
+
+    def _data(self, offset: int, length: int) -> bytes:
+        """Return a longer piece; the scan reads some frames twice, through HDF5 and past it."""
+        for begin, data in self._reads.items():
+            if begin <= offset and offset + length <= begin + len(data):
+                return data[offset - begin : offset - begin + length]
+        data = self._reads[offset] = self.fetch(offset, length)
+        if len(self._reads) > _MOST_READS or length > _MOST_BLOCKS * BLOCK_BYTES:
+            self._reads.popitem(last=False)
+        return data
 
     def fetch(self, offset: int, length: int) -> bytes:
         """Return bytes that are not kept, asked for until they come; in any thread. Raises as `read_at` does."""

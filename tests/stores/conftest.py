@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import obstore
 import pytest
 from obstore.store import MemoryStore
 
 from loader_service.stores import objects
-from loader_service.stores.urls import parse_url
-from tests.support.range_server import range_server
+from loader_service.stores.urls import StoreUrl
+from tests.support.range_server import RangeServer, range_server
 
 
 @pytest.fixture(scope="session", autouse=True)
-def runtime():
+def runtime() -> None:
     """Start the library's own threads, which stay: no test has left them behind."""
     obstore.put(MemoryStore(), "x", b"")
 
 
 @pytest.fixture(autouse=True)
-def no_connections():
+def no_connections() -> Iterator[None]:
     """Let go of the connections that a test has made."""
     objects._opened.cache_clear()
     yield
@@ -29,7 +31,7 @@ def no_connections():
 
 
 @pytest.fixture
-def server(tmp_path):
+def server(tmp_path: Path) -> Iterator[RangeServer]:
     """Serve the folder ``web`` of the test's own."""
     (tmp_path / "web").mkdir()
     with range_server(tmp_path / "web") as server:
@@ -37,7 +39,7 @@ def server(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def s3_address():
+def s3_address() -> Iterator[str]:
     """Run an S3 server, and return its URL."""
     from moto.server import ThreadedMotoServer  # noqa: PLC0415 - a second, and only some tests need it
 
@@ -49,7 +51,7 @@ def s3_address():
 
 
 @pytest.fixture
-def s3(s3_address, monkeypatch):
+def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes], None]:
     """Return what puts bytes into a bucket ``data`` that is empty, as ``s3(key, bytes)``; the environment has a key."""
     urllib.request.urlopen(urllib.request.Request(f"{s3_address}/moto-api/reset", method="POST")).close()
     urllib.request.urlopen(urllib.request.Request(f"{s3_address}/data", method="PUT")).close()
@@ -63,7 +65,7 @@ def s3(s3_address, monkeypatch):
     }.items():
         monkeypatch.setenv(name, value)
 
-    def put(key, content):
-        obstore.put(objects.open_store(parse_url(f"s3://data/{key}")), key, content)
+    def put(key: str, content: bytes) -> None:
+        obstore.put(objects.open_store(StoreUrl("s3", "data", key)), key, content)
 
     return put

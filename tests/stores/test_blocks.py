@@ -13,7 +13,7 @@ from loader_service.stores import blocks
 from loader_service.stores.blocks import BLOCK_BYTES, BlockFile
 from loader_service.stores.faults import ObjectChanged, StoreFault
 
-CONTENT = np.random.default_rng(0).integers(0, 256, 5 * BLOCK_BYTES + 77, np.uint8).tobytes()
+CONTENT = np.random.default_rng(0).integers(0, 256, 8 * BLOCK_BYTES + 77, np.uint8).tobytes()
 
 
 def opened(content=CONTENT):
@@ -40,6 +40,21 @@ def test_small_reads_of_one_place_are_one_request():
     for offset in range(0, 1000, 10):
         file.read_at(offset, 10)
     assert (file.requests, file.fetched_bytes) == (1, BLOCK_BYTES)
+
+
+def test_data_is_fetched_as_it_is_asked_for_and_once():
+    file = opened()
+    assert file.read_at(BLOCK_BYTES + 5, 9_000) == file.read_at(BLOCK_BYTES + 5, 9_000)
+    assert file.read_at(BLOCK_BYTES + 7, 5_000) == CONTENT[BLOCK_BYTES + 7 :][:5_000]
+    assert (file.requests, file.fetched_bytes) == (1, 9_000)
+
+
+def test_blocks_that_follow_one_another_are_fetched_together():
+    file = opened()
+    for offset in range(0, len(CONTENT), 1000):
+        file.read_at(offset, 1000)
+    assert file.fetched_bytes == len(CONTENT)
+    assert file.requests == 2
 
 
 def test_hdf5_reads_it(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from loader_service.catalog.attempts import ByteSource, pread_fully
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     import numpy.typing as npt
+
+    from loader_service.catalog.attempts import RangeReader
 
 #: A vlen element as it lies in its dataset: length, address of the heap collection, number of the object in it.
 #: HDF5 File Format Specification 3.0, IV.B "Disk Format: Global Heap ID", with 8-byte addresses.
@@ -60,12 +63,12 @@ def locate(descriptor: ByteSource, references: npt.NDArray[Any], file_bytes: int
     heaps = references["heap"][order].tolist()
     numbers = references["number"][order].tolist()
     lengths = references["length"][order].tolist()
-    windows = _read_windows(descriptor, sorted(set(heaps)))
+    far = {} if isinstance(descriptor, int) else _read_far(descriptor, Counter(heaps), file_bytes)
     current, objects = -1, {}
     found = []
     for heap, number, length in zip(heaps, numbers, lengths, strict=True):
         if heap != current:
-            current, objects = heap, _read_collection(descriptor, heap, file_bytes, windows.get(heap))
+            current, objects = heap, far.get(heap) or _read_collection(descriptor, heap, file_bytes)
         start, size = objects.get(number, (0, -1))
         if size != length:
             raise HeapError(f"object {number} of the heap at {heap}: expected {length} bytes, got {size}")
@@ -74,25 +77,11 @@ def locate(descriptor: ByteSource, references: npt.NDArray[Any], file_bytes: int
     return offsets
 
 
-def _read_windows(descriptor: ByteSource, addresses: Sequence[int]) -> dict[int, bytes]:
-    """Return how collections begin, of a file where each read takes long: as much as tells of their first object."""
-    if isinstance(descriptor, int):
-        return {}
-    windows = descriptor.read_each(addresses, _COLLECTION.size + _OBJECT.size)
-    return dict(zip(addresses, windows, strict=True))
-
-
-def _read_collection(
-    descriptor: ByteSource, address: int, file_bytes: int, window: bytes | None
-) -> dict[int, tuple[int, int]]:
+def _read_collection(descriptor: ByteSource, address: int, file_bytes: int) -> dict[int, tuple[int, int]]:
     """Return where each object of one collection begins and how long it is, by its number."""
-    if address + _COLLECTION.size > file_bytes:
-        raise HeapError(f"a heap at {address} in a file of {file_bytes} bytes")
-    window, base = window or _read(descriptor, address), address
-    signature, version, size = _COLLECTION.unpack_from(window)
-    end = address + size
-    if signature != b"GCOL" or version != 1 or end > file_bytes:
-        raise HeapError(f"no heap at {address}: {signature!r}, version {version}, {size} bytes")
+    _check_place(address, file_bytes)
+    window, base = _read(descriptor, address), address
+    end = _end_of(window, address, file_bytes)
     objects = {}
     position = address + _COLLECTION.size
     while position + _OBJECT.size <= end:
@@ -107,6 +96,46 @@ def _read_collection(
         if position > end:
             raise HeapError(f"object {number} of the heap at {address} crosses its end")
     return objects
+
+
+def _check_place(address: int, file_bytes: int) -> None:
+    if address + _COLLECTION.size > file_bytes:
+        raise HeapError(f"a heap at {address} in a file of {file_bytes} bytes")
+
+
+def _end_of(window: bytes, address: int, file_bytes: int) -> int:
+    """Return where a collection ends, whose header a window begins with."""
+    signature, version, size = _COLLECTION.unpack_from(window)
+    if signature != b"GCOL" or version != 1 or address + size > file_bytes:
+        raise HeapError(f"no heap at {address}: {signature!r}, version {version}, {size} bytes")
+    return int(address + size)
+
+
+def _read_far(source: RangeReader, wanted: Mapping[int, int], file_bytes: int) -> dict[int, dict[int, tuple[int, int]]]:
+    """Return the same of many collections of a file where each read takes long, by their addresses.
+
+    Only headers are read, those of all collections at a time; of each collection as many objects as are wanted of it.
+    """
+    for address in wanted:
+        _check_place(address, file_bytes)
+    found: dict[int, dict[int, tuple[int, int]]] = {address: {} for address in wanted}
+    headers = source.read_each(list(wanted), _COLLECTION.size)
+    ends = {each: _end_of(header, each, file_bytes) for each, header in zip(wanted, headers, strict=True)}
+    positions = {address: address + _COLLECTION.size for address in wanted}
+    while positions:
+        positions = {each: at for each, at in positions.items() if at + _OBJECT.size <= ends[each]}
+        windows = source.read_each(list(positions.values()), _OBJECT.size)
+        for (address, position), window in zip(list(positions.items()), windows, strict=True):
+            number, _, length = _OBJECT.unpack_from(window)
+            start = position + _OBJECT.size
+            positions[address] = start + (length + 7) // 8 * 8
+            if number == 0 or positions[address] > ends[address]:
+                del positions[address]
+                continue
+            found[address][number] = (start, length)
+            if len(found[address]) == wanted[address]:
+                del positions[address]
+    return found
 
 
 def _read(descriptor: ByteSource, position: int) -> bytes:
