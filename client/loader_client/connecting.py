@@ -18,6 +18,7 @@ from loader_service.children import STARTING
 from loader_service.daemon.launcher import PrivateService
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.given_paths import is_remote, local_path
+from loader_service.stores.urls import is_url
 
 #: An endpoint, None for the default one, or files.
 EndpointOrFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
@@ -79,9 +80,10 @@ def connect(
     """
     if source is None and service is not None and "source" in service:
         source = ()
-    if isinstance(source, str) and is_remote(source):
+    in_store = isinstance(source, str) and is_url(source)
+    if isinstance(source, str) and is_remote(source) and not in_store:
         local_path(source)  # says how its files become local ones
-    if source is None or (isinstance(source, str) and _SCHEME in source):
+    if source is None or (isinstance(source, str) and _SCHEME in source and not in_store):
         _check_nothing_private(workers, service)
         return Connection(source, timeout_s=timeout_s, patience=patience)
     private = _start(_files(source), workers, service)

@@ -10,6 +10,12 @@ import errno
 import os
 import re
 import time
+from typing import TYPE_CHECKING, Protocol
+
+from loader_service.stores.faults import StoreFault
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: Errors of the disk or the network that may pass. Others, such as a missing permission, are final.
 TRANSIENT = frozenset(
@@ -38,6 +44,20 @@ _STAT_S = 10.0
 
 #: How HDF5 spells the number of an error of the system, in the middle of a text.
 _ERRNO = re.compile(r"errno = (\d+)")
+
+
+class RangeReader(Protocol):
+    """What reads bytes of something that is no local file."""
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return bytes; fewer than were asked for only at the end."""
+
+    def read_each(self, offsets: Sequence[int], length: int) -> list[bytes]:
+        """Return as many bytes of each of many places."""
+
+
+#: A descriptor of a file that is open for reading, or what stands for one.
+ByteSource = int | RangeReader
 
 
 class ShortRead(OSError):
@@ -74,7 +94,7 @@ class Attempts:
         number = errno_of(error)
         name = errno.errorcode.get(number, "") if number else ""
         cause = f"{name} ({os.strerror(number)})" if name else str(error)
-        if isinstance(error, ShortRead):
+        if isinstance(error, ShortRead | StoreFault):
             cause = str(error.strerror)
         times = "once" if self.count == 1 else f"{self.count} times in {time.monotonic() - self._began:.1f} s"
         return f"{cause}, tried {times}"
@@ -82,7 +102,7 @@ class Attempts:
 
 def errno_of(error: BaseException) -> int:
     """Return the system's number of an error, also of one that HDF5 describes in words; 0 if it has none."""
-    if isinstance(error, ShortRead):
+    if isinstance(error, ShortRead | StoreFault):
         return errno.EIO
     number = error.errno if isinstance(error, OSError) else None
     if number is None:
@@ -91,8 +111,10 @@ def errno_of(error: BaseException) -> int:
     return number
 
 
-def pread_fully(descriptor: int, length: int, offset: int) -> bytes:
+def pread_fully(descriptor: ByteSource, length: int, offset: int) -> bytes:
     """Return bytes of a file; fewer than were asked for only where the file gives no more, now."""
+    if not isinstance(descriptor, int):
+        return descriptor.read_at(offset, length)
     data = os.pread(descriptor, length, offset)
     if len(data) == length or not data:
         return data

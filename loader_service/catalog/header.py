@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from loader_service.stores.objects import ObjectVersion
+
 #: What a sample of the catalog is a part of: a video, a table of rows, or what a user's own Python source yields.
 CatalogKind = Literal["videos", "rows", "map", "generator"]
 
@@ -37,6 +39,11 @@ class FileStat:
     def of(cls, status: os.stat_result) -> FileStat:
         """Return the part of a `stat` result that the catalog keeps."""
         return cls(status.st_size, status.st_mtime_ns, status.st_ino)
+
+    @classmethod
+    def of_version(cls, version: ObjectVersion) -> FileStat:
+        """Return what a catalog keeps of an object in a store: the number of its ETag stands for time and inode."""
+        return cls(version.size_bytes, 0, version.number)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from loader_service.catalog.attempts import stat_patiently
 from loader_service.catalog.natural import natural_key
 from loader_service.errors import ConfigError
 from loader_service.given_paths import local_path
+from loader_service.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +32,16 @@ def expand_patterns(patterns: Sequence[str]) -> list[str]:
         raise ConfigError("no files given; name them, or give a pattern such as 'data/*.h5'")
     paths: set[str] = set()
     for pattern in patterns:
-        paths.update(os.path.abspath(path) for path in _expand(os.fspath(pattern)))
+        paths.update(path if is_url(path) else os.path.abspath(path) for path in _expand(os.fspath(pattern)))
     return sorted(paths, key=natural_key)
 
 
 def _expand(pattern: str) -> list[str]:
+    if not os.path.lexists(pattern) and is_url(pattern):
+        # Here, not above: most services have no store.
+        from loader_service.stores.listing import expand_url  # noqa: PLC0415
+
+        return expand_url(pattern)
     if "\0" in pattern:
         raise ConfigError(f"{pattern!r} cannot be a path: it holds a zero byte")
     pattern = local_path(pattern)

@@ -22,6 +22,9 @@ _MOST_NEWS = 4.0
 #: tells.
 _TOGETHER_S, _MOST_TOGETHER = 0.001, 8
 
+#: The least share of a task's time that counts as work.
+_WORKED = 0.05
+
 #: A worker is a straggler when it takes so many times as long as the usual one, and no more when it takes half of that.
 _STRAGGLING, _RECOVERED = 3.0, 1.5
 
@@ -70,13 +73,16 @@ class Pace:
         """Note that the worker begins a task."""
         self.begun_at = now
 
-    def ended(self, size_bytes: int, now: float) -> None:
-        """Note that it ended the task, and begins the next one if it has one."""
+    def ended(self, size_bytes: int, now: float, waited_s: float = 0.0) -> None:
+        """Note that it ended the task, and begins the next one if it has one.
+
+        Waiting for the disk says nothing about the worker: a read takes as long in the others.
+        """
         if self.begun_at is not None:
             seconds = now - self.begun_at
             self._task_s = seconds if self._task_s is None else _LATEST * seconds + (1 - _LATEST) * self._task_s
             if size_bytes >= _TELLING_BYTES:
-                self._take_in(size_bytes, seconds)
+                self._take_in(size_bytes, max(seconds - waited_s, _WORKED * seconds))
         self.begun_at = now
 
     def late_at(self, size_bytes: int) -> float | None:

@@ -64,7 +64,7 @@ class Scheduler:
 
     def task_done(self, message: m.TaskDone, now: float) -> None:
         """Take note that a worker has written every row of a task, save the bad ones."""
-        task = self.staff.take_back(message.worker, message.task, now)
+        task = self.staff.take_back(message.worker, message.task, now, message.waited_s)
         if task is not None:
             self.fillings.ended(task, message.bad)
 

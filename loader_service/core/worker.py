@@ -12,6 +12,9 @@ from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
 #: since those that travel together share the cost of a message.
 TASKS_OUTSTANDING, SMALL_TASKS_OUTSTANDING = 2, 8
 
+#: Tasks given to a worker at the most, whose reads are slow and which begins those of its next tasks ahead.
+MOST_TASKS_OUTSTANDING = 64
+
 
 class WorkerState(Enum):
     """Where a worker is in its life."""
@@ -40,6 +43,7 @@ class Worker:
     straggles: bool = False  # owns no files while it is far slower than the others
     late: bool = False  # its tasks are being done again by others, and it gets no more until it has ended one
     leaves: bool = False  # works until another one has taken its place
+    depth: int = TASKS_OUTSTANDING  # tasks that it asks for at a time
 
     def drop(self, number: int) -> PendingTask | None:
         """Take out and return a task that it has done, None when it does not hold it."""
@@ -74,8 +78,9 @@ class Worker:
     def has_room(self) -> bool:
         """Whether it can be given a task."""
         given = len(self.tasks)
-        if self.state is not _WORKING or self.late or given >= SMALL_TASKS_OUTSTANDING:
+        if self.state is not _WORKING or self.late:
             return False
         if given and self.tasks[0].strikes:
             return False  # a suspect is done alone
-        return given < TASKS_OUTSTANDING or self.bytes_given < SMALL_TASK_BYTES
+        small = given < SMALL_TASKS_OUTSTANDING and self.bytes_given < SMALL_TASK_BYTES
+        return given < self.depth or small

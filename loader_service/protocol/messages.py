@@ -32,6 +32,7 @@ from loader_service.protocol.worker_messages import Probed as Probed
 from loader_service.protocol.worker_messages import ProbeStream as ProbeStream
 from loader_service.protocol.worker_messages import Task as Task
 from loader_service.protocol.worker_messages import TaskDone as TaskDone
+from loader_service.protocol.worker_messages import TasksWanted as TasksWanted
 from loader_service.protocol.worker_messages import ToWorker as ToWorker
 from loader_service.protocol.worker_messages import WorkerReady as WorkerReady
 

@@ -94,6 +94,15 @@ class TaskDone:
     worker: int
     task: int
     bad: tuple[BadRow, ...]
+    waited_s: float = 0.0  # of its time, what it waited for reads
+
+
+@dataclass(frozen=True)
+class TasksWanted:
+    """The worker wants to hold so many tasks at a time, since reads are slow and it begins those of its next tasks."""
+
+    worker: int
+    count: int
 
 
 @dataclass(frozen=True)
@@ -109,4 +118,4 @@ class Probed:
 
 
 ToWorker = PrepareStream | ProbeStream | DropStream | DropSlots | Task | AdoptFile | Drain
-FromWorker = WorkerReady | Probed | TaskDone
+FromWorker = WorkerReady | Probed | TaskDone | TasksWanted

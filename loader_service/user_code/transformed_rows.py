@@ -6,6 +6,7 @@ must not keep them: the next sample is made in the same memory. What it returns 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +31,9 @@ class SampleMaker(Protocol):
             When it cannot be had; names file, video and frame.
         """
 
+    def ranges(self, epoch: int, rows: Rows) -> Iterable[Any]:
+        """Return where the samples of some rows lie in the files, for who reads them ahead."""
+
     def describe(self, sample: int) -> str:
         """Return a sample's file and video, for errors."""
 
@@ -49,6 +53,7 @@ class TransformedSamples:
 
     def __init__(self, maker: SampleMaker, transform: Transform, seed: int) -> None:
         self.describe = maker.describe
+        self.ranges = maker.ranges
         self._maker = maker
         self._transform = transform
         self._seed = seed
@@ -82,6 +87,7 @@ class TransformWriter:
 
     def __init__(self, samples: TransformedSamples, layout: SlotLayout) -> None:
         self.layout = layout
+        self.ranges = samples.ranges
         self._samples = samples
 
     def write(self, slot: Any, epoch: int, rows: Rows) -> tuple[BadRow, ...]:

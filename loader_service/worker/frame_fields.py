@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_service import failpoints
-from loader_service.catalog.columns import Catalog
+from loader_service.catalog.columns import RAW, Catalog
 from loader_service.errors import DecodeError
 from loader_service.progress import Progress
 from loader_service.protocol.fields import Field
@@ -27,6 +27,7 @@ from loader_service.worker.gather import Run, gather
 from loader_service.worker.image import ImageWriter
 from loader_service.worker.picks import Pick
 from loader_service.worker.png import decode_depth
+from loader_service.worker.read_ahead import ByteRange
 from loader_service.worker.reader import Reader
 
 if TYPE_CHECKING:  # most workers run no code of the user's
@@ -89,6 +90,9 @@ class FieldWriter(Protocol):
             When a frame cannot be had; names file, video and frame.
         """
 
+    def ranges(self, pick: Pick) -> Iterable[ByteRange]:
+        """Return the bytes of files that a row's frames are read from, in order; nothing where only HDF5 knows."""
+
 
 def make_parts(origin: Origin, spec: Spec, fields: Sequence[Field]) -> list[FieldWriter]:
     """Return what writes the fields of a stream that are filled frame by frame."""
@@ -126,6 +130,22 @@ class _OneField:
         self._name = name
         self._origin = origin
         self._stride = stride
+
+    def ranges(self, pick: Pick) -> Iterator[ByteRange]:
+        """Return where a row's frames lie, as `FieldWriter` says."""
+        catalog = self._origin.catalog
+        file, end = int(catalog.video_file[pick.video]), pick.start + pick.length * self._stride
+        if not catalog.is_encoded(self._name):
+            address, known = catalog.address(pick.video, self._name), catalog.field(self._name)
+            row_bytes = np.dtype(known.dtype).itemsize * math.prod(known.shape)
+            if address >= 0:
+                for frame in range(pick.start, end, self._stride):
+                    yield ByteRange(file, address + frame * row_bytes, row_bytes)
+        elif catalog.way(pick.video, self._name) == RAW:
+            offsets, lengths = catalog.extents(pick.video, self._name)
+            some = slice(pick.start, end, self._stride)
+            for offset, length in zip(offsets[some].tolist(), lengths[some].tolist(), strict=True):
+                yield ByteRange(file, offset, length)
 
     def _blamed(self, error: DecodeError, video: int, frame: int) -> DecodeError:
         camera = "" if self._name == "frames" else f" of {self._name!r}"

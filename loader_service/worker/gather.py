@@ -55,11 +55,15 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
     frame_count = int(catalog.frame_counts[video]) - catalog.missing((field,))
     descriptor = reader.descriptor(video)
     for start, length, begin in runs:
+        if reader.reads.are_slow or descriptor < 0:
+            reader.read_array(video, field, start, frames[begin : begin + length])
+            descriptor = reader.descriptor(video)
+            continue
         if not 0 <= start <= start + length <= frame_count:
             raise IndexError(f"reading {length} frames from {start} of {catalog.describe(video)}: it has {frame_count}")
         out: Any = frames[begin : begin + length]  # mypy: NumPy's arrays are no buffers before Python 3.12
         try:
-            done = os.preadv(descriptor, [out], address + start * row_bytes)
+            done = reader.reads.timed(out.nbytes, os.preadv, descriptor, [out], address + start * row_bytes)
         except OSError:
             done = -1
         if done != length * row_bytes:  # interrupted, cut off, or a fault: the slow way tries again, or says which

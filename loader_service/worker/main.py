@@ -9,7 +9,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import zmq
@@ -28,11 +30,13 @@ from loader_service.protocol.messages import (
     Drain,
     DropSlots,
     DropStream,
+    FromWorker,
     PrepareStream,
     Probed,
     ProbeStream,
     Task,
     TaskDone,
+    TasksWanted,
     ToWorker,
     WorkerReady,
 )
@@ -123,12 +127,25 @@ class WorkerProcess:
             except LoaderError as error:  # the stream was closed while this task was on its way
                 bad = tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows.numbers)
                 return TaskDone(self._options.worker, task.task, bad)
-        self._reader.begin()
+        self._reader.begin(task.task, lambda: writer.ranges(task.epoch, task.rows))
         bad = writer.write(memory, task.epoch, task.rows)
+        waited_s = self._reader.end()
         failpoints.passing("worker.task_written")
-        return TaskDone(self._options.worker, task.task, bad)
+        return TaskDone(self._options.worker, task.task, bad, waited_s)
 
-    def obey(self, messages: Sequence[ToWorker], report: Callable[..., object]) -> bool:
+    def foresee(self, messages: Iterable[ToWorker]) -> None:
+        """Begin the reads of tasks that wait."""
+        for each in messages:
+            if isinstance(each, Task) and each.stream in self._writers:
+                ranges = self._writers[each.stream].ranges
+                self._reader.reads.expect(each.task, partial(ranges, each.epoch, each.rows))
+
+    def obey(
+        self,
+        messages: Sequence[ToWorker],
+        report: Callable[..., object],
+        more: Callable[[], Sequence[ToWorker]] = tuple,
+    ) -> bool:
         """Act on messages that came together; return whether to go on.
 
         Parameters
@@ -137,16 +154,24 @@ class WorkerProcess:
             What came, in order.
         report
             Called with the tasks that are done: with all at once when they were quick, one by one when each took time.
+        more
+            Returns what has come since; asked while reads are slow, so that those of the next tasks can begin.
         """
+        waiting = deque(messages)
         done: list[TaskDone] = []
         unreported_since = time.monotonic()
-        for message in messages:
+        while waiting:
+            if self._reader.reads.are_slow:
+                waiting.extend(more())
+                self.foresee(waiting)
+            message = waiting.popleft()
             match message:
                 case Task():
                     done.append(self.execute(message))
                     now = time.monotonic()
                     if now - unreported_since > _REPORT_AFTER_S:
-                        report(*done)
+                        wanted = self._reader.reads.tasks_wanted()
+                        report(*done, *(() if wanted is None else (TasksWanted(self._options.worker, wanted),)))
                         done, unreported_since = [], now
                 case PrepareStream():
                     self.prepare(message)
@@ -161,16 +186,30 @@ class WorkerProcess:
                 case AdoptFile(file, size_bytes, mtime_ns, inode):
                     self._reader.adopt(file, FileStat(size_bytes, mtime_ns, inode % 2**64))
                 case Drain():
-                    break
+                    return self._leave(done, report)
         if done:
             report(*done)
-        return not any(isinstance(message, Drain) for message in messages)
+        return True
+
+    @staticmethod
+    def _leave(done: Sequence[TaskDone], report: Callable[..., object]) -> bool:
+        if done:
+            report(*done)
+        return False
 
     def close(self) -> None:
         """Close files and mappings."""
         self._reader.close()
         for stream in list(self._writers):
             self.drop(DropStream(stream))
+
+
+def _arrived(socket: zmq.Socket[bytes]) -> list[ToWorker]:
+    """Return the messages that have come, without waiting."""
+    messages: list[ToWorker] = []
+    while socket.poll(0):
+        messages += wire.decode(socket.recv(), ToWorker)
+    return messages
 
 
 def _open_source(options: WorkerOptions) -> MapSource | GeneratorSource | None:
@@ -206,8 +245,12 @@ def serve(options: WorkerOptions) -> None:
         socket.setsockopt(zmq.LINGER, _LINGER_MS)
         socket.connect(options.address)
         socket.send(wire.encode(WorkerReady(options.worker)))
+
         # No deadline: the kernel ends this process when the daemon ends, so there is always someone to wait for.
-        while worker.obey(wire.decode(socket.recv(), ToWorker), lambda *done: socket.send(wire.encode(*done))):
+        def report(*done: FromWorker) -> None:
+            socket.send(wire.encode(*done))
+
+        while worker.obey(wire.decode(socket.recv(), ToWorker), report, partial(_arrived, socket)):
             pass
     worker.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_service.catalog.attempts import TRANSIENT, ShortRead, errno_of, pread_fully
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.arrays import ArrayReader
     from loader_service.catalog.hdf5.plain import PlainReader
+    from loader_service.stores.blocks import BlockFile
+    from loader_service.worker.read_ahead import Opened
 
 _Result = TypeVar("_Result")
 
@@ -27,6 +30,11 @@ class HDF5Failure(Exception):
 
 class OpenFile:
     """A file that is open for reading.
+
+    Attributes
+    ----------
+    descriptor
+        For `os.pread`; -1 where only `read` and `read_into` lead to the bytes.
 
     Parameters
     ----------
@@ -41,11 +49,13 @@ class OpenFile:
         When it cannot be opened.
     """
 
+    descriptor: int
+
     def __init__(self, path: str) -> None:
-        self._path = path
-        self._hdf5: h5py.File | None = None
-        self._plain: PlainReader | None = None
-        self._arrays: ArrayReader | None = None
+        self._start(path)
+        self._lock = threading.Lock()
+        self._readers = 0  # threads that are at it
+        self._is_closed = False
         try:
             self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
@@ -54,6 +64,13 @@ class OpenFile:
             raise CatalogError(
                 f"opening {path!r}: {error.strerror}; check its mode, and the limit of open files (`ulimit -n`)"
             ) from error
+
+    def _start(self, path: str) -> None:
+        self._path = path
+        self._hdf5: h5py.File | None = None
+        self._plain: PlainReader | None = None
+        self._arrays: ArrayReader | None = None
+        self._blocks: BlockFile | None = None
 
     def status(self) -> FileStat:
         """Return what identifies the file that is open."""
@@ -65,6 +82,18 @@ class OpenFile:
         if len(data) != length:
             raise _short(offset, length, len(data))
         return data
+
+    def hold(self) -> Opened:
+        """Return what reads it in any thread, also after `close`, and what must be called when that has ended."""
+        with self._lock:
+            self._readers += 1
+        return self.read, self._let_go
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._readers -= 1
+            if self._is_closed and not self._readers:
+                os.close(self.descriptor)
 
     def read_into(self, memory: Any, offset: int) -> None:
         """Fill memory, ``(bytes,) uint8``, from one place of the file; raises OSError when that does not work."""
@@ -123,8 +152,14 @@ class OpenFile:
         return self._hdf5
 
     def close(self) -> None:
-        """Close it."""
-        os.close(self.descriptor)
+        """Close it; the descriptor only when no thread reads it any more."""
+        with self._lock:
+            self._is_closed = True
+            if not self._readers:
+                os.close(self.descriptor)
+        self._close_hdf5()
+
+    def _close_hdf5(self) -> None:
         if self._hdf5 is not None:
             self._plain = self._arrays = None
             self._hdf5.close()

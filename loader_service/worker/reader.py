@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from loader_service.catalog.columns import RAW, Catalog, FileStat
-from loader_service.errors import ConfigError, DecodeError, FileTouched
+from loader_service.errors import ConfigError, DecodeError, FileTouched, LoaderError
+from loader_service.stores.faults import ObjectChanged
+from loader_service.stores.urls import is_url
 from loader_service.worker.open_file import HDF5Failure, OpenFile, stat_of
 from loader_service.worker.retry_patience import RetryPatience
+from loader_service.worker.task_reads import TaskReads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from loader_service.worker.read_ahead import ByteRange, Opened
 
 _Result = TypeVar("_Result")
 
@@ -50,10 +55,26 @@ class Reader:
         self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
         self._adopted: dict[int, FileStat] = {}
         self.touched = -1  # the file that was last found to have another time or inode
+        # URLs come after all paths in their order.
+        in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
+        self.reads = TaskReads(self._hold, always=in_store)
 
-    def begin(self) -> None:
-        """Begin a task: what its reads may take together is counted from now."""
+    def begin(self, task: int = -1, foresee: Callable[[], Iterable[ByteRange]] = tuple) -> None:
+        """Begin a task: what its reads may take together is counted from now.
+
+        Parameters
+        ----------
+        task
+            Its number.
+        foresee
+            Gives what it will read, in order.
+        """
         self._patience.begin()
+        self.reads.begin(task, foresee)
+
+    def end(self) -> float:
+        """End the task; return how long its reads have kept it waiting, in seconds."""
+        return self.reads.end()
 
     def adopt(self, file: int, status: FileStat) -> None:
         """Take a file with another size, time or inode for the one that was scanned: its content is the same."""
@@ -161,6 +182,7 @@ class Reader:
 
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""
+        self.reads.close()
         while self._open_files:
             self._open_files.popitem()[1].close()
 
@@ -201,12 +223,22 @@ class Reader:
                 is_second = True
             except OSError as error:
                 self._close(number)
+                if isinstance(error, ObjectChanged):
+                    self._touched(number, self._catalog.file_path(number))
                 attempts = attempts or self._patience.attempts()
                 if not attempts.again(error):
                     raise self._patience.give_up(number, attempts, error, self._describe(*place)) from error
             is_checked = False
 
+    def _hold(self, number: int) -> Opened | None:
+        """Return what reads a file in any thread; None when it cannot be opened, which the next read of it will say."""
+        try:
+            return self._open(number, (int(self._catalog.videos_of(number)[0]), 0)).hold()
+        except (OSError, LoaderError):
+            return None
+
     def _close(self, number: int) -> None:
+        self.reads.drop_file(number)
         file = self._open_files.pop(number, None)
         if file is not None:
             file.close()
@@ -218,13 +250,15 @@ class Reader:
         expected = self._adopted.get(number) or self._catalog.file_stat(number)
         # By path and at every read: besides a file that was cut off or written to under its readers, this also finds
         # one that another file has replaced, which a descriptor opened before would never show.
-        if stat_of(path) != expected:
+        # One in a store is compared by every request for bytes.
+        in_store = is_url(path)
+        if not in_store and stat_of(path) != expected:
             self._touched(number, path)
         file = self._open_files.get(number)
         if file is None:
             while len(self._open_files) >= self._max_open_files:
                 self._open_files.popitem(last=False)[1].close()
-            file = OpenFile(path)
+            file = _open_object(path) if in_store else OpenFile(path)
             if file.status() != expected:
                 file.close()
                 self._touched(number, path)
@@ -234,15 +268,16 @@ class Reader:
 
     def _touched(self, number: int, path: str) -> None:
         self.touched = number
-        raise FileTouched(f"{path!r} is not the file that was scanned: its size, time or inode is another")
+        raise FileTouched(f"{path!r} is not the file that was scanned: its size, time or inode, or ETag, is another")
 
-    def _read_direct(self, file: OpenFile, _place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
-        return file.read(*extent)
+    def _read_direct(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
+        return self.reads.read(int(self._catalog.video_file[place[0]]), *extent, file.read)
 
     def _read_into(self, place: tuple[int, int], offset: int, out: NDArray[Any]) -> None:
         """Fill `out` from one place of the file, without a copy on the way."""
         memory: Any = out.reshape(-1).view(np.uint8)
-        self._try(place, OpenFile.read_into, memory, offset)
+        number = int(self._catalog.video_file[place[0]])
+        self._try(place, lambda file: self.reads.fill(number, offset, memory, file.read_into))
 
     def _read_rows(self, place: tuple[int, int, str], out: NDArray[Any], stride: int) -> None:
         video, first, field = place
@@ -275,6 +310,12 @@ class Reader:
         name = self._catalog.name(video).decode("utf-8", "surrogateescape")
         path = self._catalog.file_path(int(self._catalog.video_file[video]))
         return f"frame {frame} of video {name!r} in {path!r}"
+
+
+def _open_object(path: str) -> OpenFile:
+    from loader_service.worker.open_object import OpenObject  # noqa: PLC0415 - most services have no store
+
+    return OpenObject(path)
 
 
 def _descriptor_of(file: OpenFile) -> int:

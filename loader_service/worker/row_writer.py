@@ -18,6 +18,7 @@ from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
 from loader_service.worker.frame_fields import Arrays, FieldWriter, Origin, make_parts
 from loader_service.worker.picks import Picks, make_picks, runs_by_video
+from loader_service.worker.read_ahead import ByteRange
 from loader_service.worker.values import column
 
 
@@ -77,6 +78,15 @@ class RowWriter:
         filling = _Filling(picks, parts, self._origin.progress, repeats=not self._spec.varies)
         bad = filling.gather() if self._gathers else filling.fill_each(self._order(picks))
         return tuple(sorted((self._blame(each, picks) for each in bad), key=lambda each: each.row))
+
+    def ranges(self, epoch: int, rows: Rows) -> Iterator[ByteRange]:
+        """Yield the bytes of files that `write` will read for these rows, in order; none for what only HDF5 finds."""
+        if self._parts:
+            picks = make_picks(self._samples, self._spec, epoch, rows)
+            each = picks.each()
+            for entry in self._order(picks):
+                for part in self._parts:
+                    yield from part.ranges(each[entry])
 
     def describe(self, sample: int) -> str:
         """Return a sample's file and video, for errors."""

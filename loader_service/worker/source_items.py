@@ -13,6 +13,7 @@ from loader_service.protocol.fields import Field
 from loader_service.user_code.python_source import GeneratorSource, MapSource
 from loader_service.user_code.user_samples import checked
 from loader_service.worker.picks import Pick
+from loader_service.worker.read_ahead import ByteRange
 
 
 class SourceItems:
@@ -30,6 +31,10 @@ class SourceItems:
         self._fields = fields
         self._source = source
         self._stride = stride
+
+    def ranges(self, pick: Pick) -> tuple[ByteRange, ...]:  # noqa: ARG002
+        """Return nothing: what the user's own code reads, nobody knows."""
+        return ()
 
     def write(self, outs: Sequence[NDArray[Any]], pick: Pick) -> None:
         """Write a row's items, as `Part` says."""

@@ -70,6 +70,7 @@ class _OneSample:
         self._layout = SlotLayout(fields, 1, longest)
         self._writer = RowWriter(origin, spec, self._layout)
         self.describe = self._writer.describe
+        self.ranges = self._writer.ranges
         try:  # for the longest of all, yet only what is written takes memory
             self._room = np.empty(self._layout.size_bytes, np.uint8)
         except (MemoryError, ValueError) as error:

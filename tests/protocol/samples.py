@@ -89,6 +89,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Probed(1, 1, VARYING, "", ""),
     m.Probed(1, 1, (), "SourceError", "transform 'm:f': no"),
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
+    m.TasksWanted(1, 6),
 )  # fmt: skip
 
 #: Whoever receives it, by kind of message; a `Heartbeat` goes both ways.

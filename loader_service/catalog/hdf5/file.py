@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
 import h5py
 
-from loader_service.catalog.attempts import pread_fully
+from loader_service.catalog.attempts import ByteSource, pread_fully
 from loader_service.catalog.hdf5.heap import Collections
 from loader_service.catalog.hdf5.plain import PlainReader
 from loader_service.catalog.inner_paths import to_bytes
@@ -23,7 +22,7 @@ class HDF5File:
     file, plain
         Through HDF5.
     descriptor
-        The same file for `os.pread`.
+        The same file for `pread_fully`.
     size_bytes
         Its size.
     direct
@@ -34,17 +33,17 @@ class HDF5File:
 
     file: h5py.File
     plain: PlainReader
-    descriptor: int
+    descriptor: ByteSource
     size_bytes: int
     direct: bool
     collections: Collections = field(default_factory=dict)
 
     @classmethod
-    def of(cls, file: h5py.File, descriptor: int) -> HDF5File:
-        """Return a file opened by h5py's default driver and, as a descriptor, for reading."""
+    def of(cls, file: h5py.File, descriptor: ByteSource, size_bytes: int) -> HDF5File:
+        """Return a file opened by h5py and, as a descriptor or what stands for one, for reading."""
         created = file.id.get_create_plist()
         direct = created.get_userblock() == 0 and created.get_sizes() == (8, 8)
-        return cls(file, PlainReader(file), descriptor, os.fstat(descriptor).st_size, direct)
+        return cls(file, PlainReader(file), descriptor, size_bytes, direct)
 
     def node(self, path: str) -> Any:
         """Return the dataset or group at a path; raises what h5py raises."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.attempts import pread_fully
+from loader_service.catalog.attempts import ByteSource, pread_fully
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
+
+    from loader_service.catalog.attempts import RangeReader
 
 #: A vlen element as it lies in its dataset: length, address of the heap collection, number of the object in it.
 #: HDF5 File Format Specification 3.0, IV.B "Disk Format: Global Heap ID", with 8-byte addresses.
@@ -37,7 +42,7 @@ _MOST_KEPT = 64
 
 
 def locate(
-    descriptor: int, references: npt.NDArray[Any], file_bytes: int, known: Collections | None = None
+    descriptor: ByteSource, references: npt.NDArray[Any], file_bytes: int, known: Collections | None = None
 ) -> npt.NDArray[np.int64]:
     """Return where in the file each element's bytes begin.
 
@@ -69,12 +74,13 @@ def locate(
     heaps = references["heap"][order].tolist()
     numbers = references["number"][order].tolist()
     lengths = references["length"][order].tolist()
+    far = {} if isinstance(descriptor, int) else _read_far(descriptor, Counter(heaps), file_bytes)
     current, objects = -1, {}
     found = []
     for heap, number, length in zip(heaps, numbers, lengths, strict=True):
         if heap != current:
             kept = {} if known is None else known
-            current, objects = heap, kept.get(heap) or _read_collection(descriptor, heap, file_bytes)
+            current, objects = heap, kept.get(heap) or far.get(heap) or _read_collection(descriptor, heap, file_bytes)
             if len(kept) < _MOST_KEPT:
                 kept[heap] = objects
         start, size = objects.get(number, (0, -1))
@@ -85,15 +91,11 @@ def locate(
     return offsets
 
 
-def _read_collection(descriptor: int, address: int, file_bytes: int) -> dict[int, tuple[int, int]]:
+def _read_collection(descriptor: ByteSource, address: int, file_bytes: int) -> dict[int, tuple[int, int]]:
     """Return where each object of one collection begins and how long it is, by its number."""
-    if address + _COLLECTION.size > file_bytes:
-        raise HeapError(f"a heap at {address} in a file of {file_bytes} bytes")
+    _check_place(address, file_bytes)
     window, base = _read(descriptor, address), address
-    signature, version, size = _COLLECTION.unpack_from(window)
-    end = address + size
-    if signature != b"GCOL" or version != 1 or end > file_bytes:
-        raise HeapError(f"no heap at {address}: {signature!r}, version {version}, {size} bytes")
+    end = _end_of(window, address, file_bytes)
     objects = {}
     position = address + _COLLECTION.size
     while position + _OBJECT.size <= end:
@@ -110,7 +112,47 @@ def _read_collection(descriptor: int, address: int, file_bytes: int) -> dict[int
     return objects
 
 
-def _read(descriptor: int, position: int) -> bytes:
+def _check_place(address: int, file_bytes: int) -> None:
+    if address + _COLLECTION.size > file_bytes:
+        raise HeapError(f"a heap at {address} in a file of {file_bytes} bytes")
+
+
+def _end_of(window: bytes, address: int, file_bytes: int) -> int:
+    """Return where a collection ends, whose header a window begins with."""
+    signature, version, size = _COLLECTION.unpack_from(window)
+    if signature != b"GCOL" or version != 1 or address + size > file_bytes:
+        raise HeapError(f"no heap at {address}: {signature!r}, version {version}, {size} bytes")
+    return int(address + size)
+
+
+def _read_far(source: RangeReader, wanted: Mapping[int, int], file_bytes: int) -> dict[int, dict[int, tuple[int, int]]]:
+    """Return the same of many collections of a file where each read takes long, by their addresses.
+
+    Only headers are read, those of all collections at a time; of each collection as many objects as are wanted of it.
+    """
+    for address in wanted:
+        _check_place(address, file_bytes)
+    found: dict[int, dict[int, tuple[int, int]]] = {address: {} for address in wanted}
+    headers = source.read_each(list(wanted), _COLLECTION.size)
+    ends = {each: _end_of(header, each, file_bytes) for each, header in zip(wanted, headers, strict=True)}
+    positions = {address: address + _COLLECTION.size for address in wanted}
+    while positions:
+        positions = {each: at for each, at in positions.items() if at + _OBJECT.size <= ends[each]}
+        windows = source.read_each(list(positions.values()), _OBJECT.size)
+        for (address, position), window in zip(list(positions.items()), windows, strict=True):
+            number, _, length = _OBJECT.unpack_from(window)
+            start = position + _OBJECT.size
+            positions[address] = start + (length + 7) // 8 * 8
+            if number == 0 or positions[address] > ends[address]:
+                del positions[address]
+                continue
+            found[address][number] = (start, length)
+            if len(found[address]) == wanted[address]:
+                del positions[address]
+    return found
+
+
+def _read(descriptor: ByteSource, position: int) -> bytes:
     window = pread_fully(descriptor, _READ_BYTES, position)
     if len(window) < max(_COLLECTION.size, _OBJECT.size):
         raise HeapError(f"the file ends at {position + len(window)}, in the middle of a heap")

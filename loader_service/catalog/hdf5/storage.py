@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from loader_service.catalog.attempts import pread_fully
+from loader_service.catalog.attempts import ByteSource, pread_fully
 from loader_service.catalog.hdf5.heap import REFERENCE
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def find_pieces(dataset: Any) -> Pieces | None:
     return None if None in addresses else Pieces(rows, np.array(addresses))
 
 
-def read_references(descriptor: int, dataset: Any) -> npt.NDArray[Any] | None:
+def read_references(descriptor: ByteSource, dataset: Any) -> npt.NDArray[Any] | None:
     """Return a vlen dataset's raw elements, ``(frames,)`` of `REFERENCE`, or None if only HDF5 can read them."""
     (count,) = dataset.shape
     address = dataset.get_offset()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.attempts import pread_fully
+from loader_service.catalog.attempts import ByteSource, pread_fully
 from loader_service.catalog.codecs import END_OF_IMAGE, END_OF_PNG
 from loader_service.catalog.columns import Int64s
 from loader_service.catalog.hdf5.peek import as_bytes
@@ -121,7 +121,7 @@ def _row_lengths(info: DatasetInfo, index: DatasetInfo, lengths: Int64s) -> Int6
     return lengths
 
 
-def _unpadded_bytes(descriptor: int, offset: int, width: int) -> int:
+def _unpadded_bytes(descriptor: ByteSource, offset: int, width: int) -> int:
     """Return how many bytes of a row come before its padding, reading little more than the padding."""
     window = _TAIL_BYTES
     while True:

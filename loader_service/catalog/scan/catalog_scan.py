@@ -23,9 +23,11 @@ from loader_service.catalog.splits.file_names import check_one_split, files_of_s
 from loader_service.control_groups import usable_cores
 from loader_service.errors import CatalogError
 from loader_service.scan_options import ScanOptions
+from loader_service.stores.faults import StoreFault
+from loader_service.stores.urls import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from loader_service.catalog.labels.csv_file import LabelTable
@@ -80,14 +82,14 @@ def scan(
     if labelling.table is not None and not labelling.table.has_label:
         options = replace(options, labels=None)  # those in the files count
     told = f"{asked} {files_chosen.left_out}"
-    known = find_catalog(
-        cache_dir, _cache_key([_Identity(path, _stat(path)) for path in paths], options, labelling, told)
-    )
+    statuses = _stat_all(paths)
+    key = _cache_key([_Identity(path, statuses[path]) for path in paths], options, labelling, told)
+    known = find_catalog(cache_dir, key)
     if known is not None:
         report(len(paths), len(paths))
         return known
     with ScanCache(cache_dir, options) as cache:
-        outcomes = _scan_files(paths, options, cache, processes, report)
+        outcomes = _scan_files(statuses, options, cache, processes, report)
     files = [Scanned(path, outcome) for path, outcome in outcomes if isinstance(outcome, FileScan)]
     skipped = [(path, str(outcome)) for path, outcome in outcomes if isinstance(outcome, CatalogError)]
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
@@ -146,6 +148,24 @@ def _ignore_progress(done: int, total: int) -> None:
     """Stand in for a progress bar that nobody wants."""
 
 
+def _stat_all(paths: Sequence[str]) -> dict[str, FileStat]:
+    """Return what identifies files now, by path, in the order of the paths."""
+    stored = [path for path in paths if is_url(path)]
+    known = {} if not stored else _stat_objects(stored)
+    return {path: known.get(path) or _stat(path) for path in paths}
+
+
+def _stat_objects(paths: Sequence[str]) -> dict[str, FileStat]:
+    # Here, not above: most services have no store.
+    from loader_service.stores.listing import versions_of  # noqa: PLC0415
+
+    try:
+        versions = versions_of(paths)
+    except StoreFault as fault:
+        raise CatalogError(str(fault.strerror)) from fault
+    return {path: FileStat.of_version(version) for path, version in zip(paths, versions, strict=True)}
+
+
 def _stat(path: str) -> FileStat:
     try:
         return FileStat.of(stat_patiently(path))
@@ -154,7 +174,7 @@ def _stat(path: str) -> FileStat:
 
 
 def _scan_files(
-    paths: Sequence[str],
+    statuses: Mapping[str, FileStat],
     options: ScanOptions,
     cache: ScanCache,
     processes: int | None,
@@ -162,8 +182,9 @@ def _scan_files(
 ) -> list[tuple[str, Outcome]]:
     """Return what each file holds, or why it was skipped, in the order of the paths."""
     outcomes: dict[str, Outcome] = {}
-    for path in paths:
-        cached = cache.load(path, _stat(path))
+    paths = list(statuses)
+    for path, status in statuses.items():
+        cached = cache.load(path, status)
         if cached is not None:
             outcomes[path] = cached
     report(len(outcomes), len(paths))

@@ -14,7 +14,8 @@ from loader_service.catalog.attempts import Attempts
 from loader_service.catalog.columns import FileStat
 from loader_service.catalog.findings import FieldScan, FileScan
 from loader_service.catalog.hdf5.file import HDF5File
-from loader_service.catalog.hdf5.plain import HDF5_ERRORS
+from loader_service.catalog.hdf5.object_bytes import ObjectBytes
+from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.tree import Tree, read_tree
 from loader_service.catalog.layouts.search import EXPECTED, explain_texts, find_frames
 from loader_service.catalog.names import LABEL_NAMES
@@ -37,15 +38,19 @@ from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.scan_options import FOLDER, GROUP, ScanOptions
+from loader_service.stores.faults import StoreFault
+from loader_service.stores.urls import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from loader_service.catalog.labels.encode import Label
     from loader_service.schema import Schema
 
 #: How long a file is tried again when the disk or the network fails, in seconds.
 _PATIENCE_S = 20.0
+
+_EMPTY = "expected an HDF5 file, got an empty one; write it again or leave it out"
 
 #: Why an external link that is allowed is no field.
 _LINK = "found an external link, which is not followed, in a group"
@@ -74,6 +79,30 @@ def scan_file(path: str, options: ScanOptions) -> FileScan:
 
 
 def _scan_once(path: str, options: ScanOptions) -> FileScan:
+    return _scan_object(path, options) if is_url(path) else _scan_local(path, options)
+
+
+def _scan_object(path: str, options: ScanOptions) -> FileScan:
+    """Scan a file that lies in a store; what it could name of other files is of another machine."""
+    try:
+        source = ObjectBytes(path)
+    except StoreFault as fault:
+        raise CatalogError(str(fault.strerror)) from fault
+    try:
+        with _open_stored(source) as file:
+            found = HDF5File.of(file, source, source.status.size_bytes)
+            return _scan(found, source.status, replace(options, allow_external=False))
+    except StoreFault as fault:
+        raise CatalogError(str(fault.strerror)) from fault
+    except (CatalogError, *HDF5_ERRORS) as error:
+        if source.file.fault is not None:  # HDF5 has its own words for it
+            raise CatalogError(str(source.file.fault.strerror)) from source.file.fault
+        if isinstance(error, CatalogError):
+            raise type(error)(f"{path!r}: {error}") from error.__cause__
+        raise CatalogError(f"{path!r}: HDF5 cannot read it: {error}; copy it anew") from error
+
+
+def _scan_local(path: str, options: ScanOptions) -> FileScan:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -81,7 +110,7 @@ def _scan_once(path: str, options: ScanOptions) -> FileScan:
     try:
         status = FileStat.of(os.fstat(descriptor))
         with _open_hdf5(path, status) as file:
-            return _scan(HDF5File.of(file, descriptor), status, options)
+            return _scan(HDF5File.of(file, descriptor, status.size_bytes), status, options)
     except CatalogError as error:
         raise type(error)(f"{path!r}: {error}") from error.__cause__
     except HDF5_ERRORS as error:
@@ -94,9 +123,19 @@ def _scan_once(path: str, options: ScanOptions) -> FileScan:
 
 def _open_hdf5(path: str, status: FileStat) -> h5py.File:
     if not status.size_bytes:
-        raise CatalogError("expected an HDF5 file, got an empty one; write it again or leave it out")
+        raise CatalogError(_EMPTY)
+    return _opened(lambda: h5py.File(os.fsencode(path), "r"))
+
+
+def _open_stored(source: ObjectBytes) -> h5py.File:
+    if not source.status.size_bytes:
+        raise CatalogError(_EMPTY)
+    return _opened(lambda: source.open_hdf5(CHUNK_CACHE_BYTES))
+
+
+def _opened(open_file: Callable[[], h5py.File]) -> h5py.File:
     try:
-        return h5py.File(os.fsencode(path), "r")
+        return open_file()
     except OSError as error:
         used = _explain_use(str(error))
         raise FileInUse(used) if used else CatalogError(_explain(str(error))) from error

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.columns import Catalog, FieldFacts
     from loader_service.catalog.findings import FieldScan, FileScan
 from loader_service.scan_options import ScanOptions
+from loader_service.stores.urls import is_url
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class Recheck:
 
         scan = scan_file(path, self._options)
         try:
-            now = FileStat.of(os.stat(path))
+            # Of an object in a store all bytes are of one version, whose number the scan has.
+            now = scan.status if is_url(path) else FileStat.of(os.stat(path))
         except OSError as error:
             raise CatalogError(f"{path!r}: {error.strerror}") from error
         if now != scan.status:

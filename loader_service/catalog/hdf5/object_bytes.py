@@ -1,0 +1,58 @@
+"""An HDF5 file that lies in a store, open through h5py and for reading by ranges. Knows no video."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import h5py
+
+from loader_service.catalog.header import FileStat
+from loader_service.stores.blocks import BlockFile
+from loader_service.stores.objects import StoredObject
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Places of one file that are read at a time.
+_AT_A_TIME = 64
+
+
+class ObjectBytes:
+    """The bytes of an object, for HDF5 and for who knows where they lie.
+
+    Parameters
+    ----------
+    path
+        Its URL.
+
+    Attributes
+    ----------
+    file
+        For `h5py.File`; also says which fault HDF5 has met.
+    status
+        What identifies the object.
+
+    Raises
+    ------
+    StoreFault
+        When it cannot be had.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._object = StoredObject(path)
+        self.status = FileStat.of_version(self._object.version)
+        self.file = BlockFile(self._object.read_at, self.status.size_bytes)
+
+    def open_hdf5(self, cache_bytes: int) -> h5py.File:
+        """Open it through HDF5, which keeps so many bytes of decompressed chunks; raises what h5py raises."""
+        return h5py.File(self.file, "r", rdcc_nbytes=cache_bytes)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return bytes by way of the blocks that are kept; raises StoreFault."""
+        return self.file.read_at(offset, length)
+
+    def read_each(self, offsets: Sequence[int], length: int) -> list[bytes]:
+        """Return as many bytes of each of many places, read at a time and not kept; raises StoreFault."""
+        with ThreadPoolExecutor(_AT_A_TIME) as threads:
+            return list(threads.map(lambda offset: self.file.fetch(offset, length), offsets))

@@ -1,0 +1,97 @@
+"""What goes wrong with a store, in one line that names the object and the remedy. Knows no request."""
+
+from __future__ import annotations
+
+import errno
+import re
+from typing import Any
+
+from loader_service.errors import ConfigError
+
+#: What is kept of a store's own words.
+_MOST_WORDS = 160
+
+_QUERY = re.compile(r"\?[^\s)]+")
+
+#: What a store says when there are no credentials, or half of them; and where it asks for some on a machine of a cloud.
+_NO_CREDENTIALS = (
+    "Account must be specified",
+    "Missing AccessKeyId",
+    "Missing SecretAccessKey",
+    "169.254.169.254",
+    "169.254.170.2",
+    "metadata.google.internal",
+)
+
+_CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with AWS_SESSION_TOKEN where they are temporary), or "
+    "AWS_SKIP_SIGNATURE=true for a public bucket",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS, or GOOGLE_SKIP_SIGNATURE=true for a public bucket",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
+}
+
+
+#: What is said of an object that was replaced.
+OTHER_VERSION = "it is another object than the one that was opened"
+
+
+class StoreFault(OSError):
+    """A request of a store failed; asked again in a moment it may succeed. `strerror` is one line."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(errno.EIO, words)
+
+
+class ObjectChanged(StoreFault):
+    """The object is not the one any more that was opened."""
+
+
+def missing_extra(url: str) -> ConfigError:
+    """Return what is said where the library is not installed that reads objects."""
+    return ConfigError(f"{url!r} lies in a store, which needs an extra; pip install 'loader-service[stores]'")
+
+
+def fault_of(url: Any, error: Exception) -> StoreFault:
+    """Return the fault that an error of `obstore` stands for.
+
+    Parameters
+    ----------
+    url
+        The object, a `StoreUrl`.
+    error
+        What was raised.
+    """
+    words = _explain(url, type(error).__name__, str(error)) or _one_line(error)
+    kind = ObjectChanged if type(error).__name__ == "PreconditionError" else StoreFault
+    return kind(f"{str(url)!r}: {words}")
+
+
+def _explain(url: Any, kind: str, said: str) -> str | None:
+    """Return what is wrong, and what to do, where that is known."""
+    credentials = _CREDENTIALS.get(url.scheme)
+    if kind == "PreconditionError":
+        return OTHER_VERSION
+    if any(sign in said for sign in _NO_CREDENTIALS):
+        return f"no credentials; set {credentials}"
+    if "NoSuchBucket" in said:
+        return f"there is no bucket {url.bucket!r}; check its name, and the region"
+    if kind in ("NotFoundError", "FileNotFoundError"):
+        what = "there is no such file" if url.is_web else f"there is no such object, or no bucket {url.bucket!r}"
+        return f"{what}; check the name"
+    return _explain_refusal(kind, credentials)
+
+
+def _explain_refusal(kind: str, credentials: str | None) -> str | None:
+    if kind in ("PermissionDeniedError", "UnauthenticatedError"):
+        refused = "access was refused: the credentials have no permission to read it, or have expired"
+        return f"{refused}; set {credentials}" if credentials else refused
+    if kind == "NotSupportedError":
+        return "the server gives no parts of a file; copy the file here"
+    return None
+
+
+def _one_line(error: Exception) -> str:
+    words = " ".join(str(error).partition("\n\nDebug")[0].split())
+    words = words.rpartition(" - ")[2]  # before that, which request it was
+    words = _QUERY.sub("?…", words)  # may hold a token
+    return words if len(words) <= _MOST_WORDS else words[:_MOST_WORDS].rstrip() + " …"

@@ -1,0 +1,166 @@
+"""One object of a store, read by ranges: the bytes of the very object that was opened, or a fault. Knows no HDF5.
+
+Each request names the ETag that the object had when it was opened, and each answer is compared with it, since not every
+server heeds what it is asked. So bytes of two versions are never mixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from loader_service.stores.faults import OTHER_VERSION, ObjectChanged, StoreFault, fault_of, missing_extra
+from loader_service.stores.urls import StoreUrl, parse_url
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: How long a connection may take to be made, and an answer to go on, in seconds.
+_CONNECT_S, _READ_S, _REQUEST_S = 5, 10, 30
+
+#: A request that failed is sent again so often, and for so long; then whoever asked decides, in seconds.
+_RETRIES, _RETRY_S = 2, 15
+
+
+@dataclass(frozen=True)
+class ObjectVersion:
+    """What tells one version of an object from the next.
+
+    Attributes
+    ----------
+    size_bytes
+        Its size.
+    tag
+        Its ETag, or the time of its last change where the server gives no ETag.
+    """
+
+    size_bytes: int
+    tag: str
+
+    @property
+    def number(self) -> int:
+        """Stands for the tag in a catalog, in 63 bits."""
+        return int.from_bytes(hashlib.blake2b(self.tag.encode(), digest_size=8).digest(), "little") >> 1
+
+
+class StoredObject:
+    """An object that is open for reading; used by any number of threads.
+
+    Parameters
+    ----------
+    path
+        Its URL.
+
+    Raises
+    ------
+    StoreFault
+        When it cannot be had now, in one line.
+    ConfigError
+        When the library that reads objects is not installed.
+    """
+
+    def __init__(self, path: str) -> None:
+        url = parse_url(path)
+        if url is None:
+            raise ValueError(f"{path!r} is no URL of an object")
+        self.url = url
+        self._store = open_store(url)
+        self._etag, self.version = _look(self._store, url)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return bytes of the object, all of them.
+
+        Raises
+        ------
+        ObjectChanged
+            When it is another object by now.
+        StoreFault
+            When they do not come, now.
+        """
+        length = min(length, self.version.size_bytes - offset)
+        if length <= 0:
+            return b""
+        import obstore  # noqa: PLC0415 - 30 ms, and most services have no store
+
+        options: Any = {"range": (offset, offset + length)}
+        if self._etag and not self._etag.startswith("W/"):  # a weak one matches nothing
+            options["if_match"] = self._etag
+        try:
+            answer = obstore.get(self._store, self.url.key, options=options)
+            seen = _version(self.url, answer.meta)
+            data = bytes(answer.bytes())
+        except StoreFault:
+            raise
+        except Exception as error:
+            raise fault_of(self.url, error) from error
+        if seen != self.version:
+            raise ObjectChanged(f"{str(self.url)!r}: {OTHER_VERSION}")
+        if len(data) != length:
+            raise StoreFault(f"{str(self.url)!r}: expected {length} bytes at byte {offset}, got {len(data)}")
+        return data
+
+
+def version_of(path: str) -> ObjectVersion:
+    """Return what identifies the object that has a URL now; raises as `StoredObject` does."""
+    url = parse_url(path)
+    if url is None:
+        raise ValueError(f"{path!r} is no URL of an object")
+    return _look(open_store(url), url)[1]
+
+
+def open_store(url: StoreUrl) -> Any:
+    """Return the store that an object lies in; credentials come from the environment, and from nowhere else.
+
+    Raises
+    ------
+    ConfigError
+        When the library that reads objects is not installed.
+    StoreFault
+        When the environment says of the store what cannot be.
+    """
+    try:
+        return _opened(url.root, tuple(sorted(os.environ.items())) if not url.is_web else ())
+    except ImportError as error:
+        raise missing_extra(str(url)) from error
+    except StoreFault:
+        raise
+    except Exception as error:
+        raise fault_of(url, error) from error
+
+
+@lru_cache(maxsize=64)
+def _opened(root: str, _environment: tuple[tuple[str, str], ...]) -> Any:
+    from obstore.store import from_url  # noqa: PLC0415 - as above
+
+    # A server without TLS is one that the operator has named: in the URL, or as the endpoint of a store.
+    plain = root.startswith("http://") or os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    client: Any = {
+        "connect_timeout": timedelta(seconds=_CONNECT_S),
+        "read_timeout": timedelta(seconds=_READ_S),
+        "timeout": timedelta(seconds=_REQUEST_S),
+        "allow_http": plain,
+    }
+    retry: Any = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_S)}
+    return from_url(root, client_options=client, retry_config=retry)
+
+
+def _look(store: Any, url: StoreUrl) -> tuple[str | None, ObjectVersion]:
+    import obstore  # noqa: PLC0415 - as above
+
+    try:
+        meta = obstore.head(store, url.key)
+    except Exception as error:
+        raise fault_of(url, error) from error
+    return meta.get("e_tag"), _version(url, meta)
+
+
+def _version(url: StoreUrl, meta: Mapping[str, Any]) -> ObjectVersion:
+    changed = meta.get("last_modified")
+    tag = meta.get("e_tag") or (changed.isoformat() if changed is not None and changed.timestamp() > 0 else None)
+    if tag is None:
+        raise StoreFault(f"{str(url)!r}: the server says neither ETag nor Last-Modified, so a change would go unseen")
+    return ObjectVersion(int(meta["size"]), tag)

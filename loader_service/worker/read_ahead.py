@@ -1,0 +1,271 @@
+"""Begins the reads of tasks that wait, so that a slow disk's latency passes while others are decoded. Knows no frame.
+
+Where bytes lie that a task needs is known when it comes. What touches, or nearly does, is one read; threads read, since
+that works on every disk, network file system and store, and many reads may be under way. Nothing waits for memory: a
+piece that is needed and not begun yet is begun then.
+
+What is read ahead is only given out when the file was looked at after that, by whoever asks for it.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+#: Bytes between two ranges that are read along, rather than with a read of their own; and the longest piece of several.
+_GAP_BYTES, _PIECE_BYTES = 64 * 2**10, 2 * 2**20
+
+#: Bytes that are held, or under way, at a time; and reads under way.
+MOST_BYTES, MOST_READS = 64 * 2**20, 128
+
+#: What a piece may keep its reader waiting, in seconds; then it is read in the plain way, which tries again.
+_PATIENCE_S = 10.0
+
+#: How much of the average the latest read is.
+_WEIGHT = 0.1
+
+
+class ByteRange(NamedTuple):
+    """Bytes of a file of the catalog that will be read."""
+
+    file: int
+    offset: int
+    length: int
+
+
+#: Reads bytes of one file in any thread, ``(offset, length) -> bytes``; and what is to be called when that has ended.
+Opened = tuple["Callable[[int, int], Any]", "Callable[[], object]"]
+
+
+@dataclass(eq=False)
+class _Piece:
+    """One read: bytes of one file that some ranges lie in."""
+
+    file: int
+    start: int
+    end: int
+    place: int  # of the first range in it, in the order in which they are needed
+    wanted: int  # bytes of its ranges that nobody has taken yet
+    future: Future[Any] | None = None
+    is_dropped: bool = False
+
+
+@dataclass
+class _Plan:
+    """The pieces of one task."""
+
+    pieces: list[_Piece]
+    starts: dict[int, list[int]] = field(default_factory=dict)  # by file, with `by_file` in the same order
+    by_file: dict[int, list[_Piece]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for piece in self.pieces:
+            self.by_file.setdefault(piece.file, []).append(piece)
+        self.starts = {file: [piece.start for piece in pieces] for file, pieces in self.by_file.items()}
+
+    def find(self, file: int, offset: int) -> _Piece | None:
+        """Return the piece that holds a byte."""
+        number = bisect_right(self.starts.get(file, ()), offset) - 1
+        piece = self.by_file[file][number] if number >= 0 else None
+        return piece if piece is not None and offset < piece.end and not piece.is_dropped else None
+
+
+class ReadAhead:
+    """Reads of the tasks of one worker; used by one thread.
+
+    Parameters
+    ----------
+    open_file
+        Given the number of a file, returns what reads it; None when the file cannot be opened now.
+    most_bytes
+        That are held, or being read, at a time. A longer range is not read ahead.
+
+    Attributes
+    ----------
+    latency_s
+        How long a read took of late, from its beginning to its end.
+    waited_s
+        How long `read` and `fill` have waited in all.
+    """
+
+    def __init__(
+        self,
+        open_file: Callable[[int], Opened | None],
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._open_file = open_file
+        self._most_bytes = most_bytes
+        self._threads: ThreadPoolExecutor | None = None
+        self._plans: dict[int, _Plan] = {}
+        self._current: _Plan | None = None
+        self._waiting: deque[_Piece] = deque()
+        self._held = 0
+        self.latency_s = 0.0
+        self.waited_s = 0.0
+
+    def expect(self, task: int, ranges: Iterable[ByteRange]) -> None:
+        """Begin the reads of a task that will come; of one that is expected already, nothing happens.
+
+        Parameters
+        ----------
+        task
+            Its number; tasks come in the order in which they are expected.
+        ranges
+            What it reads, in the order in which it does.
+        """
+        if task not in self._plans:
+            plan = self._plans[task] = _Plan(_merged(ranges, self._most_bytes))
+            self._waiting.extend(sorted(plan.pieces, key=lambda piece: piece.place))
+            self._begin_more()
+
+    def expects(self, task: int) -> bool:
+        """Tell whether a task is expected."""
+        return task in self._plans
+
+    def begin(self, task: int) -> None:
+        """Come to a task, whether it is expected or not."""
+        self._current = self._plans.get(task)
+
+    def end(self, task: int) -> None:
+        """Leave a task: what nobody took is dropped."""
+        self._current = None
+        plan = self._plans.pop(task, None)
+        for piece in plan.pieces if plan else ():
+            self._drop(piece)
+        self._begin_more()
+
+    def drop_file(self, file: int) -> None:
+        """Forget what was read of a file, since it may be another one now."""
+        for plan in self._plans.values():
+            for piece in plan.by_file.get(file, ()):
+                self._drop(piece)
+
+    def read(self, file: int, offset: int, length: int) -> bytes | None:
+        """Return bytes that were expected; None where they were not, or could not be read: the caller reads them."""
+        piece = self._current.find(file, offset) if self._current else None
+        if piece is None or offset + length > piece.end:
+            return None
+        data = self._data(piece)
+        if data is None:
+            return None
+        begin = offset - piece.start
+        found = bytes(data[begin : begin + length])
+        self._taken(piece, length)
+        return found
+
+    def fill(self, file: int, offset: int, out: Any) -> bool:
+        """Fill memory, ``(bytes,) uint8``, with bytes that were expected, of one piece or several; False as above."""
+        done, pieces = 0, []
+        while done < len(out):
+            piece = self._current.find(file, offset + done) if self._current else None
+            data = self._data(piece) if piece is not None else None
+            if piece is None or data is None:
+                return False
+            begin = offset + done - piece.start
+            part = min(len(out) - done, piece.end - piece.start - begin)
+            out[done : done + part] = memoryview(data)[begin : begin + part]
+            pieces.append((piece, part))
+            done += part
+        for piece, part in pieces:
+            self._taken(piece, part)
+        return True
+
+    def close(self) -> None:
+        """Drop everything, and end the threads that have nothing to do."""
+        for task in list(self._plans):
+            self.end(task)
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+    # ---- inside
+
+    def _begin_more(self) -> None:
+        while self._waiting:
+            piece = self._waiting[0]
+            if not piece.is_dropped and piece.future is None:
+                size = piece.end - piece.start
+                if self._held and self._held + size > self._most_bytes:
+                    return
+                self._begin(piece)
+            self._waiting.popleft()
+
+    def _begin(self, piece: _Piece) -> None:
+        opened = self._open_file(piece.file)
+        if opened is None:
+            piece.is_dropped = True
+            return
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(MOST_READS, "read")
+        read, after = opened
+        self._held += piece.end - piece.start
+        piece.future = self._threads.submit(_timed, read, piece.start, piece.end - piece.start)
+        piece.future.add_done_callback(lambda _: after())
+
+    def _data(self, piece: _Piece) -> Any | None:
+        """Return a piece's bytes; None when they could not be read."""
+        if piece.future is None:
+            self._begin(piece)
+        if piece.future is None:
+            return None
+        began = time.monotonic()
+        try:
+            seconds, data = piece.future.result(_PATIENCE_S)
+        except (OSError, FutureTimeout):
+            self._drop(piece)  # the caller's own read tries again, and says what is wrong
+            return None
+        finally:
+            self.waited_s += time.monotonic() - began
+        self.latency_s += _WEIGHT * (seconds - self.latency_s) if self.latency_s else seconds
+        if len(data) != piece.end - piece.start:
+            self._drop(piece)
+            return None
+        return data
+
+    def _taken(self, piece: _Piece, length: int) -> None:
+        piece.wanted -= length
+        if piece.wanted <= 0:
+            self._drop(piece)
+            self._begin_more()
+
+    def _drop(self, piece: _Piece) -> None:
+        """Let go of a piece; the thread that is at it ends on its own."""
+        if not piece.is_dropped and piece.future is not None:
+            piece.future.cancel()
+            self._held -= piece.end - piece.start
+        piece.is_dropped, piece.future = True, None
+
+
+def _timed(read: Callable[[int, int], Any], offset: int, length: int) -> tuple[float, Any]:
+    began = time.monotonic()
+    data = read(offset, length)
+    return time.monotonic() - began, data
+
+
+def _merged(ranges: Iterable[ByteRange], most_bytes: int) -> list[_Piece]:
+    """Return the reads that bring some ranges, by file and place: those that lie near each other are one."""
+    pieces: list[_Piece] = []
+    placed = sorted((each, place) for place, each in enumerate(ranges) if 0 < each.length <= most_bytes)
+    for (file, offset, length), place in placed:
+        end = offset + length
+        last = pieces[-1] if pieces else None
+        if (
+            last is not None
+            and last.file == file
+            and offset <= last.end + _GAP_BYTES
+            and (end <= last.end or end - last.start <= _PIECE_BYTES)
+        ):
+            last.end = max(last.end, end)
+            last.place = min(last.place, place)
+            last.wanted += length
+        else:
+            pieces.append(_Piece(file, offset, end, place, length))
+    return pieces

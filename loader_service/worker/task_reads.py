@@ -1,0 +1,112 @@
+"""The reads of one worker's tasks: plain ones while they are quick, begun ahead where they are not. Knows no frame."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from loader_service.worker.read_ahead import ReadAhead
+from loader_service.worker.read_pace import SLOW_S, ReadPace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from loader_service.worker.read_ahead import ByteRange, Opened
+
+_Result = TypeVar("_Result")
+
+#: How many more or fewer tasks must be wanted for it to be said, as a factor.
+_SHOWS = 1.5
+
+
+class TaskReads:
+    """Reads bytes for tasks; used by one thread.
+
+    Parameters
+    ----------
+    open_file
+        As `ReadAhead` takes it.
+    always
+        Whether reads are known to be slow.
+    """
+
+    def __init__(self, open_file: Callable[[int], Opened | None], *, always: bool = False) -> None:
+        self._ahead = ReadAhead(open_file)
+        self._pace = ReadPace(time.monotonic(), always=always)
+        self._task = -1
+        self._foresee: Callable[[], Iterable[ByteRange]] = tuple
+        self._began = self._waited_before_s = 0.0
+        self._wanted = 0
+        self._slow_s = 0.0  # that slow reads took which nobody had begun ahead
+
+    @property
+    def are_slow(self) -> bool:
+        """Whether reads are begun ahead now."""
+        return self._pace.is_slow
+
+    def expect(self, task: int, foresee: Callable[[], Iterable[ByteRange]]) -> None:
+        """Begin the reads of a task that waits, if reads are slow.
+
+        Parameters
+        ----------
+        task
+            Its number.
+        foresee
+            Gives what it will read, in order.
+        """
+        if self._pace.is_slow and not self._ahead.expects(task):
+            self._ahead.expect(task, foresee())
+
+    def begin(self, task: int, foresee: Callable[[], Iterable[ByteRange]]) -> None:
+        """Come to a task; parameters as of `expect`."""
+        self._task, self._foresee = task, foresee
+        self.expect(task, foresee)
+        self._ahead.begin(task)
+        self._began, self._waited_before_s = time.monotonic(), self._ahead.waited_s + self._slow_s
+
+    def end(self) -> float:
+        """Leave the task; return how long its reads have kept it waiting, in seconds; 0 while they are quick."""
+        self._ahead.end(self._task)
+        now = time.monotonic()
+        waited_s = self._ahead.waited_s + self._slow_s - self._waited_before_s
+        self._pace.task_ended(max(0.0, now - self._began - waited_s), now)
+        self._task, self._foresee = -1, tuple
+        return waited_s
+
+    def tasks_wanted(self) -> int | None:
+        """Return how many tasks shall be at hand, when that is another number than was said before."""
+        wanted = self._pace.tasks_wanted(self._ahead.latency_s) if self._pace.is_slow else 0
+        if (wanted and not self._wanted) or not self._wanted / _SHOWS <= wanted <= self._wanted * _SHOWS:
+            self._wanted = wanted
+            return wanted
+        return None
+
+    def read(self, file: int, offset: int, length: int, plain: Callable[[int, int], bytes]) -> bytes:
+        """Return bytes of a file, from what was read ahead, or else as `plain(offset, length)` does."""
+        data = self._ahead.read(file, offset, length) if self._pace.is_slow else None
+        return self.timed(length, plain, offset, length) if data is None else data
+
+    def fill(self, file: int, offset: int, out: Any, plain: Callable[[Any, int], None]) -> None:
+        """Fill memory, ``(bytes,) uint8``, from what was read ahead, or else as `plain(out, offset)` does."""
+        if not (self._pace.is_slow and self._ahead.fill(file, offset, out)):
+            self.timed(len(out), plain, out, offset)
+
+    def timed(self, length: int, plain: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Return what a plain read of so many bytes gives; one too many that is slow has the rest read ahead."""
+        began = time.monotonic()
+        result = plain(*arguments)
+        now = time.monotonic()
+        if now - began > SLOW_S:
+            self._slow_s += now - began
+        if self._pace.read(now - began, length, now):
+            self._ahead.expect(self._task, self._foresee())
+            self._ahead.begin(self._task)
+        return result
+
+    def drop_file(self, file: int) -> None:
+        """Forget what was read of a file ahead."""
+        self._ahead.drop_file(file)
+
+    def close(self) -> None:
+        """Drop everything."""
+        self._ahead.close()

@@ -1,0 +1,161 @@
+"""Bytes of an object are those of the version that was opened, or a fault in one line; never zeros, never a mixture."""
+
+from __future__ import annotations
+
+import builtins
+import os
+
+import pytest
+
+from loader_service.errors import ConfigError
+from loader_service.stores import objects
+from loader_service.stores.blocks import BlockFile
+from loader_service.stores.faults import ObjectChanged, StoreFault, fault_of
+from loader_service.stores.listing import expand_url, versions_of
+from loader_service.stores.objects import StoredObject
+from loader_service.stores.urls import parse_url
+
+CONTENT = bytes(range(256)) * 400
+
+
+@pytest.fixture
+def file(server):
+    path = server.folder / "a.h5"
+    path.write_bytes(CONTENT)
+    return path
+
+
+def test_ranges_are_the_bytes(server, file):
+    stored = StoredObject(server.url("a.h5"))
+    assert stored.version.size_bytes == len(CONTENT)
+    assert stored.read_at(1000, 500) == CONTENT[1000:1500]
+    assert stored.read_at(len(CONTENT) - 3, 100) == CONTENT[-3:]
+    assert stored.read_at(len(CONTENT), 1) == b""
+    assert server.sent_bytes == 503
+
+
+@pytest.mark.parametrize("fault", [503, 500, 429, "cut", 0.3], ids=str)
+def test_a_fault_that_passes_changes_nothing(server, file, fault):
+    stored = StoredObject(server.url("a.h5"))
+    server.faults.append(fault)
+    assert BlockFile(stored.read_at, len(CONTENT)).read_at(1000, 50_000) == CONTENT[1000:51_000]
+    assert server.requests == (1 if fault == 0.3 else 2)
+
+
+def test_a_first_byte_that_does_not_come_is_given_up(server, file, monkeypatch):
+    monkeypatch.setattr(objects, "_REQUEST_S", 0.2)
+    monkeypatch.setattr(objects, "_RETRIES", 0)
+    stored = StoredObject(server.url("a.h5"))
+    server.faults.append(1.0)
+    with pytest.raises(StoreFault):
+        stored.read_at(0, 10)
+    assert stored.read_at(0, 10) == CONTENT[:10]
+
+
+@pytest.mark.parametrize("heeds_conditions", [True, False])
+@pytest.mark.parametrize("gives_etags", [True, False])
+def test_an_object_that_was_replaced_is_never_read(server, file, heeds_conditions, gives_etags):
+    server.heeds_conditions = heeds_conditions
+    stored = StoredObject(server.url("a.h5"))
+    file.write_bytes(CONTENT[::-1])
+    os.utime(file, ns=(1, 2 * 10**9))
+    server.gives_etags = gives_etags
+    with pytest.raises((ObjectChanged, StoreFault)):
+        stored.read_at(0, 10)
+
+
+def test_a_server_that_tells_no_version_is_refused(server, file):
+    server.gives_etags = False
+    with pytest.raises(ConfigError, match="neither ETag nor Last-Modified"):
+        expand_url(server.url("a.h5"))
+
+
+def test_a_server_that_gives_no_ranges_is_named(server, file):
+    server.gives_ranges = False
+    stored = StoredObject(server.url("a.h5"))
+    with pytest.raises(StoreFault, match="gives no parts of a file"):
+        stored.read_at(5, 10)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refusal_is_named_with_what_to_do(server, file, status):
+    stored = StoredObject(server.url("a.h5"))
+    server.faults.append(status)
+    with pytest.raises(StoreFault, match=r"a\.h5': access was refused: .* expired"):
+        stored.read_at(5, 10)
+    assert stored.read_at(5, 10) == CONTENT[5:15]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none.h5", "there is no such file"),
+        ("", "is a folder; give the file"),
+        ("*.h5", "does not say what it has"),
+        ("a.h5?token=secret", "a URL with a query is not read"),
+    ],
+)
+def test_what_cannot_be_had_from_a_web_server_is_named(server, name, words):
+    with pytest.raises(ConfigError, match=words) as caught:
+        expand_url(server.url(name))
+    assert "secret" not in str(caught.value)
+
+
+def test_tokens_of_a_url_are_not_repeated():
+    error = ValueError("error sending request for url (https://h/a?sig=TOKEN)\n\nDebug source: TOKEN")
+    assert "TOKEN" not in str(fault_of(parse_url("az://box/a"), error))
+
+
+def test_patterns_name_objects_of_a_bucket(s3):
+    for key in ("train/b.h5", "train/a.h5", "train/deep/c.h5", "val/a.h5", "train/notes.txt"):
+        s3(key, CONTENT)
+    assert expand_url("s3://data/train/*.h5") == ["s3://data/train/a.h5", "s3://data/train/b.h5"]
+    assert len(expand_url("s3a://data/**/*.h5")) == 4
+    versions = versions_of(expand_url("s3://data/**/*.h5"))
+    assert len({version.number for version in versions}) == 1  # the same bytes have the same ETag
+
+
+def test_an_object_of_a_bucket_that_was_replaced_is_never_read(s3):
+    s3("a.h5", CONTENT)
+    stored = StoredObject("s3://data/a.h5")
+    assert stored.read_at(7, 9) == CONTENT[7:16]
+    s3("a.h5", CONTENT[::-1])
+    with pytest.raises(ObjectChanged, match="another object"):
+        stored.read_at(7, 9)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("s3://data/none.h5", "no such object"),
+        ("s3://data/none/*.h5", "matches no object; check the bucket and the prefix"),
+        ("s3://nobody/a/*.h5", "there is no bucket 'nobody'; check its name"),
+        ("s3://data/", r"is a folder; give 's3://data/\*\.h5'"),
+    ],
+)
+def test_what_a_bucket_does_not_have_is_named(s3, url, words):
+    with pytest.raises(ConfigError, match=words):
+        expand_url(url)
+
+
+@pytest.mark.parametrize("skip", ["true", "false"])
+@pytest.mark.parametrize("missing", ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
+def test_missing_credentials_are_named_with_what_to_set(s3, monkeypatch, missing, skip):
+    s3("a.h5", CONTENT)
+    monkeypatch.delenv(missing)
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", skip)
+    with pytest.raises(ConfigError, match="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"):
+        expand_url("s3://data/a.h5")
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch):
+    real = builtins.__import__
+
+    def refuse(name, *rest):
+        if name.startswith("obstore"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ConfigError, match=r"pip install 'loader-service\[stores\]'"):
+        expand_url("s3://data/a.h5")

@@ -1,0 +1,123 @@
+"""A service serves files in stores as it serves local ones: the same bytes, or a named error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import h5py
+import numpy as np
+import pytest
+
+import loader_client
+from loader_client import CatalogChanged, Clip, Image, Spec
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.scan_options import ScanOptions
+from loader_service.worker.reader import Reader
+from tests.faults.training import entry
+from tests.support.services import command_line, running_service
+from tests.support.videos import Storage, make_videos, write_videos
+
+JPEGS = {"batch_size": 2, "clip": Clip(6), "image": Image(size=(32, 32))}
+
+
+def write_table(path):
+    with h5py.File(path, "w") as file:
+        values = np.random.default_rng(0).normal(size=(100, 50)).astype("f4")
+        file["features"] = values
+        file.create_dataset("packed", data=values, chunks=(10, 50), compression="gzip")
+
+
+def take(endpoint, options, act=int):
+    with loader_client.connect(endpoint) as connection:
+        stream = connection.open(Spec(**options))
+        taken = []
+        for step in range(stream.steps_per_epoch):
+            act(step)
+            taken.append(entry(0, step, stream.fetch(0, step)))
+        return taken
+
+
+def from_disk(path, options, cache):
+    with running_service(path, cache_dir=cache) as service:
+        return take(service.endpoint, options)
+
+
+def test_a_training_survives_what_happens_to_a_server(server, tmp_path):
+    path, cache = server.folder / "a.h5", tmp_path / "cache"
+    write_videos(path, "vlen", make_videos([12] * 20))
+    expected = from_disk(path, JPEGS, cache)
+    url = server.url("a.h5")
+    with running_service(url, workers=2, cache_dir=cache) as service:
+        assert take(service.endpoint, JPEGS) == expected
+        server.faults.extend(["cut", 503, 403, 0.3, 500, "cut", 503])
+        assert take(service.endpoint, JPEGS) == expected
+        assert not server.faults
+
+        def kill(step):
+            if step == 3:
+                os.kill(service.worker_pids[0], signal.SIGKILL)
+
+        assert take(service.endpoint, JPEGS, kill) == expected
+        os.utime(path)  # another ETag, and the same content
+        assert take(service.endpoint, JPEGS) == expected
+        write_videos(path, "vlen", make_videos([12] * 20, seed=5))
+        with pytest.raises(CatalogChanged, match=r"a\.h5' is not the file that was scanned"):
+            take(service.endpoint, JPEGS)
+
+
+def test_files_of_a_bucket_are_served_as_local_ones(s3, tmp_path):
+    for name, storage in (("a.h5", Storage()), ("b.h5", Storage(chunks=2, compression="gzip"))):
+        write_videos(tmp_path / name, "padded", make_videos([8, 9], seed=len(name)), storage=storage)
+        s3(f"videos/{name}", (tmp_path / name).read_bytes())
+    expected = from_disk(tmp_path / "*.h5", JPEGS, tmp_path / "cache")
+    with running_service("s3://data/videos/*.h5", cache_dir=tmp_path / "cache") as service:
+        assert take(service.endpoint, JPEGS) == expected
+
+
+def test_rows_of_a_table_are_those_of_the_file(server, tmp_path):
+    write_table(server.folder / "a.h5")
+    catalog = scan([server.url("a.h5")], ScanOptions(), cache_dir=tmp_path / "cache", processes=0)
+    reader = Reader(catalog)
+    with h5py.File(server.folder / "a.h5", "r") as file:
+        for field in ("features", "packed"):
+            out = np.zeros((30, 50), "f4")
+            reader.read_array(0, field, 5, out, stride=2)
+            assert (out == file[field][5:65:2]).all()
+    reader.close()
+    catalog.close()
+
+
+def test_a_private_service_reads_a_url(server, tmp_path):
+    write_videos(server.folder / "a.h5", "padded", make_videos([5, 6]))
+    options = {"workers": 1, "service": {"cache_dir": str(tmp_path / "cache")}}
+    with loader_client.connect(server.url("a.h5"), **options) as connection:
+        assert len(list(connection.batches(1, clip=Clip(2)))) == 2
+
+
+def test_inspect_reads_little_of_a_large_file(server, tmp_path):
+    path = server.folder / "a.h5"
+    with h5py.File(path, "w") as file:  # sparse: 10 GB that take no room
+        file.create_dataset("features", (5_000, 500_000), "f4", fill_time="never")
+        file["features"][0, :10] = 1
+    command = command_line("inspect", server.url("a.h5"), "--cache-dir", tmp_path / "cache")
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    assert path.stat().st_size == pytest.approx(10e9, rel=0.01)
+    assert server.sent_bytes < 0.001 * path.stat().st_size
+    before = server.requests
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.stdout == told.stdout
+    assert server.requests == before  # what was found is kept, by the ETag
+
+
+def test_a_file_in_a_store_names_no_other_files(server, tmp_path):
+    (tmp_path / "secret").write_bytes(bytes(4000))
+    with h5py.File(server.folder / "a.h5", "w") as file:
+        file.create_dataset("features", (10, 100), "f4", external=[(str(tmp_path / "secret"), 0, 4000)])
+    command = command_line("inspect", server.url("a.h5"), "--allow-external", "--cache-dir", tmp_path / "cache")
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 1
+    assert "'features' is stored outside of its file" in told.stderr
+    assert len(told.stderr.splitlines()) == 1

@@ -1,0 +1,56 @@
+/* A disk with a latency: each read of a file whose path holds $SLOW_PATH takes $SLOW_READ_MS longer, however many are
+ * under way at a time. Preloaded into a process, it answers for the C library, so HDF5's reads are slow like Python's. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+static void wait_for(int descriptor) {
+    const char *part = getenv("SLOW_PATH"), *how_long = getenv("SLOW_READ_MS");
+    char link[64], path[4096];
+    ssize_t length;
+    double milliseconds = how_long ? atof(how_long) : 0;
+    struct timespec pause = {(time_t)(milliseconds / 1000), 0};
+    if (!part || milliseconds <= 0) return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    length = readlink(link, path, sizeof path - 1);
+    if (length < 0) return;
+    path[length] = 0;
+    if (!strstr(path, part)) return;
+    pause.tv_nsec = (long)((milliseconds - 1000.0 * (double)pause.tv_sec) * 1e6);
+    nanosleep(&pause, NULL);
+}
+
+ssize_t pread64(int descriptor, void *memory, size_t count, off64_t offset) {
+    static ssize_t (*real)(int, void *, size_t, off64_t);
+    if (!real) real = dlsym(RTLD_NEXT, "pread64");
+    wait_for(descriptor);
+    return real(descriptor, memory, count, offset);
+}
+
+ssize_t pread(int descriptor, void *memory, size_t count, off_t offset) {
+    return pread64(descriptor, memory, count, offset);
+}
+
+ssize_t preadv64v2(int descriptor, const struct iovec *pieces, int number, off64_t offset, int flags) {
+    static ssize_t (*real)(int, const struct iovec *, int, off64_t, int);
+    if (!real) real = dlsym(RTLD_NEXT, "preadv64v2");
+    wait_for(descriptor);
+    return real(descriptor, pieces, number, offset, flags);
+}
+
+ssize_t preadv2(int descriptor, const struct iovec *pieces, int number, off_t offset, int flags) {
+    return preadv64v2(descriptor, pieces, number, offset, flags);
+}
+
+ssize_t preadv64(int descriptor, const struct iovec *pieces, int number, off64_t offset) {
+    return preadv64v2(descriptor, pieces, number, offset, 0);
+}
+
+ssize_t preadv(int descriptor, const struct iovec *pieces, int number, off_t offset) {
+    return preadv64v2(descriptor, pieces, number, offset, 0);
+}

@@ -1,0 +1,210 @@
+"""Reads that are begun ahead bring the same bytes as plain ones, merged, bounded, and never those of another file."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loader_service.worker.read_ahead import MOST_READS, ByteRange, ReadAhead
+from loader_service.worker.read_pace import SLOW_S, ReadPace
+from loader_service.worker.task_reads import TaskReads
+
+CONTENT = np.random.default_rng(0).integers(0, 256, 1_000_000, np.uint8).tobytes()
+
+
+class Files:
+    """Files of the same content, whose reads are counted, and may be held up or fail."""
+
+    def __init__(self) -> None:
+        self.reads: list[tuple[int, int]] = []
+        self.open = 0
+        self.may_read = threading.Event()
+        self.may_read.set()
+        self.fails = False
+
+    def hold(self, file):
+        """Return what reads a file, and what counts that it is over."""
+        self.open += 1
+        return self.read, self.release
+
+    def release(self):
+        """Count a file that is not needed any more."""
+        self.open -= 1
+
+    def read(self, offset, length):
+        """Return bytes, when that is allowed."""
+        self.reads.append((offset, length))
+        assert self.may_read.wait(10)
+        if self.fails:
+            raise OSError(5, "no")
+        return CONTENT[offset : offset + length]
+
+
+@pytest.fixture
+def files():
+    return Files()
+
+
+@pytest.fixture
+def ahead(files):
+    ahead = ReadAhead(files.hold)
+    yield ahead
+    files.may_read.set()
+    ahead.close()
+
+
+def eventually(condition):
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_what_was_expected_is_there(ahead, files):
+    ahead.expect(7, [ByteRange(0, 10, 20), ByteRange(1, 500_000, 30)])
+    ahead.begin(7)
+    assert ahead.read(0, 10, 20) == CONTENT[10:30]
+    assert ahead.read(1, 500_000, 30) == CONTENT[500_000:500_030]
+    ahead.end(7)
+    eventually(lambda: files.open == 0)
+
+
+def test_ranges_that_nearly_touch_are_one_read(ahead, files):
+    ahead.expect(1, [ByteRange(0, start, 100) for start in range(0, 100_000, 1000)])
+    ahead.begin(1)
+    assert ahead.read(0, 50_000, 100) == CONTENT[50_000:50_100]
+    assert files.reads == [(0, 99_100)]
+
+
+def test_what_nobody_expected_is_for_the_caller(ahead):
+    ahead.expect(1, [ByteRange(0, 10, 20)])
+    assert ahead.read(0, 10, 20) is None  # not at that task
+    ahead.begin(1)
+    assert ahead.read(1, 10, 20) is None
+    assert ahead.read(0, 5, 10) is None
+    assert ahead.read(0, 20, 11) is None
+
+
+def test_memory_is_bounded_and_comes_back(files):
+    ahead = ReadAhead(files.hold, most_bytes=300_000)
+    ahead.expect(1, [ByteRange(number, 0, 100_000) for number in range(6)])
+    eventually(lambda: len(files.reads) == 3)
+    ahead.begin(1)
+    for number in range(6):
+        assert ahead.read(number, 0, 100_000) == CONTENT[:100_000]
+    ahead.end(1)
+    assert ahead._held == 0
+    ahead.close()
+
+
+def test_what_is_needed_waits_for_no_memory(files):
+    ahead = ReadAhead(files.hold, most_bytes=100_000)
+    ahead.expect(1, [ByteRange(number, 0, 100_000) for number in range(3)])
+    ahead.begin(1)
+    assert ahead.read(2, 0, 100_000) == CONTENT[:100_000]
+    ahead.close()
+
+
+def test_a_read_that_fails_is_for_the_caller(ahead, files):
+    files.fails = True
+    ahead.expect(1, [ByteRange(0, 0, 10), ByteRange(1, 0, 10)])
+    ahead.begin(1)
+    assert ahead.read(0, 0, 10) is None
+    assert not ahead.fill(1, 0, np.zeros(10, np.uint8))
+
+
+def test_a_file_that_cannot_be_opened_is_for_the_caller():
+    ahead = ReadAhead(lambda _: None)
+    ahead.expect(1, [ByteRange(0, 0, 10)])
+    ahead.begin(1)
+    assert ahead.read(0, 0, 10) is None
+
+
+def test_bytes_of_a_file_that_may_be_another_now_are_dropped(ahead):
+    ahead.expect(1, [ByteRange(0, 0, 10), ByteRange(1, 0, 10)])
+    ahead.begin(1)
+    ahead.drop_file(0)
+    assert ahead.read(0, 0, 10) is None
+    assert ahead.read(1, 0, 10) == CONTENT[:10]
+
+
+def test_files_stay_open_until_their_reads_have_ended(files):
+    files.may_read.clear()
+    ahead = ReadAhead(files.hold)
+    ahead.expect(1, [ByteRange(number, 0, 10) for number in range(2 * MOST_READS)])
+    eventually(lambda: len(files.reads) == MOST_READS)
+    ahead.close()
+    assert files.open == MOST_READS  # what had not begun is let go
+    files.may_read.set()
+    eventually(lambda: files.open == 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 990_000), st.integers(0, 10_000)), max_size=40),
+    st.integers(1_000, 200_000),
+)
+def test_any_ranges_bring_their_bytes(ranges, most_bytes):
+    ahead = ReadAhead(Files().hold, most_bytes)
+    expected = [ByteRange(*each) for each in ranges]
+    ahead.expect(1, expected)
+    ahead.begin(1)
+    for file, offset, length in expected:
+        data = ahead.read(file, offset, length)
+        assert data is None or data == CONTENT[offset : offset + length]
+        out = np.zeros(length, np.uint8)
+        if ahead.fill(file, offset, out):
+            assert out.tobytes() == CONTENT[offset : offset + length]
+    ahead.end(1)
+    assert ahead._held == 0
+    ahead.close()
+
+
+def test_quick_reads_are_not_slow():
+    pace = ReadPace(0.0)
+    assert not any(pace.read(1e-5, 22_000, number * 5e-4) for number in range(10_000))
+    assert pace.tasks_wanted(0.0) == 2
+
+
+def test_slow_reads_show_at_once_and_quick_ones_again_later():
+    pace = ReadPace(0.0)
+    assert pace.read(0.1, 22_000, 0.1)
+    pace.task_ended(0.05, 1.0)
+    assert pace.is_slow
+    assert pace.tasks_wanted(0.1) == 4
+    pace.task_ended(0.05, 20.0)
+    assert not pace.is_slow  # it is tried without
+    assert pace.read(0.1, 22_000, 20.1)
+    pace.task_ended(0.05, 40.0)
+    assert pace.is_slow  # for twice as long now
+
+
+def test_one_slow_read_among_many_quick_ones_changes_nothing():
+    pace = ReadPace(0.0)
+    assert not pace.read(10 * SLOW_S, 0, 5.0)
+    assert not pace.is_slow
+
+
+def test_a_slow_read_has_the_rest_of_its_task_read_ahead(files):
+    reads = TaskReads(files.hold)
+    ranges = [ByteRange(0, number * 100_000, 100) for number in range(10)]
+    reads.begin(1, lambda: ranges)
+
+    def slow(offset, length):
+        time.sleep(0.05)
+        return files.read(offset, length)
+
+    assert reads.read(0, 0, 100, slow) == CONTENT[:100]
+    assert reads.are_slow
+    for number in range(1, 10):
+        expected = CONTENT[number * 100_000 :][:100]
+        assert reads.read(0, number * 100_000, 100, None) == expected  # not by the plain way
+    assert reads.end() >= 0.05
+    assert reads.tasks_wanted() >= 2
+    assert reads.tasks_wanted() is None  # it was said
+    reads.close()
