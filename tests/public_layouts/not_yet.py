@@ -24,10 +24,7 @@ NOT_YET: dict[str, str] = {
     "synth_text": "refused, remedy fails: each is one picture; sides that differ are not served",
     "brats_slices": "partly: right bytes; the mask, the only image, is called 'frames'",
     "la_heart": "refused, remedy none: sides that differ cannot be served, and 'label' is taken for labels of rows",
-    "human36m": "refused, remedy fails: no schema takes sides that differ",
     "anndata_sparse": "partly: the sparse matrix has a line, and what lies beside it is served as one video of cells",
     # what does not fit exactly
-    "images_with_boxes": "partly: vlen numbers beside frames have a line, and are no field",
-    "tracks_beside_frames": "partly: vlen numbers beside frames have a line, and are no field",
     # splits, masks, and options that would help
 }

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
+from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.errors import CatalogError
+from loader_service.protocol.fields import CatalogField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +46,7 @@ def merge_fields(
             left_out.setdefault(key, f"{reason} of {path!r}")
     merged: dict[str, list[FieldScan]] = {}
     for key in dict.fromkeys(key for _, fields in by_file for key in fields):
-        difference = _difference(key, by_file)
+        difference = _difference(key, by_file, named)
         if difference is None:
             merged[key] = [fields[key] for _, fields in by_file]
         elif table and key in LABEL_NAMES:
@@ -56,6 +58,7 @@ def merge_fields(
     _check_any(merged, left_out, files)
     names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})
     names.update({key: key for key in merged if key in named})
+    _rename_taken(names, merged, named)
     order = list(merged) if named else sorted(merged, key=lambda key: _ORDER[merged[key][0].kind])
     lines = folded({key: reason for key, reason in left_out.items() if key not in merged})
     return {names[key]: merged[key] for key in order}, [f"{key!r}: {reason}" for key, reason in lines.items()]
@@ -86,7 +89,7 @@ def _check_any(
         )
 
 
-def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]]) -> str | None:
+def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]], named: frozenset[str]) -> str | None:
     """Return why a key cannot be a field of all files, or None if it can."""
     place, first = next((path, fields[key]) for path, fields in files if key in fields)
     for path, fields in files:
@@ -95,15 +98,47 @@ def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]]) -> 
         field = fields[key]
         if field.missing != first.missing:
             return f"{field.missing} frames at the end have no entry in {path!r}, {first.missing} in {place!r}"
-        if (field.kind, field.storage, field.shape) != (first.kind, first.storage, first.shape):
+        alike = (field.kind, field.storage) == (first.kind, first.storage)
+        if not alike or not _have_common_shape(field, first, sides_differ=key not in named):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
         if field.dtype != first.dtype and not (field.dtype.startswith("S") and first.dtype.startswith("S")):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
     return None
 
 
+def _have_common_shape(one: FieldScan, other: FieldScan, *, sides_differ: bool) -> bool:
+    """Tell whether shapes go together; a schema has made a side 0 that may differ."""
+    if one.storage not in {"raw", "value"} or not sides_differ:
+        return one.shape == other.shape
+    return can_differ(one.kind, one.dtype, (one.shape, other.shape))
+
+
 def _describe(field: FieldScan) -> str:
     return f"{'encoded ' if field.storage == 'encoded' else ''}{field.dtype} {field.shape}"
+
+
+def shape_of_all(scans: Sequence[FieldScan]) -> tuple[int, ...]:
+    """Return the shape of a field in all files; a side that differs is 0."""
+    return common_shape(scan.shape for scan in scans)
+
+
+def _rename_taken(names: dict[str, str], merged: dict[str, list[FieldScan]], named: frozenset[str]) -> None:
+    """Give another name to a field that is called as the real sides of another are."""
+    fields = (
+        CatalogField(names[key], scans[0].kind, scans[0].dtype, shape, most=shape)
+        for key, scans in merged.items()
+        if scans[0].kind != "image" and 0 in (shape := shape_of_all(scans))
+    )
+    taken = {field.sides_name: field.name for field in fields}
+    for key, name in names.items():
+        if name not in taken:
+            continue
+        if key in named:
+            raise CatalogError(
+                f"the field {name!r} of the schema: that is what the real sides of {taken[name]!r} are called, which "
+                "differ; give it another name"
+            )
+        names[key] = f"./{key}"
 
 
 def common_dtype(scans: Sequence[FieldScan]) -> str:

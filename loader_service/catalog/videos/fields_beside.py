@@ -13,6 +13,7 @@ from loader_service.catalog.inner_paths import parent_of, to_bytes, to_text
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
 from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.number_lists import list_part
 from loader_service.catalog.videos.set_aside import is_aside
 from loader_service.errors import CatalogError
 
@@ -69,7 +70,7 @@ def _owner(by_root: Mapping[str | None, Episode], path: str) -> Episode | None:
 def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
     key = key_in(episode.root, info.path)
     value = None if found.layout == "table" and info.shape else _value_part(info, episode)
-    part = array_part(info)
+    part = list_part(info) or array_part(info)
     if value is not None:
         if info.basename not in LABEL_NAMES:
             episode.parts[key] = value
