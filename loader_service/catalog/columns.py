@@ -190,6 +190,19 @@ class Catalog:
         """Return the sides of each video's array or value, ``(videos, axes) int64``, where they differ."""
         return self._column("sides", field)
 
+    def range_of_sides(self, field: str) -> list[tuple[int, int]]:
+        """Return the shortest and the longest of each side of a field that has sides that differ; else nothing."""
+        facts = self.facts[self._numbers[field]]
+        shape = facts.field.shape
+        if facts.storage == "lists":
+            entry_bytes = math.prod(shape[1:]) * np.dtype(facts.field.dtype).itemsize
+            lengths = self._column("extent_lengths", field) // entry_bytes
+            return [(int(lengths.min()), int(lengths.max())), *((side, side) for side in shape[1:])]
+        if not has_sides(facts.storage, shape):
+            return []
+        sides = self.real_sides(field)
+        return list(zip(sides.min(axis=0).tolist(), sides.max(axis=0).tolist(), strict=True))
+
     def beside(self, name: str) -> CatalogField | None:
         """Return the field whose real sides are the field of this name; None if there is none."""
         return self._beside.get(name)

@@ -21,9 +21,7 @@ NOT_YET: dict[str, str] = {
     # cameras or videos
     "lone_group_raw": "refused, remedy works: a schema with videos='files' finds it",
     # rows or lines
-    "synth_text": "refused, remedy fails: each is one picture; sides that differ are not served",
     "brats_slices": "partly: right bytes; the mask, the only image, is called 'frames'",
-    "la_heart": "refused, remedy none: sides that differ cannot be served, and 'label' is taken for labels of rows",
     "anndata_sparse": "partly: the sparse matrix has a line, and what lies beside it is served as one video of cells",
     # what does not fit exactly
     # splits, masks, and options that would help

@@ -164,7 +164,8 @@ def check_field(catalog: Catalog, reader: Reader, video: int, name: str, form: F
             _assert_equal(reader.read_lists(video, [number], name)[0], row, f"row {number} of {where}")
     else:
         value = form.value.encode() if isinstance(form.value, str) else form.value
-        _assert_equal(np.ravel(catalog.values(name)[video]), np.ravel(value), where)
+        real = (video, *map(slice, catalog.shape_in(video, name)))
+        _assert_equal(np.ravel(catalog.values(name)[real]), np.ravel(value), where)
 
 
 def _check_encoded(catalog: Catalog, reader: Reader, place: tuple[int, str], form: Encoded) -> None:

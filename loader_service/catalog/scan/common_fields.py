@@ -46,7 +46,7 @@ def merge_fields(
             left_out.setdefault(key, f"{reason} of {path!r}")
     merged: dict[str, list[FieldScan]] = {}
     for key in dict.fromkeys(key for _, fields in by_file for key in fields):
-        difference = _difference(key, by_file, named)
+        difference = _difference(key, by_file)
         if difference is None:
             merged[key] = [fields[key] for _, fields in by_file]
         elif table and key in LABEL_NAMES:
@@ -89,7 +89,7 @@ def _check_any(
         )
 
 
-def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]], named: frozenset[str]) -> str | None:
+def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]]) -> str | None:
     """Return why a key cannot be a field of all files, or None if it can."""
     place, first = next((path, fields[key]) for path, fields in files if key in fields)
     for path, fields in files:
@@ -99,16 +99,15 @@ def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]], nam
         if field.missing != first.missing:
             return f"{field.missing} frames at the end have no entry in {path!r}, {first.missing} in {place!r}"
         alike = (field.kind, field.storage) == (first.kind, first.storage)
-        if not alike or not _have_common_shape(field, first, sides_differ=key not in named):
+        if not alike or not _have_common_shape(field, first):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
         if field.dtype != first.dtype and not (field.dtype.startswith("S") and first.dtype.startswith("S")):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
     return None
 
 
-def _have_common_shape(one: FieldScan, other: FieldScan, *, sides_differ: bool) -> bool:
-    """Tell whether shapes go together; a schema has made a side 0 that may differ."""
-    if one.storage not in {"raw", "value"} or not sides_differ:
+def _have_common_shape(one: FieldScan, other: FieldScan) -> bool:
+    if one.storage not in {"raw", "value"}:
         return one.shape == other.shape
     return can_differ(one.kind, one.dtype, (one.shape, other.shape))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +52,7 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
     found
         Its videos.
     schema
-        What named the fields; one that differs between videos then is an error, and not left out. Sides may differ
-        where its shape has a 0.
+        What named the fields; one that differs between videos then is an error, and not left out.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
     fields = []
     declared = {} if schema is None else {field.name: field.shape or () for field in schema.fields}
     for key in dict.fromkeys(key for episode in episodes for key in episode.parts):
-        reason = _difference(key, episodes, schema is None or 0 in declared.get(key, ()))
+        reason = _difference(key, episodes)
         if reason is None:
             try:
                 parts = [episode.parts[key] for episode in episodes]
@@ -80,15 +80,14 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
     return fields, left_out
 
 
-def _difference(key: str, episodes: Sequence[Episode], sides_differ: bool) -> str | None:
+def _difference(key: str, episodes: Sequence[Episode]) -> str | None:
     first = next(episode for episode in episodes if key in episode.parts)
     expected = first.parts[key]
     for episode in episodes:
         part = episode.parts.get(key)
         if part is None:
             return f"expected it in each video, but {episode.name!r} has none"
-        shapes = (expected.shape, part.shape)
-        fits = can_differ(part.kind, part.dtype, shapes) if sides_differ else shapes[0] == shapes[1]
+        fits = can_differ(part.kind, part.dtype, (expected.shape, part.shape))
         if _kind_of(part) != _kind_of(expected) or not fits:
             return f"expected one form, found {_form(expected)} in {first.name!r}, {_form(part)} in {episode.name!r}"
     return None
@@ -122,6 +121,8 @@ def _scan_field(
     shape = common_shape([part.shape for part in parts] + [declared] * (0 in declared))
     sides = {"sides": sides_column([part.shape for part in parts])} if 0 in shape else {}
     if first.kind == "value":
+        if not any(math.prod(part.shape) for part in parts):
+            raise _NoFieldError("expected at least one number in some video")
         values = _read_values(hdf5, parts)
         return FieldScan(key, pattern, "value", _name_of(values.dtype), shape, [], {"values": values, **sides})
     paths = [part.path for part in parts]

@@ -154,8 +154,11 @@ def _rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
 
 
 def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
-    """Tell whether pictures of one group belong together: one alone, or of other forms and names that are no ids."""
-    forms = {(info.dtype, info.shape) for info in pictures}
+    """Tell whether pictures of one group belong together: one alone, or of other forms and names that are no ids.
+
+    Those that differ in their sides alone are pictures of any size, each of its own.
+    """
+    forms = {(info.dtype, info.shape[2:]) for info in pictures}
     return len(pictures) == 1 or (len(forms) == len(pictures) and not are_ids(info.basename for info in pictures))
 
 
