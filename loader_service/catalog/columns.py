@@ -190,18 +190,23 @@ class Catalog:
         """Return the sides of each video's array or value, ``(videos, axes) int64``, where they differ."""
         return self._column("sides", field)
 
+    def usual_sides(self, field: str) -> list[int]:
+        """Return the median of each side of a field whose sides differ, at least 1."""
+        return [max(1, int(np.median(side))) for side in self._sides_of_all(field)]
+
     def range_of_sides(self, field: str) -> list[tuple[int, int]]:
         """Return the shortest and the longest of each side of a field that has sides that differ; else nothing."""
+        return [(int(side.min()), int(side.max())) for side in self._sides_of_all(field)]
+
+    def _sides_of_all(self, field: str) -> list[Int64s]:
+        """Return each side of all entries, where sides differ; where those of frames alone do, of all frames."""
         facts = self.facts[self._numbers[field]]
         shape = facts.field.shape
         if facts.storage == "lists":
             entry_bytes = math.prod(shape[1:]) * np.dtype(facts.field.dtype).itemsize
-            lengths = self._column("extent_lengths", field) // entry_bytes
-            return [(int(lengths.min()), int(lengths.max())), *((side, side) for side in shape[1:])]
-        if not has_sides(facts.storage, shape):
-            return []
-        sides = self.real_sides(field)
-        return list(zip(sides.min(axis=0).tolist(), sides.max(axis=0).tolist(), strict=True))
+            lengths = self._column("extent_lengths", field).astype(np.int64) // entry_bytes
+            return [lengths, *(np.array([side]) for side in shape[1:])]
+        return list(self.real_sides(field).T) if has_sides(facts.storage, shape) else []
 
     def beside(self, name: str) -> CatalogField | None:
         """Return the field whose real sides are the field of this name; None if there is none."""

@@ -134,6 +134,9 @@ class UnevenArrays(_Uneven):
             sides[...] = real[0] if self._field.is_list else real
         if entries is None:
             return
+        if 0 in shape:  # nothing of it is in the file
+            entries[...] = np.zeros((), entries.dtype)
+            return
         if shape == entries.shape[1:]:
             self._whole([entries], pick)
             return

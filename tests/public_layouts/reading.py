@@ -164,7 +164,7 @@ def check_field(catalog: Catalog, reader: Reader, video: int, name: str, form: F
             _assert_equal(reader.read_lists(video, [number], name)[0], row, f"row {number} of {where}")
     else:
         value = form.value.encode() if isinstance(form.value, str) else form.value
-        real = (video, *map(slice, catalog.shape_in(video, name)))
+        real: tuple[Any, ...] = (video, *map(slice, catalog.shape_in(video, name)))
         _assert_equal(np.ravel(catalog.values(name)[real]), np.ravel(value), where)
 
 

@@ -20,7 +20,7 @@ from loader_service.protocol.windows import Window
 from loader_service.schema import Schema, SchemaField
 from loader_service.worker.image import ImageWriter
 from tests.support.catalogs import catalog_of
-from tests.support.videos import frame_image
+from tests.support.videos import frame_image, frame_jpeg
 from tests.worker.filling import filled
 
 #: Of three volumes; the longest of each side are another's.
@@ -161,3 +161,38 @@ def test_values_whose_sides_differ_are_padded_with_their_length_beside_them(pict
     got = filled(pictures, cut, range(3))
     assert got["boxes_length"].tolist() == [0, 1, 1]
     assert got["boxes"].tolist() == [[[0] * 3], [[1] * 3], [[2] * 3]]
+
+
+# --- what lies beside single pictures
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_boxes_and_classes_of_each_picture_are_lists_however_many_there_are(tmp_path: Path, together: bool) -> None:
+    counts = (2, 0, 1, 3)
+    for number, count in enumerate(counts):
+        path = tmp_path / ("a.h5" if together else f"{number}.h5")
+        with h5py.File(path, "a") as file:
+            group = file.create_group(f"image{number}")
+            group["picture"] = np.frombuffer(frame_jpeg(number), np.uint8)
+            group["boxes"] = np.full((count, 4), number + 1, np.float32)
+            group["labels"] = np.arange(count)
+    catalog = catalog_of(tmp_path)
+    found = {field.name: (field.shape, field.most) for field in catalog.fields if field.kind == "array"}
+    assert found == {"boxes": ((0, 4), (3, 4)), "labels": ((0,), (3,))}
+    got = filled(catalog, Spec(4, Frame(), fields=("boxes", "boxes_length", "labels", "labels_length")), range(4))
+    assert got["boxes_length"].tolist() == got["labels_length"].tolist() == list(counts)
+    assert got["boxes"][:, :, 0].tolist() == [[1, 1, 0], [0, 0, 0], [3, 0, 0], [4, 4, 4]]
+    assert got["labels"].tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0], [0, 1, 2]]
+    assert not got.bad
+
+
+def test_lists_beside_stored_pictures_are_fields_of_a_table(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["images"] = np.stack([frame_image(number, 24, 32) for number in range(3)])
+        boxes = file.create_dataset("boxes", (3,), h5py.vlen_dtype(np.int32))
+        boxes[0], boxes[2] = [1, 2], [3]
+    catalog = catalog_of(tmp_path)
+    assert catalog.kind == "rows"
+    got = filled(catalog, Spec(3, Frame(), fields=("images", "boxes", "boxes_length")), range(3))
+    assert got["boxes"].tolist() == [[1, 2], [0, 0], [3, 0]]
+    np.testing.assert_array_equal(got["images"][1], frame_image(1, 24, 32))

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
@@ -39,6 +41,7 @@ def merge_fields(
         When the files have no frames or arrays in common, or differ in a field that a schema names.
     """
     by_file = [(path, by_key(scan, named)) for path, scan in files]
+    _make_whole(by_file, files)
     table = files[0][1].layout == "table"
     left_out: dict[str, str] = {}
     for path, scan in files:
@@ -104,6 +107,27 @@ def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]]) -> 
         if field.dtype != first.dtype and not (field.dtype.startswith("S") and first.dtype.startswith("S")):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
     return None
+
+
+def _make_whole(by_file: Sequence[tuple[str, dict[str, FieldScan]]], files: Sequence[tuple[str, FileScan]]) -> None:
+    """Take a dataset of one row for one entry, where in another file it is one of other than one row."""
+    if any((scan.frame_counts != 1).any() for _, scan in files):
+        return
+    for key in {key for _, fields in by_file for key in fields}:
+        axes = {len(fields[key].shape) for _, fields in by_file if key in fields and fields[key].storage == "raw"}
+        if len(axes) == 2 and max(axes) == min(axes) + 1:
+            for _, fields in by_file:
+                if key in fields and len(fields[key].shape) == min(axes):
+                    fields[key] = whole(fields[key])
+
+
+def whole(field: FieldScan) -> FieldScan:
+    """Return an array of videos of one frame whose dataset of one row is one entry."""
+    columns = dict(field.columns)
+    if "sides" in columns:
+        ones = np.ones((len(columns["sides"]), 1), np.int64)
+        columns["sides"] = np.concatenate([ones, columns["sides"]], axis=1)
+    return replace(field, shape=(1, *field.shape), columns=columns)
 
 
 def _have_common_shape(one: FieldScan, other: FieldScan) -> bool:

@@ -62,6 +62,8 @@ def _read_numbers(hdf5: HDF5File, field: FieldScan, place: tuple[int, int, int])
     video, frame, _ = place
     sides = field.columns["sides"][video].tolist() if "sides" in field.columns else field.shape
     out = np.zeros((1, *sides), np.dtype(field.dtype))
+    if not out.size:
+        return b""
     skipped = max(0, out.nbytes - _MOST_BYTES) // 2
     address = int(field.columns["addresses"][video])
     if address >= 0:

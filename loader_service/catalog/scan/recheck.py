@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.columns import FileStat
-from loader_service.catalog.scan.common_fields import by_key
+from loader_service.catalog.scan.common_fields import by_key, whole
 from loader_service.catalog.scan.fingerprints import labels_digest
 from loader_service.catalog.sides import fits
 from loader_service.errors import CatalogError
@@ -117,6 +117,8 @@ class Recheck:
         if scan is None:
             yield f"the field {name!r} is missing, or not alike in all videos"
             return
+        if scan.storage == facts.storage == "raw" and len(scan.shape) + 1 == len(facts.field.shape):
+            scan = whole(scan)
         if scan.storage != facts.storage or not _fits(scan, facts):
             yield f"the field {name!r} is {scan.dtype} of shape {scan.shape}, and was {facts.field.dtype}"
             return

@@ -142,7 +142,8 @@ def _add_attributes(file: h5py.File, found: Found, episodes: list[Episode]) -> N
                 if part is not None:
                     episode.parts[f"@{name}"] = part
                 elif attribute.shape and dtype_of(attribute.get_type()):
-                    found.left_out.setdefault(f"@{name}", f"{_EXPECTED}, found {attribute.shape} in a video")
+                    reason = f"{_EXPECTED}, found an attribute {attribute.shape} in a video"
+                    found.left_out.setdefault(f"@{name}", reason)
 
 
 def _node_path(episode: Episode) -> str:
