@@ -110,8 +110,8 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         ``key``, in the only field of strings, or among the names of the videos. ``shard``: None, all samples, of which
         a `tf.distribute` strategy gives each worker its part of each batch; (rank, world), a share of each epoch;
         ``"auto"``, the share of this worker in the cluster of `TF_CONFIG` or of the strategy. And more fields of
-        `Spec`: split, videos, batching, shuffle, order, cycle_length, block_length, seed, drop_remainder, prefetch,
-        on_error, max_bad_samples.
+        `Spec`: split, videos, windows, batching, shuffle, order, cycle_length, block_length, seed, drop_remainder,
+        prefetch, on_error, max_bad_samples.
 
     Returns
     -------
@@ -119,7 +119,9 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         ``frames``: ``(batch, frames, height, width, channels) uint8``; ``label``: ``(batch,)``; ``index``, ``start``,
         ``length``: ``(batch,) int64``; ``video``: ``(batch,) string``. The batch axis is static with
         ``drop_remainder=True``, the default, and None else. Whole videos: ``(batch, None, height, width, channels)``,
-        zeros after the ``length`` of each, or a `tf.RaggedTensor` with ``batching="ragged"``. The pixels lie in shared
+        zeros after the ``length`` of each, or a `tf.RaggedTensor` with ``batching="ragged"``. Lists of numbers, and
+        arrays whose sides differ, have the room of the longest, zeros behind, and ``<name>_length`` or ``<name>_shape``
+        beside them; lists are a `tf.RaggedTensor` too with ``batching="ragged"``. The pixels lie in shared
         memory until TensorFlow drops the tensor.
 
     Raises

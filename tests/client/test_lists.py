@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
 import loader_client
-from loader_client import Clip, Connection, Frame, Ragged, Window
+from loader_client import Clip, Connection, Frame, Image, Ragged, Window
 from loader_client.request import Request
 from loader_client.tensor_columns import columns_of
 from loader_service.protocol.fields import Field
@@ -18,6 +19,9 @@ from tests.support.boxes import COUNTS, boxes_of, boxes_schema, write_boxes
 from tests.support.services import running_service
 
 FRAMES = [(video, frame) for video, counts in enumerate(COUNTS) for frame in range(len(counts))]
+#: The sample whose JPEG cannot be decoded.
+BAD = 1
+
 MOST = max(map(max, COUNTS))
 
 
@@ -25,6 +29,8 @@ MOST = max(map(max, COUNTS))
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     folder = tmp_path_factory.mktemp("boxes")
     write_boxes(folder / "a.h5")
+    with h5py.File(folder / "a.h5", "a") as file:  # one JPEG is damaged
+        file["video0/frames"][BAD] = file["video0/frames"][BAD][:100]
     schema = boxes_schema(folder / "schema.toml")
     with (
         running_service(folder / "a.h5", workers=2, schema=schema) as service,
@@ -66,6 +72,29 @@ def test_ragged_lists_of_videos_and_clips_are_rows_of_frames(connection: Connect
 def test_a_single_sample_has_a_list_of_its_own_length(connection: Connection) -> None:
     options: Any = {"clip": Frame(), "shuffle": False, "batching": "ragged", "fields": ("boxes",)}
     check([batch["boxes"] for batch in connection.batches(None, **options)], FRAMES)
+
+
+def test_shuffled_shards_that_go_on_in_their_middle_have_the_lists_of_their_samples(connection: Connection) -> None:
+    options: Any = {
+        "clip": Frame(),
+        "image": Image(size=(8, 8)),
+        "fields": ("index", "frames", "boxes", "boxes_length"),
+        "on_error": "substitute",
+        "drop_remainder": False,
+        "seed": 4,
+    }
+    seen = []
+    for rank in range(2):
+        whole = list(connection.batches(2, shard=(rank, 2), epochs=2, **options))
+        resumed = list(connection.batches(2, shard=(rank, 2), epochs=2, start=(0, 2), **options))
+        for batch, again in zip(whole[2:], resumed, strict=True):
+            assert all((batch[name] == again[name]).all() for name in batch)
+        for batch in whole:
+            lists = [row[:length] for row, length in zip(batch["boxes"], batch["boxes_length"], strict=True)]
+            check(lists, [FRAMES[number] for number in batch["index"]])
+        seen += [number for batch in whole for number in batch["index"].tolist()]
+    assert BAD not in seen
+    assert set(range(len(FRAMES))) - {BAD} <= set(seen)
 
 
 @pytest.mark.tensorflow

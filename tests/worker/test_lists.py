@@ -17,6 +17,7 @@ from loader_service.plan.stream_fields import CatalogFacts, stream_fields
 from loader_service.protocol.fields import CatalogField
 from loader_service.protocol.spec import Clip, Frame, Spec
 from loader_service.protocol.windows import Window
+from loader_service.worker import check
 from loader_service.worker.reader import Reader
 from tests.support.boxes import COUNTS, boxes_of, boxes_schema, write_boxes
 from tests.support.catalogs import catalog_of
@@ -182,3 +183,17 @@ def test_lengths_that_were_not_asked_for_travel_with_ragged_lists_alone(catalog:
         ("boxes_length", (), ""),
     ]
     assert [field.name for field in stream_fields(facts, Spec(2, Frame(), fields=("boxes",)))] == ["boxes"]
+
+
+def test_a_check_of_all_frames_reads_lists_and_what_lies_between_frames(tmp_path: Path) -> None:
+    write_boxes(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        for video, counts in enumerate(COUNTS):
+            file[f"video{video}/action"] = np.zeros((len(counts) - 1, 2))
+            file[f"video{video}/map"] = np.zeros((len(counts), 3 + video))
+    catalog = catalog_of(tmp_path)
+    reader = Reader(catalog)
+    parts = check.parts_of(catalog, reader)
+    assert [part.names for part in parts] == [("frames",), ("action",), ("boxes",), ("map",)]
+    assert [bad for video in range(3) for bad in check.check_video(catalog, parts, video, every_frame=True)] == []
+    reader.close()
