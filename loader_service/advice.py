@@ -52,6 +52,18 @@ def label_advice(catalog: Catalog) -> str | None:
     return None
 
 
+def sides_advice(catalog: Catalog) -> str | None:
+    """Return which arrays are filled up with zeros since their sides differ; None if none is, lists aside."""
+    found = [field for field in catalog.fields if field.differs and field.kind == "array"]
+    names = [field.name for field in found if not catalog.has_lists(field.name)]
+    if not names:
+        return None
+    return (
+        f"the sides of {', '.join(map(repr, names))} differ between videos, so batches have zeros behind them; "
+        f"{', '.join(repr(catalog.field(name).sides_name) for name in names)} says what is real"
+    )
+
+
 def volume_advice(catalog: Catalog) -> str | None:
     """Return how files are one sample each whose rows, of two or more axes, have other sides in each; else None."""
     if catalog.kind != "rows":

@@ -147,7 +147,11 @@ def summary_text(summary: CatalogSummary) -> str:
     """Return what a running service serves as lines."""
     lines = [
         f"{summary.files} files, {summary.videos} videos, {summary.frames} frames",
-        *(f"{field.kind} {field.name!r}: {field.dtype} {field.shape}" for field in summary.fields),
+        *(
+            f"{field.kind} {field.name!r}: {field.dtype} {field.shape}"
+            + (f", in a batch {field.most}, with {field.sides_name!r} beside it" if field.differs else "")
+            for field in summary.fields
+        ),
         *class_lines((field.name, field.classes) for field in summary.fields),
         *([f"{summary.skipped_files} files were skipped"] if summary.skipped_files else []),
         *([f"{summary.empty_videos} videos without frames were left out"] if summary.empty_videos else []),

@@ -116,7 +116,8 @@ def _make_part(origin: Origin, spec: Spec, name: str, fields: Sequence[Field], s
     if known.kind == "array":
         whole = (EncodedArrays if origin.catalog.is_encoded(name) else Arrays)(origin, name, stride)
         uneven = known.differs or window_of(spec, name) is not None
-        return UnevenArrays(origin.catalog, whole.write, known, spec, names) if uneven else whole
+        ways = (whole.write, origin.reader.read_lines)
+        return UnevenArrays(origin.catalog, ways, known, spec, names) if uneven else whole
     height, width, channels = field.shape[-3:]
     writer = ImageWriter(spec.image, (height, width, channels))
     if origin.catalog.is_encoded(field.name):

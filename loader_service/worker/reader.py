@@ -175,6 +175,35 @@ class Reader:
             for place, frame in enumerate(range(first, last + 1, stride)):
                 self._read_into((video, frame), address + frame * row_bytes, out[place : place + 1])
 
+    def read_lines(self, video: int, field: str, frame: int, first: int, out: NDArray[Any]) -> bool:
+        """Read some of the first axis of one frame of an array, where its numbers lie in the file as in memory.
+
+        Parameters
+        ----------
+        video, field, frame
+            As for `read_array`.
+        first
+            The first line.
+        out
+            ``(lines, …)`` with the other sides that the array has in this video, C-order.
+
+        Returns
+        -------
+        bool
+            Whether it was done. If not, nothing was read, and only `read_array` can: raises as that does.
+        """
+        self._check_video(video)
+        if self._catalog.is_encoded(field) or self._catalog.address(video, field) < 0:
+            return False
+        shape = self._catalog.shape_in(video, field)
+        line_bytes = out.nbytes // len(out)
+        count = int(self._catalog.frame_counts[video]) - self._catalog.missing((field,))
+        if not 0 <= frame < count or first + len(out) > shape[0]:
+            raise IndexError(f"reading lines from {first} of frame {frame} of {self._catalog.describe(video)}: {shape}")
+        place = frame * shape[0] + first
+        self._read_into((video, frame), self._catalog.address(video, field) + place * line_bytes, out)
+        return True
+
     def descriptor(self, video: int) -> int:
         """Return a descriptor of a video's file, which is still the one scanned; valid until the reader's next call.
 

@@ -29,12 +29,18 @@ _LISTS_AT_ONCE = 64
 
 Out = NDArray[Any]
 
+#: Entries above this are read by the lines of their window alone, where they lie in the file as in memory.
+_LINES_ABOVE_BYTES = 2**20
+
+#: As `Reader.read_lines`.
+ReadLines = Callable[[int, str, int, int, Out], bool]
+
 #: Writes entries as they are in the file: `FieldWriter.write`.
 WriteWhole = Callable[[Sequence[Out], Pick], None]
 
 
-def put(entry: Out, out: Out, crop: Cut, draws: tuple[int, ...]) -> tuple[int, ...]:
-    """Write an entry into its place, and zeros behind it; return the sides of what is real.
+def put(entry: Out, out: Out, begin: tuple[int, ...]) -> None:
+    """Write an entry into its place, and zeros behind it.
 
     Parameters
     ----------
@@ -42,16 +48,13 @@ def put(entry: Out, out: Out, crop: Cut, draws: tuple[int, ...]) -> tuple[int, .
         Any sides.
     out
         Of as many axes, writable.
-    crop, draws
-        As in `plan.window_cuts.corner`.
+    begin
+        What of the entry goes to the first place of `out`; see `plan.window_cuts.corner`.
     """
-    begin = corner(entry.shape, out.shape, crop, draws)
-    ends = zip(begin, out.shape, strict=True)
-    part = entry[tuple(slice(first, first + side) for first, side in ends)]
+    part = entry[tuple(slice(first, first + side) for first, side in zip(begin, out.shape, strict=True))]
     if part.shape != out.shape:
         out[...] = np.zeros((), out.dtype)
     out[tuple(map(slice, part.shape))] = part
-    return part.shape
 
 
 class _Uneven:
@@ -105,7 +108,8 @@ class Lists(_Uneven):
         for first in range(0, pick.length, _LISTS_AT_ONCE):
             some = numbers[first : first + _LISTS_AT_ONCE]
             for place, each in enumerate(self._reader.read_lists(pick.video, some, self._field.name), first):
-                put(each, entries[place], self._crop, pick.draws.window)
+                begin = corner(each.shape, entries.shape[1:], self._crop, pick.draws.window)
+                put(each, entries[place], begin)
 
 
 class UnevenArrays(_Uneven):
@@ -113,17 +117,22 @@ class UnevenArrays(_Uneven):
 
     Parameters
     ----------
-    whole
-        Writes whole entries, as they are in the file.
+    ways
+        What writes whole entries as they are in the file, and what reads neighbouring lines of one, where it can.
     """
 
     _scratch = np.empty(0, np.uint8)
 
     def __init__(
-        self, catalog: Catalog, whole: WriteWhole, field: CatalogField, spec: Spec, names: tuple[str, ...]
+        self,
+        catalog: Catalog,
+        ways: tuple[WriteWhole, ReadLines],
+        field: CatalogField,
+        spec: Spec,
+        names: tuple[str, ...],
     ) -> None:
         super().__init__(catalog, field, spec, names)
-        self._whole = whole
+        self._whole, self._read_lines = ways
 
     def write(self, outs: Sequence[Out], pick: Pick) -> None:
         """Write a row's frames, as `FieldWriter` says."""
@@ -141,6 +150,10 @@ class UnevenArrays(_Uneven):
             self._whole([entries], pick)
             return
         frame_bytes = math.prod(shape) * entries.dtype.itemsize
+        begin = corner(shape, entries.shape[1:], self._crop, pick.draws.window)
+        cuts = shape[0] > entries.shape[1] and frame_bytes > _LINES_ABOVE_BYTES
+        if cuts and self._write_lines(entries, shape, begin, pick):
+            return
         at_once = min(pick.length, max(1, _SCRATCH_BYTES // max(1, frame_bytes)))
         for first in range(0, pick.length, at_once):
             count = min(at_once, pick.length - first)
@@ -149,7 +162,18 @@ class UnevenArrays(_Uneven):
             start = pick.start + first * self._stride
             self._whole([read], Pick(pick.video, start, count, pick.draws))
             for place, each in enumerate(read, first):
-                put(each, entries[place], self._crop, pick.draws.window)
+                put(each, entries[place], begin)
+
+    def _write_lines(self, entries: Out, shape: tuple[int, ...], begin: tuple[int, ...], pick: Pick) -> bool:
+        """Write a row's frames reading the lines of its window alone; return False where only whole ones are read."""
+        lines = (entries.shape[1], *shape[1:])
+        read: Out = np.ndarray(lines, entries.dtype, self._room_for(math.prod(lines) * entries.dtype.itemsize))
+        for place, entry in enumerate(entries):
+            frame = pick.start + place * self._stride
+            if not self._read_lines(pick.video, self._field.name, frame, begin[0], read):
+                return False
+            put(read, entry, (0, *begin[1:]))
+        return True
 
     def _room_for(self, size_bytes: int) -> NDArray[np.uint8]:
         if self._scratch.size < size_bytes:
@@ -163,7 +187,8 @@ def windowed_values(catalog: Catalog, field: CatalogField, spec: Spec, shape: tu
     made = np.zeros((len(picks.videos), *shape), values.dtype)
     for out, video, draws in zip(made, picks.videos.tolist(), picks.draws, strict=True):
         real = tuple(map(slice, catalog.shape_in(video, field.name)))
-        put(values[video][real], out, "start" if window is None else window.crop, draws.window)
+        entry = values[video][real]
+        put(entry, out, corner(entry.shape, shape, "start" if window is None else window.crop, draws.window))
     return made
 
 
