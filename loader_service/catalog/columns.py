@@ -181,7 +181,10 @@ class Catalog:
 
     def shape_in(self, video: int, field: str) -> tuple[int, ...]:
         """Return the shape of a frame of an array, or of a value, as it is in one video; not that of a list."""
-        shape = self.field(field).shape
+        known = self.field(field)
+        shape = known.shape
+        if known.kind == "array" and self.is_encoded(field):
+            return tuple(int(side[video]) for side in self.sizes(field))
         if not has_sides(self.facts[self._numbers[field]].storage, shape):
             return shape
         return tuple(self._column("sides", field)[video].tolist())
@@ -206,6 +209,8 @@ class Catalog:
             entry_bytes = math.prod(shape[1:]) * np.dtype(facts.field.dtype).itemsize
             lengths = self._column("extent_lengths", field).astype(np.int64) // entry_bytes
             return [lengths, *(np.array([side]) for side in shape[1:])]
+        if facts.storage == "encoded" and facts.field.differs:
+            return [side.astype(np.int64) for side in self.sizes(field)]
         return list(self.real_sides(field).T) if has_sides(facts.storage, shape) else []
 
     def beside(self, name: str) -> CatalogField | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import cv2
 import h5py
 import numpy as np
 import numpy.typing as npt
@@ -213,3 +214,22 @@ def test_lists_beside_stored_pictures_are_fields_of_a_table(tmp_path: Path) -> N
     got = filled(catalog, Spec(3, Frame(), fields=("images", "boxes", "boxes_length")), range(3))
     assert got["boxes"].tolist() == [[1, 2], [0, 0], [3, 0]]
     np.testing.assert_array_equal(got["images"][1], frame_image(1, 24, 32))
+
+
+def test_depth_maps_of_any_size_are_padded_arrays(tmp_path: Path) -> None:
+    sizes = ((24, 32), (20, 40))
+    depths = [
+        np.random.default_rng(number).integers(0, 9000, size).astype(np.uint16) for number, size in enumerate(sizes)
+    ]
+    for number, depth in enumerate(depths):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as file:
+            file["rgb"] = np.stack([frame_image(frame, 24, 32) for frame in range(2)])
+            frames = file.create_dataset("depth", (2,), h5py.vlen_dtype(np.uint8))
+            for frame in range(2):
+                frames[frame] = cv2.imencode(".png", depth + frame)[1].reshape(-1)
+    catalog = catalog_of(tmp_path)
+    assert catalog.field("depth") == CatalogField("depth", "array", "uint16", (0, 0), most=(24, 40))
+    got = filled(catalog, Spec(2, Clip(2), fields=("depth", "depth_shape")), range(2))
+    for number, depth in enumerate(depths):
+        np.testing.assert_array_equal(got["depth"][number], [padded(depth + frame, (24, 40)) for frame in range(2)])
+        assert got["depth_shape"][number].tolist() == [list(sizes[number])] * 2

@@ -231,6 +231,8 @@ def _field_columns(
     if first.storage == "lists":
         entry_bytes = math.prod(shape[1:]) * np.dtype(dtype).itemsize
         most = (max(1, int(columns["extent_lengths"].max(initial=0)) // entry_bytes), *shape[1:])
+    if first.storage == "encoded" and first.kind == "array" and 0 in shape:
+        most = (int(columns["heights"].max()), int(columns["widths"].max()))
     rules: tuple[PathRule, ...] = ()
     if first.storage == "value":
         columns["values"] = _values([scan.columns["values"] for scan in scans], most, dtype)

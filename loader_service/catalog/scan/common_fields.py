@@ -131,7 +131,7 @@ def whole(field: FieldScan) -> FieldScan:
 
 
 def _have_common_shape(one: FieldScan, other: FieldScan) -> bool:
-    if one.storage not in {"raw", "value"}:
+    if one.storage == "lists" or (one.storage == "encoded" and one.kind == "image"):
         return one.shape == other.shape
     return can_differ(one.kind, one.dtype, (one.shape, other.shape))
 

@@ -115,7 +115,7 @@ def _scan_field(
     if first.frames is not None:
         counts = [episode.frame_count for episode in found.episodes if episode.frame_count]
         ways, found_columns = _frames_columns(hdf5, parts, counts)
-        shape = _one_shape(found_columns, parts) if first.kind == "array" else ()
+        shape = _common_size(found_columns, parts) if first.kind == "array" else ()
         paths = [part.path for part in parts]
         return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)
     shape = common_shape([part.shape for part in parts] + [declared] * (0 in declared))
@@ -199,16 +199,13 @@ def _join(pieces: list[Int64s]) -> Int64s:
     return np.concatenate([np.zeros(0, np.int64), *pieces])
 
 
-def _one_shape(columns: Columns, parts: Sequence[VideoField]) -> tuple[int, ...]:
-    """Return ``(height, width)`` of arrays that are kept as pictures, which all must share."""
+def _common_size(columns: Columns, parts: Sequence[VideoField]) -> tuple[int, ...]:
+    """Return ``(height, width)`` of arrays that are kept as pictures, 0 where they differ between videos."""
     sizes = list(zip(columns["heights"].tolist(), columns["widths"].tolist(), strict=True))
-    odd = next((number for number, size in enumerate(sizes) if size != sizes[0]), None)
-    if odd is not None or 0 in sizes[0]:
-        raise _NoFieldError(
-            f"expected arrays of one size, found {sizes[0]} in {parts[0].path!r}, {sizes[odd or 0]} in "
-            f"{parts[odd or 0].path!r} (height, width)"
-        )
-    return sizes[0]
+    odd = next((number for number, size in enumerate(sizes) if 0 in size), None)
+    if odd is not None:
+        raise _NoFieldError(f"expected pictures in each video, found none that can be read in {parts[odd].path!r}")
+    return common_shape(sizes)
 
 
 def _address(hdf5: HDF5File, part: VideoField) -> int:
