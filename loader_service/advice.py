@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
+from loader_service.catalog.videos.readings import in_one_line
 from loader_service.scan_options import FOLDER, GROUP
+from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +52,35 @@ def label_advice(catalog: Catalog) -> str | None:
     return None
 
 
+def sides_advice(catalog: Catalog) -> str | None:
+    """Return which arrays are filled up with zeros since their sides differ; None if none is, lists aside."""
+    found = [field for field in catalog.fields if field.differs and field.kind == "array"]
+    names = [field.name for field in found if not catalog.has_lists(field.name)]
+    if not names:
+        return None
+    return (
+        f"the sides of {', '.join(map(repr, names))} differ between videos, so batches have zeros behind them; "
+        f"{', '.join(repr(catalog.field(name).sides_name) for name in names)} says what is real"
+    )
+
+
+def volume_advice(catalog: Catalog) -> str | None:
+    """Return how files are one sample each whose rows, of two or more axes, have other sides in each; else None."""
+    if catalog.kind != "rows":
+        return None
+    found = [
+        SchemaField(facts.field.name, "array", facts.sources[:1], "", (0,) * (len(facts.field.shape) + 1))
+        for facts in catalog.facts
+        if facts.storage == "raw" and facts.field.kind == "array" and len(facts.field.shape) > 1
+    ]
+    if not any(catalog.field(each.name).differs for each in found):
+        return None
+    return (
+        "a row of a file has other sides than one of another; if a file is one sample, such as a volume, say so in a "
+        f"--schema FILE: {in_one_line(Schema(('files',), tuple(found)))}"
+    )
+
+
 def _look_like_classes(holders: Sequence[str]) -> bool:
     """Tell whether names that videos share, some of them at least, are more than numbers and parts of a data set."""
     found = set(holders)
@@ -70,7 +101,7 @@ def python_lines(catalog: Catalog, files: Sequence[str], options: Mapping[str, A
     clip, frames = _clip(catalog)
     image, side = _image(catalog)
     batch_size = _batch_size(catalog, frames, side)
-    fields = tuple(field.name for field in catalog.fields)
+    fields = tuple(name for field in catalog.fields for name in (field.name, field.sides_name) if name)
     imports = sorted({text.partition("(")[0] for text in (clip, image) if text})
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
     arguments = [
@@ -113,7 +144,9 @@ def _batch_size(catalog: Catalog, frames: int, side: int) -> int:
     """Return a power of two, such that there is a batch, and a few of them fit into little shared memory."""
     samples = catalog.video_count if frames > 1 else catalog.frame_count
     in_frame = sum(
-        side * side * 3 if field.kind == "image" else math.prod(field.shape) * np.dtype(field.dtype).itemsize
+        side * side * 3
+        if field.kind == "image"
+        else math.prod(field.most or field.shape) * np.dtype(field.dtype).itemsize
         for field in catalog.fields
     )
     largest = max(1, min(16, samples, _MOST_BATCH_BYTES // max(1, in_frame * frames)))

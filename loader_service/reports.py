@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loader_service.advice import label_advice
+from loader_service.advice import label_advice, volume_advice
 from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.frame_check import BadFrame
@@ -107,6 +107,7 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "classes": list(catalog.classes) if catalog.classes else None,
         "class_advice": class_advice(catalog),
         "label_advice": label_advice(catalog),
+        "volume_advice": volume_advice(catalog),
         "first_videos": [_video(catalog, video) for video in range(min(5, catalog.video_count))],
         "left_out": list(catalog.left_out),
         "skipped": [list(each) for each in catalog.skipped],
@@ -125,7 +126,7 @@ def catalog_text(report: dict[str, Any]) -> str:
         f"{unit} in a {of}: {low} to {high}, median {middle}",
         *(_field_text(field) for field in report["fields"]),
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
-        *filter(None, (report["class_advice"], report["label_advice"])),
+        *filter(None, (report["class_advice"], report["label_advice"], report["volume_advice"])),
         *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
         *(f"no field {reason}" for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
@@ -146,7 +147,11 @@ def summary_text(summary: CatalogSummary) -> str:
     """Return what a running service serves as lines."""
     lines = [
         f"{summary.files} files, {summary.videos} videos, {summary.frames} frames",
-        *(f"{field.kind} {field.name!r}: {field.dtype} {field.shape}" for field in summary.fields),
+        *(
+            f"{field.kind} {field.name!r}: {field.dtype} {field.shape}"
+            + (f", in a batch {field.most}, with {field.sides_name!r} beside it" if field.differs else "")
+            for field in summary.fields
+        ),
         *class_lines((field.name, field.classes) for field in summary.fields),
         *([f"{summary.skipped_files} files were skipped"] if summary.skipped_files else []),
         *([f"{summary.empty_videos} videos without frames were left out"] if summary.empty_videos else []),
@@ -174,6 +179,8 @@ def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:
         "dtype": facts.field.dtype,
         "shape": list(facts.field.shape),
         "classes": list(facts.field.classes),
+        "sides": [list(side) for side in catalog.range_of_sides(facts.field.name)],
+        "beside": facts.field.sides_name,
         "encoded": facts.storage == "encoded",
         "formats": [codec.name for codec in catalog.codecs(facts.field.name)],
         "sources": list(facts.sources),
@@ -186,11 +193,25 @@ def _field_text(field: dict[str, Any]) -> str:
     if field["encoded"]:
         formats = " or ".join(field["formats"])
         what = f"{formats} of {shape[0]} x {shape[1]} pixels" if shape[0] else f"{formats}, sizes differ between videos"
+    elif 0 in shape:
+        what = _differing_text(field)
     else:
         per = {"image": "raw pixels", "array": "for each frame", "value": "for each video"}[field["kind"]]
         what = f"{field['dtype']} {shape} {per}" if shape else f"{field['dtype']} {per}"
     read = ", ".join(f"{_WAYS.get(kind, f'HDF5, {kind}')} ({count} videos)" for kind, count in field["access"].items())
     return f"{field['kind']} {field['name']!r}: {what}" + (f"; read by {read}" if read else "")
+
+
+def _differing_text(field: dict[str, Any]) -> str:
+    """Return what a field is whose sides differ, with the shortest and longest of each."""
+    ranges = [f"{low}" if low == high else f"{low} to {high}" for low, high in field["sides"]]
+    if field["kind"] == "image":
+        return f"raw pixels of {' x '.join(ranges[:2])}, sizes differ between videos"
+    per = "frame" if field["kind"] == "array" else "video"
+    if field["beside"].endswith("_length"):
+        entries = f"entries of shape {tuple(field['shape'][1:])}" if field["shape"][1:] else "numbers"
+        return f"a list of {ranges[0]} {entries}, {field['dtype']}, for each {per}, with {field['beside']!r} beside it"
+    return f"{field['dtype']} for each {per}, of sides {' x '.join(ranges)}, with {field['beside']!r} beside it"
 
 
 def _video(catalog: Catalog, video: int) -> dict[str, Any]:

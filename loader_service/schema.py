@@ -45,7 +45,8 @@ class SchemaField:
         Patterns of paths, as in `patterns.matches`, that may begin with ``{video}``; ``@name`` as the last part is an
         attribute. The first that is in a file counts there.
     dtype, shape
-        What is expected of each frame or value; empty and None: anything that is the same everywhere.
+        What is expected of each frame or value; empty: any dtype that is the same everywhere; None: any shape. A side
+        of 0 differs: ``(0, 4)`` of a vlen dataset is a list of boxes.
     """
 
     name: str

@@ -21,6 +21,7 @@ from loader_service.errors import (
     WorkerDied,
 )
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
+from loader_service.protocol.windows import Window
 
 if TYPE_CHECKING:
     from loader_client.dataset import dataset, error_of
@@ -41,6 +42,7 @@ __all__ = [
     "ServiceUnavailable",
     "SourceError",
     "Spec",
+    "Window",
     "WorkerDied",
     "connect",
     "dataset",

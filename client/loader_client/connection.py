@@ -186,14 +186,14 @@ class Connection:
         index
             Sample numbers, as in `loader_client.dataset`.
         **options
-            More fields of `Spec`: split, videos, batching, shuffle, order, seed, shard, drop_remainder, prefetch,
-            on_error, max_bad_samples; and, as in `loader_client.dataset`, index_keys, key_field.
+            More fields of `Spec`: split, videos, windows, batching, shuffle, order, seed, shard, drop_remainder,
+            prefetch, on_error, max_bad_samples; and, as in `loader_client.dataset`, index_keys, key_field.
 
         Returns
         -------
         iterator of dict of str to numpy.ndarray
-            ``(batch, …)`` by field; with ``batching="ragged"``, whole videos as `Ragged`. Large arrays lie in shared
-            memory for as long as they or views of them live, and are to be read only.
+            ``(batch, …)`` by field; with ``batching="ragged"``, whole videos and lists as `Ragged`. Large arrays lie
+            in shared memory for as long as they or views of them live, and are to be read only.
 
         Examples
         --------

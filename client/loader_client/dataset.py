@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +35,7 @@ from loader_client.interrupts import INTERRUPTS
 from loader_client.patience import Patience
 from loader_client.starts import FROM_THE_BEGINNING, check_start
 from loader_client.stream_options import ClipChoice, StreamChoice
+from loader_client.tensor_columns import Column
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
 from loader_service.protocol.spec import Image
@@ -109,8 +110,8 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         ``key``, in the only field of strings, or among the names of the videos. ``shard``: None, all samples, of which
         a `tf.distribute` strategy gives each worker its part of each batch; (rank, world), a share of each epoch;
         ``"auto"``, the share of this worker in the cluster of `TF_CONFIG` or of the strategy. And more fields of
-        `Spec`: split, videos, batching, shuffle, order, cycle_length, block_length, seed, drop_remainder, prefetch,
-        on_error, max_bad_samples.
+        `Spec`: split, videos, windows, batching, shuffle, order, cycle_length, block_length, seed, drop_remainder,
+        prefetch, on_error, max_bad_samples.
 
     Returns
     -------
@@ -118,7 +119,9 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         ``frames``: ``(batch, frames, height, width, channels) uint8``; ``label``: ``(batch,)``; ``index``, ``start``,
         ``length``: ``(batch,) int64``; ``video``: ``(batch,) string``. The batch axis is static with
         ``drop_remainder=True``, the default, and None else. Whole videos: ``(batch, None, height, width, channels)``,
-        zeros after the ``length`` of each, or a `tf.RaggedTensor` with ``batching="ragged"``. The pixels lie in shared
+        zeros after the ``length`` of each, or a `tf.RaggedTensor` with ``batching="ragged"``. Lists of numbers, and
+        arrays whose sides differ, have the room of the longest, zeros behind, and ``<name>_length`` or ``<name>_shape``
+        beside them; lists are a `tf.RaggedTensor` too with ``batching="ragged"``. The pixels lie in shared
         memory until TensorFlow drops the tensor.
 
     Raises
@@ -229,11 +232,8 @@ def _element_maker(feed: Feed, fetch: Callable[..., Any], rows: int | None) -> C
     """Return the function of the graph that makes an element of a place; ``rows`` is that of every step, if alike."""
     batch = (rows,) if feed.request.batched else ()
     names = [column.field.name for column in feed.columns]
-    types = [column.tf_type for column in feed.columns]
-    shapes = [column.shape(batch) for column in feed.columns]
-    if feed.is_ragged:
-        types.append(tf.int64)
-        shapes.append((None if rows is None else rows + 1,))
+    types = [tf.as_dtype(name) for column in feed.columns for name in column.types]
+    shapes = [each for column in feed.columns for each in column.shapes(batch)]
     weak_fetch = _weakly(fetch)
     columns = feed.columns  # and not the feed itself, which the graph would keep alive with this function
     is_tuple = feed.request.spec.fields is not None
@@ -243,14 +243,24 @@ def _element_maker(feed: Feed, fetch: Callable[..., Any], rows: int | None) -> C
         tensors = tf.py_function(weak_fetch, place, types)
         for tensor, shape in zip(tensors, shapes, strict=True):
             tensor.set_shape(shape)
-        values = [
-            tf.RaggedTensor.from_row_splits(tensor, tensors[-1], validate=False) if column.ragged else tensor
-            for column, tensor in zip(columns, tensors, strict=False)
-        ]
+        following = iter(tensors)
+        values = [_assembled(column, following) for column in columns]
         return tuple(values) if is_tuple else dict(zip(names, values, strict=True))
 
     made: Callable[..., Any] = to_element
     return made
+
+
+def _assembled(column: Column, tensors: Iterator[tf.Tensor]) -> Any:
+    """Return the tensor, or ragged tensor, that the next tensors are, which have their static shapes."""
+    values = next(tensors)
+    splits = [next(tensors) if count is None else None for count in column.axes]
+    for each, count in zip(reversed(splits), reversed(column.axes), strict=True):
+        if count is None:
+            values = tf.RaggedTensor.from_row_splits(values, each, validate=False)
+        else:
+            values = tf.RaggedTensor.from_uniform_row_length(values, count, validate=False)
+    return values
 
 
 def _check_generated(generated: tf.data.Dataset, shard: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,33 +13,15 @@ from numpy.typing import NDArray
 
 from loader_client.calls import CALLS
 from loader_client.epochs import EpochNumbers
-from loader_client.forms import Batch, Ragged
+from loader_client.forms import Batch
 from loader_client.index_generator import NO_STEP, all_marks, epoch_and_step
 from loader_client.interrupts import INTERRUPTS
 from loader_client.request import Request
 from loader_client.starts import Starts, start_within
 from loader_client.stream import Stream
+from loader_client.tensor_columns import Column, columns_of
 from loader_service.errors import ConfigError, LoaderError
-from loader_service.protocol.fields import ALIGNMENT_BYTES, Field
-
-
-@dataclass(frozen=True)
-class Column:
-    """One field on its way into TensorFlow."""
-
-    field: Field
-    ragged: bool
-
-    @property
-    def tf_type(self) -> tf.DType:
-        """Its type in TensorFlow."""
-        return tf.string if self.field.dtype.startswith("S") else tf.as_dtype(self.field.dtype)
-
-    def shape(self, batch: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Return its static shape in batches of the shape ``batch``; of a ragged one that of all its rows' frames."""
-        if self.ragged:
-            return (None, *self.field.shape)
-        return (*batch, None, *self.field.shape) if self.field.varies else (*batch, *self.field.shape)
+from loader_service.protocol.fields import ALIGNMENT_BYTES
 
 
 class Feed:
@@ -56,8 +37,7 @@ class Feed:
         self.origin = secrets.randbits(63)
         self._epochs = EpochNumbers(all_marks())
         self.prefetch = stream.prefetch
-        self.is_ragged = request.spec.batching == "ragged" and request.batched
-        self.columns = [Column(field, field.varies and self.is_ragged) for field in stream.fields]
+        self.columns = columns_of(stream.fields, stream.slot_fields, request)
         self._finalizer = weakref.finalize(self, close)
         CALLS.close_at_end(self)
 
@@ -109,18 +89,17 @@ class Feed:
         return self._tensors(self._stream.fetch(*divmod(first + step, self._stream.steps_per_epoch)))
 
     def _tensors(self, batch: Batch) -> list[Any]:
-        """Return a tensor for each column; of ragged ones their values, and the row splits of all at the end."""
+        """Return the tensors of all columns: of each its values, and the row splits of each ragged axis."""
         tensors = []
         for column in self.columns:
-            value = batch[column.field.name]
-            tensors.append(_tensor(value.values if isinstance(value, Ragged) else value, column))
-        if self.is_ragged:
-            tensors.append(next(value.row_splits for value in batch.values() if isinstance(value, Ragged)))
+            values, *splits = column.tensors(batch[column.field.name])
+            tensors += [_tensor(values, column), *splits]
         return tensors
 
 
 def _tensor(array: Any, column: Column) -> Any:
-    if array.dtype.kind == "S":  # TensorFlow's strings are objects of its own, so they are copied whatever we do
+    # TensorFlow's strings are objects of its own, so they are copied whatever we do; lists were copied already.
+    if array.dtype.kind == "S" or column.is_list:
         return array
     address = array.ctypes.data
     if address % ALIGNMENT_BYTES:  # TensorFlow would abort the process

@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from loader_client.forms import LENGTH, Batch, alone, hides_length, shaped
+from loader_client.forms import Batch, alone, hidden_names, shaped
 from loader_client.indexes import ENDLESS
 from loader_client.request import Request
 from loader_client.session.delivery import StreamAtService
@@ -51,8 +51,14 @@ class Stream:
     @property
     def fields(self) -> tuple[Field, ...]:
         """Fields of a batch, in order."""
-        hidden = LENGTH if hides_length(self.spec) else None
-        return tuple(field for field in self._at.opened.fields if field.name != hidden)
+        fields = self._at.opened.fields
+        hidden = hidden_names(fields, self.spec)
+        return tuple(field for field in fields if field.name not in hidden)
+
+    @property
+    def slot_fields(self) -> tuple[Field, ...]:
+        """Fields of its slots: those of a batch, and lengths by which the client takes rows apart."""
+        return self._at.opened.fields
 
     @property
     def steps_per_epoch(self) -> int:
@@ -123,7 +129,7 @@ class Stream:
         epoch = whole_number("epoch", epoch, 0, MAX_EPOCH)
         step = whole_number("step", step, 0, self._wants.steps_per_epoch - 1)
         batch: Batch = self._thread.fetch(at.key, (epoch, step))
-        if self.spec.varies:
+        if self.spec.varies or self.spec.batching == "ragged":
             batch = shaped(batch, at.opened.fields, self.spec)
         return batch if self._batched else alone(batch)
 

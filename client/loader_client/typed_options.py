@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypedDict
 
 from loader_service.protocol.spec import Batching, OnError, Order
+from loader_service.protocol.windows import Window
 
 _Path = str | os.PathLike[str]
 
@@ -31,6 +32,7 @@ class StreamOptions(TypedDict, total=False):
     max_bad_samples: int | None
     split: str | None
     videos: Iterable[str | bytes] | None
+    windows: Iterable[Window]
     index_keys: Any
     key_field: str | None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from loader_service.catalog.header import (
     FileStat,
     Header,
     PathRule,
+    has_sides,
 )
 
 if TYPE_CHECKING:
@@ -110,6 +112,7 @@ class Catalog:
         self.file_bytes: Int64s = columns["file_bytes"]
         self._columns = dict(columns)
         self._numbers = {field.name: number for number, field in enumerate(self.fields)}
+        self._beside = {field.sides_name: field for field in self.fields if field.differs}
         self._at_close: Callable[[], object] | None = None
         self.frame_shape = self._frame_shape()
         self.labels: Labels | None = None
@@ -146,6 +149,10 @@ class Catalog:
         """Tell whether a field is kept as encoded images, which `extents` locates; if not, it is numbers, or values."""
         return self.facts[self._numbers[field]].storage == "encoded"
 
+    def has_lists(self, field: str) -> bool:
+        """Tell whether a field is a list of numbers for each frame, which `extents` locates."""
+        return self.facts[self._numbers[field]].storage == "lists"
+
     def values(self, field: str) -> npt.NDArray[Any]:
         """Return a value field's column, ``(videos, *shape)`` of its dtype."""
         return self._column("values", field)
@@ -176,6 +183,54 @@ class Catalog:
             return ()
         return tuple(SERVED[number] for number in np.unique(self._column("codecs", field)).tolist())
 
+    def shape_in(self, video: int, field: str) -> tuple[int, ...]:
+        """Return the shape of a frame of an array, or of a value, as it is in one video; not that of a list."""
+        known = self.field(field)
+        shape = known.shape
+        if known.kind == "array" and self.is_encoded(field):
+            return tuple(int(side[video]) for side in self.sizes(field))
+        if not has_sides(self.facts[self._numbers[field]].storage, shape):
+            return shape
+        return tuple(self._column("sides", field)[video].tolist())
+
+    def real_sides(self, field: str) -> Int64s:
+        """Return the sides of each video's array or value, ``(videos, axes) int64``, where they differ."""
+        return self._column("sides", field)
+
+    def usual_sides(self, field: str) -> list[int]:
+        """Return the median of each side of a field whose sides differ, at least 1."""
+        return [max(1, int(np.median(side))) for side in self._sides_of_all(field)]
+
+    def range_of_sides(self, field: str) -> list[tuple[int, int]]:
+        """Return the shortest and the longest of each side of a field that has sides that differ; else nothing."""
+        return [(int(side.min()), int(side.max())) for side in self._sides_of_all(field)]
+
+    def _sides_of_all(self, field: str) -> list[Int64s]:
+        """Return each side of all entries, where sides differ; where those of frames alone do, of all frames."""
+        facts = self.facts[self._numbers[field]]
+        shape = facts.field.shape
+        if facts.storage == "lists":
+            entry_bytes = math.prod(shape[1:]) * np.dtype(facts.field.dtype).itemsize
+            lengths = self._column("extent_lengths", field).astype(np.int64) // entry_bytes
+            return [lengths, *(np.array([side]) for side in shape[1:])]
+        if facts.storage == "encoded" and facts.field.differs:
+            return [side.astype(np.int64) for side in self.sizes(field)]
+        return list(self.real_sides(field).T) if has_sides(facts.storage, shape) else []
+
+    def beside(self, name: str) -> CatalogField | None:
+        """Return the field whose real sides are the field of this name; None if there is none."""
+        return self._beside.get(name)
+
+    def list_lengths(self, video: int, field: str) -> Int64s:
+        """Return how many entries each frame's list has, ``(frames,) int64``."""
+        known = self.field(field)
+        entry_bytes = math.prod(known.shape[1:]) * np.dtype(known.dtype).itemsize
+        return self.extents(video, field)[1].astype(np.int64) // entry_bytes
+
+    def is_swapped(self, video: int, field: str) -> bool:
+        """Tell whether a video's lists have another byte order in the file than in memory."""
+        return bool(self._column("swapped", field)[video])
+
     def extents(self, video: int, field: str = "frames") -> tuple[Int64s, UInt32s]:
         """Return offset and length of each frame, as `RAW` says; views, ``(frames,) int64`` and ``uint32``."""
         bounds = self._columns["frame_bounds"]
@@ -196,7 +251,8 @@ class Catalog:
 
     def missing(self, fields: Iterable[str]) -> int:
         """Return how many frames at the end of each video have no entry in one of these fields: 0 or 1."""
-        return max((self.facts[self._numbers[name]].missing for name in fields if name in self._numbers), default=0)
+        known = (self._numbers.get(self._beside[name].name if name in self._beside else name) for name in fields)
+        return max((self.facts[number].missing for number in known if number is not None), default=0)
 
     def counts_with(self, fields: Iterable[str]) -> Int64s:
         """Return how many frames of each video have an entry in all of these fields, ``(videos,) int64``."""
@@ -228,9 +284,9 @@ class Catalog:
     def ways(self, field: str) -> dict[str, int]:
         """Return in how many videos a field is read in which way: as `way` says, or raw or by HDF5."""
         facts = self.facts[self._numbers[field]]
-        if facts.storage == "encoded":
-            counts = np.bincount(self._column("ways", field)).tolist()
-            return dict(zip(facts.ways, counts, strict=True))
+        if facts.storage in {"encoded", "lists"}:
+            counts = np.bincount(self._column("ways", field), minlength=len(facts.ways)).tolist()
+            return {way: count for way, count in zip(facts.ways, counts, strict=True) if count}
         if facts.storage != "raw":
             return {}
         direct = int(np.count_nonzero(self._column("addresses", field) >= 0))

@@ -43,13 +43,14 @@ class FieldScan:
     source
         The pattern of a schema that stands for it.
     kind, dtype, shape
-        As in `CatalogField`; of JPEGs the shape is found out later, from `columns`.
+        As in `CatalogField`, a side being 0 that differs; of JPEGs the shape is found out later, from `columns`.
     paths
         Of each video's dataset, or group; empty for values.
     columns
         By the names that they have in the catalog: images ``heights``, ``widths``, ``codecs``, ``ways``, and, with an
-        entry for each frame, ``extent_offsets`` and ``extent_lengths``; arrays ``addresses``, ``elements``, ``firsts``
-        and ``digits``; values ``values``.
+        entry for each frame, ``extent_offsets`` and ``extent_lengths``; lists these two, ``ways`` and ``swapped``;
+        arrays ``addresses``, ``elements``, ``firsts`` and ``digits``; values ``values``; arrays and values whose sides
+        differ ``sides``.
     sample
         What stands for the bytes of a few frames, as from `content_sample.sample_of`; empty for values.
     ways, missing
@@ -70,6 +71,8 @@ class FieldScan:
     @property
     def storage(self) -> Storage:
         """Which columns it has."""
+        if "swapped" in self.columns:
+            return "lists"
         if "ways" in self.columns:
             return "encoded"
         return "raw" if "addresses" in self.columns else "value"

@@ -16,15 +16,20 @@ if TYPE_CHECKING:
 #: What a sample of the catalog is a part of: a video, a table of rows, or what a user's own Python source yields.
 CatalogKind = Literal["videos", "rows", "map", "generator"]
 
-#: How a field is kept: JPEGs with an extent for each frame; numbers of fixed shape, with one address for each video;
-#: values in a column of their own; or nothing at all, where a Python source yields it.
-Storage = Literal["encoded", "raw", "value", "source"]
+#: How a field is kept: JPEGs, or lists of numbers, with an extent for each frame; numbers of one shape in each video,
+#: with one address for it; values in a column of their own; or nothing at all, where a Python source yields it.
+Storage = Literal["encoded", "lists", "raw", "value", "source"]
 
 
 #: The way to encoded frames that lie in the file as they are, where extents are bytes of the file. All other ways are
 #: named after a layout, whose `read` goes through HDF5 and says what the first number of an extent counts; the second
 #: is the encoded size in bytes, always.
 RAW = "raw"
+
+
+def has_sides(storage: Storage, shape: tuple[int, ...]) -> bool:
+    """Tell whether a field has a column of the sides that it has in each video, since these differ."""
+    return storage in {"raw", "value"} and 0 in shape
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,7 @@ def header_from_json(facts: dict[str, Any]) -> Header:
 def _read_field(facts: dict[str, Any]) -> FieldFacts:
     field = facts["field"]
     return FieldFacts(
-        CatalogField(field["name"], field["kind"], field["dtype"], tuple(field["shape"]), tuple(field["classes"])),
+        CatalogField(**{**field, **{name: tuple(field[name]) for name in ("shape", "classes", "most")}}),
         facts["storage"],
         tuple(PathRule(**rule) for rule in facts["path_rules"]),
         tuple(facts["sources"]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.schema import VIDEO
 
 if TYPE_CHECKING:
-    from loader_service.catalog.columns import Catalog
+    from loader_service.catalog.columns import Catalog, FieldFacts
     from loader_service.schema import VideoLayout
 
 
@@ -53,6 +53,7 @@ def schema_toml(catalog: Catalog) -> str:
     lines = [
         '# What a video is: a group of a file ("groups"), a file ("files"), a table whose rows are frames ("table"),',
         '# or a row of a vlen dataset ("vlen"). In `dataset`, {video} stands for the group that is a video.',
+        "# A side of 0 in `shape` differs; of lists, [0, 4] says that an entry has four numbers.",
         f"videos = {_toml(list(catalog.layouts))}",
     ]
     patterns = _for_siblings(catalog)
@@ -63,8 +64,18 @@ def schema_toml(catalog: Catalog) -> str:
         lines.append(f"dataset = {_toml(list(patterns[facts.field.name]))}")
         number_of_a_text = facts.field.name == "label" and facts.field.kind == "value"
         if facts.storage != "encoded" and not number_of_a_text:
-            lines += [f"dtype = {_toml(facts.field.dtype)}", f"shape = {list(facts.field.shape)}"]
+            lines.append(f"dtype = {_toml(facts.field.dtype)}")
+            if not _may_differ(catalog, facts):
+                lines.append(f"shape = {list(facts.field.shape)}")
     return "\n".join([*lines, ""])
+
+
+def _may_differ(catalog: Catalog, facts: FieldFacts) -> bool:
+    """Tell whether nothing says that an array has the same sides elsewhere: only one sequence of them was seen."""
+    if catalog.video_count != 1 or catalog.frame_count == 1 or facts.storage != "raw" or not facts.field.shape:
+        return False
+    numbered = catalog.column("digits", facts.field.name)[0] >= 0  # each frame is a dataset, which its shape says
+    return facts.field.kind == "array" and not numbered
 
 
 def _toml(value: str | list[str]) -> str:

@@ -15,6 +15,7 @@ from loader_service.plan.buckets import padding_share
 from loader_service.plan.epoch import Plan
 from loader_service.plan.prefetch import wanted_slots
 from loader_service.plan.stream_fields import CatalogFacts, select_fields, stream_fields, transform_inputs
+from loader_service.plan.window_cuts import window_of
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.spec import Frame, Spec
 
@@ -95,7 +96,7 @@ class CatalogPlanner:
             substitutes=SUBSTITUTES if spec.on_error == "substitute" else 0,
             indexed=spec.indexed,
             padded_videos=source.samples.padded_videos,
-            why_large=functools.partial(_longest, layout, source, spec) if spec.varies else str,
+            why_large=functools.partial(_why_large, self._catalog, layout, source, spec),
             **_padding(source, spec),
         )
 
@@ -151,6 +152,27 @@ def _padding(source: CatalogRows, spec: Spec) -> dict[str, float]:
             return {"padding": 0.0, "padding_unsorted": without}
         case "bucket":
             return {"padding": padding_share(plan, spec.batch_size, lengths_of), "padding_unsorted": without}
+
+
+def _why_large(catalog: Catalog, layout: SlotLayout, source: CatalogRows, spec: Spec) -> str:
+    """Return why a batch is as large as it is, where few samples make it so, and what makes it smaller."""
+    longest = _longest(layout, source, spec) if spec.varies else ""
+    return "; ".join(filter(None, (longest, _largest_sides(catalog, layout, spec))))
+
+
+def _largest_sides(catalog: Catalog, layout: SlotLayout, spec: Spec) -> str:
+    """Return which field takes most of a batch because its longest sides do; nothing if none does."""
+    found = max(layout.fields, key=lambda field: field.sample_bytes)
+    known = next((each for each in catalog.fields if each.name == found.name and each.differs), None)
+    if known is None or window_of(spec, known.name) is not None:
+        return ""
+    if 2 * found.sample_bytes < sum(field.sample_bytes for field in layout.fields):
+        return ""
+    usual = tuple(catalog.usual_sides(known.name))
+    return (
+        f"{known.name!r} takes {found.sample_bytes} bytes of a sample, since the longest sides of all are "
+        f"{known.most}, the usual ones {usual}; windows=[Window({known.name!r}, {usual})] cuts what is larger"
+    )
 
 
 def _longest(layout: SlotLayout, source: CatalogRows, spec: Spec) -> str:

@@ -14,6 +14,7 @@ from typing import Protocol
 import zmq
 
 from loader_service import endpoint as endpoints
+from loader_service.advice import sides_advice
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.catalog.scan.catalog_scan import scan
@@ -152,11 +153,10 @@ def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig,
 
 
 def _note_classes(catalog: Catalog) -> None:
-    """Say what the numbers of classes stand for, and warn where another service may number them otherwise."""
+    """Say what the numbers of classes stand for, and warn where that, or a shape, may surprise."""
     for line in class_lines((field.name, field.classes) for field in catalog.fields):
         _LOG.info("%s", line)
-    advice = class_advice(catalog)
-    if advice is not None:
+    for advice in filter(None, (class_advice(catalog), sides_advice(catalog))):
         _LOG.warning("%s", advice)
 
 

@@ -1,4 +1,4 @@
-"""What chance decides of a sample's pixels; one value that all its frames and cameras share. Knows no pixel."""
+"""What chance decides of a sample's pixels and windows; one value that all its frames and fields share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from loader_service.plan.randomness import Purpose, draws
 from loader_service.protocol.spec import Spec
+from loader_service.protocol.windows import MAX_WINDOW_AXES
 
 
 class ImageDraws(NamedTuple):
@@ -22,13 +23,18 @@ class ImageDraws(NamedTuple):
         Two numbers in [0, 2**64) that choose the rows and the columns of a random window.
     flip
         Whether to mirror left to right.
+    window
+        A number in [0, 2**64) for each axis of a random window of an array.
     """
 
     crop: tuple[int, int] = (0, 0)
     flip: bool = False
+    window: tuple[int, ...] = ()
 
 
 _NOTHING = ImageDraws()
+
+_WINDOW_AXES = [Purpose[f"WINDOW_{axis}"] for axis in range(MAX_WINDOW_AXES)]
 
 #: Each draw's name, and what stands for a column of it when it is not drawn.
 _EACH_ALIKE = [(name, itertools.repeat(value)) for name, value in _NOTHING._asdict().items()]
@@ -42,6 +48,10 @@ def draw_images(spec: Spec, epoch: int, keys: NDArray[np.int64]) -> list[ImageDr
         drawn["crop"] = list(zip(*corners, strict=True))
     if spec.image.flip:
         drawn["flip"] = (draws(spec.seed, epoch, keys, Purpose.FLIP) >> np.uint64(63)).astype(bool).tolist()
+    axes = max((len(each.size) for each in spec.windows if each.crop == "random"), default=0)
+    if axes:
+        corners = (draws(spec.seed, epoch, keys, purpose).tolist() for purpose in _WINDOW_AXES[:axes])
+        drawn["window"] = list(zip(*corners, strict=True))
     if not drawn:
         return [_NOTHING] * len(keys)
     return list(map(ImageDraws, *(drawn.get(*default) for default in _EACH_ALIKE)))

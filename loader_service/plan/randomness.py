@@ -42,6 +42,14 @@ class Purpose(enum.IntEnum):
     BUCKET = 6
     TRANSFORM = 7
     SPLIT = 8
+    WINDOW_0 = 9  # one for each axis of a window
+    WINDOW_1 = 10
+    WINDOW_2 = 11
+    WINDOW_3 = 12
+    WINDOW_4 = 13
+    WINDOW_5 = 14
+    WINDOW_6 = 15
+    WINDOW_7 = 16
 
 
 def draws(seed: int, epoch: int, samples: NDArray[np.int64], purpose: Purpose) -> NDArray[np.uint64]:

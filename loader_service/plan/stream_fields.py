@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from loader_service.errors import ConfigError
 from loader_service.plan.image_shape import output_shape
+from loader_service.plan.window_cuts import shape_in_batch
 from loader_service.protocol.fields import BOOKKEEPING, POSITION, SERVICE_FIELDS, CatalogField, Field
 from loader_service.protocol.spec import Clip, Image, Spec
 
@@ -37,20 +39,49 @@ def stream_fields(facts: CatalogFacts, spec: Spec) -> tuple[Field, ...]:
     """Return the fields of a stream's slots: those that the spec names, or all there are.
 
     The catalog's own fields, as they are in a `Clip`: images ``(frames, height, width, channels) uint8`` as `Image`
-    says, arrays ``(frames, …)``, values as they are. Then ``index``, ``start`` and ``length`` int64, ``video`` bytes,
-    and ``position`` int64 in a stream with an index. A single `Frame` has no axis of frames; in whole videos that axis
-    varies, and ``length`` is in the slot even when the spec leaves it out, as its last field.
+    says, arrays ``(frames, …)``, values as they are; those whose sides differ filled up with zeros, with their real
+    sides beside them, int64. Then ``index``, ``start`` and ``length`` int64, ``video`` bytes, and ``position`` int64 in
+    a stream with an index. A single `Frame` has no axis of frames; in whole videos that axis varies. Where the client
+    needs lengths to take the rows apart, they are in the slot even when the spec leaves them out, as its last fields.
 
     Raises
     ------
     ConfigError
-        When the spec names a field that the catalog does not have, or the image options do not fit its images.
+        When the spec names a field that the catalog does not have, or the options of images, or windows, do not fit.
     """
-    data = {each.name: each for each in facts.fields}
-    _check_image_is_of_use(data.values(), spec)
+    _check_image_is_of_use(facts.fields, spec)
+    _check_windows(facts.fields, spec)
+    data = _offered(facts, spec)
     bookkeeping = {each.name: each for each in _bookkeeping(facts, spec)}
-    names = _with_length((*data, *bookkeeping) if spec.fields is None else spec.fields, spec)
-    return tuple(_data(data[name], spec) if name in data else _find(name, bookkeeping, data) for name in names)
+    names = (*data, *bookkeeping) if spec.fields is None else spec.fields
+    fields = [data[name]() if name in data else _find(name, bookkeeping, data) for name in names]
+    if spec.batching == "ragged" and not spec.varies and not any(each.lengths for each in fields):
+        raise ConfigError(
+            f"batching={spec.batching!r} is for whole videos (clip=None) and for lists of numbers that differ in "
+            "length, and none of the fields of this stream does; leave it out"
+        )
+    there = {each.name for each in fields}
+    hidden = dict.fromkeys(each.lengths for each in fields if each.lengths and spec.batching == "ragged")
+    fields += [data[name]() for name in hidden if name not in there]
+    fields += [bookkeeping["length"]] * (spec.varies and "length" not in there)
+    return tuple(fields)
+
+
+def _offered(facts: CatalogFacts, spec: Spec) -> dict[str, Callable[[], Field]]:
+    """Return what makes each field that the catalog can give, those of real sides included, by name."""
+    offered: dict[str, Callable[[], Field]] = {}
+    for each in facts.fields:
+        offered[each.name] = functools.partial(_data, each, spec)
+        if each.differs:
+            offered[each.sides_name] = functools.partial(_sides, each, spec)
+    return offered
+
+
+def _sides(field: CatalogField, spec: Spec) -> Field:
+    """Return the field of the real sides of another."""
+    axes = (spec.clip.frames,) if isinstance(spec.clip, Clip) and field.kind != "value" else ()
+    shape = (*axes, *field.sides_shape)
+    return Field(field.sides_name, "int64", shape, varies=spec.varies and field.kind != "value")
 
 
 def transform_inputs(facts: CatalogFacts, spec: Spec) -> tuple[Field, ...]:
@@ -61,7 +92,8 @@ def transform_inputs(facts: CatalogFacts, spec: Spec) -> tuple[Field, ...]:
     ConfigError
         When the image options do not fit the catalog's images.
     """
-    data = tuple(_data(each, spec) for each in facts.fields)
+    _check_windows(facts.fields, spec)
+    data = [make() for make in _offered(facts, spec).values()]
     return (*data, *_bookkeeping(facts, spec))
 
 
@@ -95,12 +127,13 @@ def _with_length(names: tuple[str, ...], spec: Spec) -> tuple[str, ...]:
 
 def _data(field: CatalogField, spec: Spec) -> Field:
     """Return one of the catalog's fields as it is in a batch."""
+    shape = _image_shape(field, spec.image) if field.kind == "image" else shape_in_batch(field, spec)
+    lengths = field.sides_name if field.is_list else ""
     if field.kind == "value":
-        return Field(field.name, field.dtype, field.shape)
-    shape = _image_shape(field, spec.image) if field.kind == "image" else field.shape
+        return Field(field.name, field.dtype, shape, lengths=lengths)
     if isinstance(spec.clip, Clip):
         shape = (spec.clip.frames, *shape)
-    return Field(field.name, field.dtype, shape, varies=spec.varies)
+    return Field(field.name, field.dtype, shape, varies=spec.varies, lengths=lengths)
 
 
 def _image_shape(field: CatalogField, image: Image) -> tuple[int, ...]:
@@ -114,6 +147,22 @@ def _image_shape(field: CatalogField, image: Image) -> tuple[int, ...]:
 def _check_image_is_of_use(data: Iterable[CatalogField], spec: Spec) -> None:
     if spec.image != Image() and not any(each.kind == "image" for each in data):
         raise ConfigError(f"image={spec.image!r} was given, but there are no images here; leave it out")
+
+
+def _check_windows(fields: Iterable[CatalogField], spec: Spec) -> None:
+    known = {each.name: each for each in fields}
+    for window in spec.windows:
+        field = known.get(window.field)
+        if field is None:
+            raise ConfigError(
+                f"Window({window.field!r}, {window.size!r}): there is no such field; choose among "
+                f"{', '.join(repr(name) for name, each in known.items() if each.kind != 'image' and each.shape)}"
+            )
+        if field.kind == "image":
+            raise ConfigError(
+                f"Window({window.field!r}, {window.size!r}): the field is an image, which Image(size=…, crop=…) cuts"
+            )
+        shape_in_batch(field, spec)
 
 
 def _find(name: str, offered: dict[str, Field], others: Iterable[str]) -> Field:

@@ -48,9 +48,13 @@ class CatalogField:
     dtype
         As in `Field`; of images ``"uint8"``.
     shape
-        Of one frame, or of the value. Of images ``(height, width, channels)``, where 0 says that the videos differ.
+        Of one frame, or of the value. A side of 0 differs: in images ``(height, width, channels)`` between videos, in
+        arrays and values between any two of them.
     classes
         Names that the numbers of a value stand for: a name's place is its number. Empty when they stand for themselves.
+    most
+        Of arrays and values with sides that differ: the shape with the longest of each that occurs, which is what one
+        takes in a batch. Else empty.
     """
 
     name: str
@@ -58,6 +62,29 @@ class CatalogField:
     dtype: str
     shape: tuple[int, ...]
     classes: tuple[str, ...] = ()
+    most: tuple[int, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is filled up with zeros in a batch, and has a field of its real sides beside it."""
+        return bool(self.most)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether only its first side differs, as with boxes: then one number says how much is real."""
+        return self.differs and self.shape[0] == 0 and 0 not in self.shape[1:]
+
+    @property
+    def sides_name(self) -> str:
+        """The field beside it: ``<name>_length`` of a list, ``<name>_shape`` of others; empty if no side differs."""
+        if not self.differs:
+            return ""
+        return f"{self.name}_length" if self.is_list else f"{self.name}_shape"
+
+    @property
+    def sides_shape(self) -> tuple[int, ...]:
+        """The shape of that field's entry: one number, or one for each axis."""
+        return () if self.is_list else (len(self.shape),)
 
 
 @dataclass(frozen=True)
@@ -74,12 +101,16 @@ class Field:
         Shape of one sample, without the batch axis; when it varies, of one frame.
     varies
         Whether samples have a time axis of different length. The frames of all rows then lie one after the other.
+    lengths
+        Of lists of numbers: the field that says how many entries of each are real, the others being zeros. Its axes are
+        those before the list's own. Empty of all other fields.
     """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     varies: bool = False
+    lengths: str = ""
 
     def __post_init__(self) -> None:
         if not _DTYPE.match(self.dtype):

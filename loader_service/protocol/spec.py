@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -10,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from loader_service.errors import ConfigError
 from loader_service.protocol.chosen_videos import read_names, read_split
 from loader_service.protocol.numbers import whole_number
+from loader_service.protocol.windows import Window
 
 Sampling = Literal["random", "center", "start", "every"]
 Crop = Literal["none", "center", "random"]
@@ -192,8 +194,9 @@ class Spec:
     fields
         Names of the fields of an element, in order; None for all that the catalog offers.
     batching
-        How whole videos of different length become a batch. ``"pad"``: zeros up to the longest of the batch;
-        ``"ragged"``: one after the other, without padding; ``"bucket"``: padded, in steps of similar lengths.
+        How whole videos, and lists of numbers, of different length become a batch. ``"pad"``: zeros behind them, up to
+        the longest video of the batch, or the longest list of all; ``"ragged"``: one after the other, without padding;
+        ``"bucket"``: padded, in steps of videos of similar lengths.
     shuffle
         Whether an epoch is a permutation of all samples, or goes through them in catalog order. With
         ``order="interleave"``: whether the files come in another order in each epoch.
@@ -221,6 +224,8 @@ class Spec:
         Numbers of samples stay those of all.
     videos
         Names of the videos, or tables, that an epoch goes through; None for all.
+    windows
+        How much of each array a batch has room for, where that is not all; see `Window`.
 
     Raises
     ------
@@ -246,6 +251,7 @@ class Spec:
     indexed: bool = False
     split: str | None = None
     videos: tuple[str, ...] | None = field(default=None, repr=False)  # there may be 100,000
+    windows: tuple[Window, ...] = ()
 
     def __post_init__(self) -> None:
         _check_each(self)
@@ -261,9 +267,24 @@ class Spec:
             read_split(self.split)
         if self.videos is not None:
             object.__setattr__(self, "videos", read_names(self.videos))
+        self._check_windows()
+
+    def _check_windows(self) -> None:
+        if isinstance(self.windows, Window):
+            object.__setattr__(self, "windows", (self.windows,))
+        elif isinstance(self.windows, Iterable):
+            object.__setattr__(self, "windows", tuple(self.windows))
+        if not isinstance(self.windows, tuple) or not all(isinstance(each, Window) for each in self.windows):
+            raise ConfigError(f"windows={self.windows!r:.200}; give a list of Window(field, size), one for each field")
+        if len(self.windows) > MAX_FIELDS:
+            raise ConfigError(
+                f"{len(self.windows)} windows are more than a stream has fields; give at most {MAX_FIELDS}"
+            )
+        if len({each.field for each in self.windows}) < len(self.windows):
+            raise ConfigError(f"windows={self.windows!r:.200} name a field twice; give each field one Window")
 
     def _check_combinations(self) -> None:
-        if self.batching != "pad" and self.clip is not None:
+        if self.batching == "bucket" and self.clip is not None:
             raise ConfigError(
                 f"batching={self.batching!r} is for whole videos, and clips all have one length; give clip=None"
             )

@@ -34,9 +34,9 @@ def check_video(
     catalog: Catalog, parts: list[FieldWriter], video: int, *, every_frame: bool
 ) -> Iterator[list[str | int]]:
     """Yield frame, field and reason of each frame that cannot be decoded: of the first, middle and last, or of all."""
-    count = int(catalog.frame_counts[video])
-    frames = range(count) if every_frame else sorted({0, count // 2, count - 1})
     for part in parts:
+        count = int(catalog.counts_with(part.names)[video])
+        frames = range(count) if every_frame else sorted({0, count // 2, count - 1})
         outs = [np.empty((1, *_shape(catalog.field(name))), catalog.field(name).dtype) for name in part.names]
         for frame in frames:
             try:
@@ -49,16 +49,12 @@ def check_video(
 def parts_of(catalog: Catalog, reader: Reader) -> list[FieldWriter]:
     """Return what reads and decodes the fields of a catalog that have frames."""
     spec = Spec(1, None, Image(size=(_SIDE, _SIDE)))
-    fields = [
-        Field(each.name, each.dtype, (1, *_shape(each)))
-        for each in catalog.fields
-        if each.kind != "value" and (each.kind == "image" or 0 not in each.shape)
-    ]
+    fields = [Field(each.name, each.dtype, (1, *_shape(each))) for each in catalog.fields if each.kind != "value"]
     return make_parts(Origin(catalog, reader), spec, fields)
 
 
 def _shape(field: CatalogField) -> tuple[int, ...]:
-    return (_SIDE, _SIDE, 3) if field.kind == "image" else field.shape
+    return (_SIDE, _SIDE, 3) if field.kind == "image" else field.most or field.shape
 
 
 def serve(requests: BinaryIO, replies: BinaryIO, options: CheckOptions) -> None:

@@ -17,18 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_service import failpoints
-from loader_service.catalog.columns import RAW, Catalog
+from loader_service.catalog.columns import Catalog
 from loader_service.errors import DecodeError
+from loader_service.plan.window_cuts import window_of
 from loader_service.progress import Progress
 from loader_service.protocol.fields import Field
 from loader_service.protocol.spec import Clip, Spec
 from loader_service.worker.decode import DecodeLimits
+from loader_service.worker.frame_ranges import frame_ranges
 from loader_service.worker.gather import Run, gather
 from loader_service.worker.image import ImageWriter
 from loader_service.worker.picks import Pick
 from loader_service.worker.png import decode_depth
 from loader_service.worker.read_ahead import ByteRange
 from loader_service.worker.reader import Reader
+from loader_service.worker.uneven_fields import Lists, UnevenArrays
 
 if TYPE_CHECKING:  # most workers run no code of the user's
     from loader_service.user_code.python_source import GeneratorSource, MapSource
@@ -102,15 +105,24 @@ def make_parts(origin: Origin, spec: Spec, fields: Sequence[Field]) -> list[Fiel
         from loader_service.worker.source_items import SourceItems  # noqa: PLC0415
 
         return [SourceItems(origin.catalog, origin.source, fields, stride)] if fields else []
-    return [_make_part(origin, spec, field, stride) for field in fields]
+    together: dict[str, list[Field]] = {}  # a field's real sides are written with it
+    for field in fields:
+        main = origin.catalog.beside(field.name)
+        together.setdefault(field.name if main is None else main.name, []).append(field)
+    return [_make_part(origin, spec, name, some, stride) for name, some in together.items()]
 
 
-def _make_part(origin: Origin, spec: Spec, field: Field, stride: int) -> FieldWriter:
-    known = origin.catalog.field(field.name)
-    if known.kind == "array" and origin.catalog.is_encoded(field.name):
-        return EncodedArrays(origin, field.name, stride)
+def _make_part(origin: Origin, spec: Spec, name: str, fields: Sequence[Field], stride: int) -> FieldWriter:
+    """Return what writes a field of the catalog, or its real sides, or both."""
+    field, known = fields[0], origin.catalog.field(name)
+    names = tuple(each.name for each in fields)
+    if origin.catalog.has_lists(name):
+        return Lists(origin.catalog, origin.reader, known, spec, names)
     if known.kind == "array":
-        return Arrays(origin, field.name, stride)
+        whole = (EncodedArrays if origin.catalog.is_encoded(name) else Arrays)(origin, name, stride)
+        uneven = known.differs or window_of(spec, name) is not None
+        ways = (whole.write, origin.reader.read_lines)
+        return UnevenArrays(origin.catalog, ways, known, spec, names) if uneven else whole
     height, width, channels = field.shape[-3:]
     writer = ImageWriter(spec.image, (height, width, channels))
     if origin.catalog.is_encoded(field.name):
@@ -133,19 +145,7 @@ class _OneField:
 
     def ranges(self, pick: Pick) -> Iterator[ByteRange]:
         """Return where a row's frames lie, as `FieldWriter` says."""
-        catalog = self._origin.catalog
-        file, end = int(catalog.video_file[pick.video]), pick.start + pick.length * self._stride
-        if not catalog.is_encoded(self._name):
-            address, known = catalog.address(pick.video, self._name), catalog.field(self._name)
-            row_bytes = np.dtype(known.dtype).itemsize * math.prod(known.shape)
-            if address >= 0:
-                for frame in range(pick.start, end, self._stride):
-                    yield ByteRange(file, address + frame * row_bytes, row_bytes)
-        elif catalog.way(pick.video, self._name) == RAW:
-            offsets, lengths = catalog.extents(pick.video, self._name)
-            some = slice(pick.start, end, self._stride)
-            for offset, length in zip(offsets[some].tolist(), lengths[some].tolist(), strict=True):
-                yield ByteRange(file, offset, length)
+        return frame_ranges(self._origin.catalog, self._name, pick, self._stride)
 
     def _blamed(self, error: DecodeError, video: int, frame: int) -> DecodeError:
         camera = "" if self._name == "frames" else f" of {self._name!r}"
@@ -223,7 +223,7 @@ class RawImages(_Images):
     def write(self, outs: Sequence[Out], pick: Pick) -> None:
         """Write a row's frames, as `FieldWriter` says."""
         out = outs[0]
-        shape = self._origin.catalog.field(self._name).shape
+        shape = self._origin.catalog.shape_in(pick.video, self._name)
         at_once = min(pick.length, max(1, _SCRATCH_BYTES // math.prod(shape)))
         for first in range(0, pick.length, at_once):
             pixels = self._scratch((min(at_once, pick.length - first), *shape))

@@ -104,27 +104,54 @@ class Reader:
         IndexError
             When the catalog has no such video or frame.
         """
+        data = self._read_extents(video, frames, field)
+        for frame in frames:
+            if not data[frame]:
+                raise DecodeError(
+                    f"reading {self._describe(video, frame)}: expected an image, got 0 bytes; write it again"
+                )
+        return [data[frame] for frame in frames]
+
+    def read_lists(self, video: int, frames: Sequence[int], field: str) -> list[NDArray[Any]]:
+        """Return the lists of numbers of some frames of one video, in the order asked for; raises as `read` does.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            ``(entries, *shape)`` each, read-only, in the byte order of memory; without entries where a list is empty.
+        """
+        data = self._read_extents(video, frames, field)
+        if not any(data.values()):
+            self.descriptor(video)  # what was not read may have been written since
+        known = self._catalog.field(field)
+        dtype = np.dtype(known.dtype)
+        stored = dtype.newbyteorder() if self._catalog.is_swapped(video, field) else dtype
+        shape = (-1, *known.shape[1:])
+        return [np.frombuffer(data[frame], stored).astype(dtype, copy=False).reshape(shape) for frame in frames]
+
+    def _read_extents(self, video: int, frames: Sequence[int], field: str) -> dict[int, bytes]:
+        """Return the bytes of some frames, by number; of those that have none, none are read."""
         self._check_video(video)
         offsets, lengths = self._catalog.extents(video, field)
         data: dict[int, bytes] = {}
         for frame in dict.fromkeys(frames):
             if not 0 <= frame < len(offsets):
                 raise IndexError(f"reading {self._describe(video, frame)}: the video has {len(offsets)} frames")
-            if not lengths[frame]:
-                raise DecodeError(
-                    f"reading {self._describe(video, frame)}: expected an image, got 0 bytes; write it again"
-                )
         read = self._read_direct if self._catalog.way(video, field) == RAW else self._read_through_hdf5
         for frame in dict.fromkeys(frames):
             extent = int(offsets[frame]), int(lengths[frame])
+            if not extent[1]:
+                data[frame] = b""
+                continue
             # One look at the file is for all frames that are asked for together.
+            is_checked = any(data.values())
             try:
-                data[frame] = self._try((video, frame), read, (video, frame, field), extent, is_checked=bool(data))
+                data[frame] = self._try((video, frame), read, (video, frame, field), extent, is_checked=is_checked)
             except HDF5Failure as error:
                 raise DecodeError(
                     f"reading {self._describe(video, frame)}: HDF5 cannot give its bytes: {error}"
                 ) from error
-        return [data[frame] for frame in frames]
+        return data
 
     def read_array(self, video: int, field: str, first: int, out: NDArray[Any], stride: int = 1) -> None:
         """Read numbers, or raw pixels, of some frames of one video into memory.
@@ -168,6 +195,35 @@ class Reader:
         else:
             for place, frame in enumerate(range(first, last + 1, stride)):
                 self._read_into((video, frame), address + frame * row_bytes, out[place : place + 1])
+
+    def read_lines(self, video: int, field: str, frame: int, first: int, out: NDArray[Any]) -> bool:
+        """Read some of the first axis of one frame of an array, where its numbers lie in the file as in memory.
+
+        Parameters
+        ----------
+        video, field, frame
+            As for `read_array`.
+        first
+            The first line.
+        out
+            ``(lines, …)`` with the other sides that the array has in this video, C-order.
+
+        Returns
+        -------
+        bool
+            Whether it was done. If not, nothing was read, and only `read_array` can: raises as that does.
+        """
+        self._check_video(video)
+        if self._catalog.is_encoded(field) or self._catalog.address(video, field) < 0:
+            return False
+        shape = self._catalog.shape_in(video, field)
+        line_bytes = out.nbytes // len(out)
+        count = int(self._catalog.frame_counts[video]) - self._catalog.missing((field,))
+        if not 0 <= frame < count or first + len(out) > shape[0]:
+            raise IndexError(f"reading lines from {first} of frame {frame} of {self._catalog.describe(video)}: {shape}")
+        place = frame * shape[0] + first
+        self._read_into((video, frame), self._catalog.address(video, field) + place * line_bytes, out)
+        return True
 
     def descriptor(self, video: int) -> int:
         """Return a descriptor of a video's file, which is still the one scanned; valid until the reader's next call.

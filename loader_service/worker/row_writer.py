@@ -45,7 +45,7 @@ class RowWriter:
         self._samples = make_samples(
             origin.catalog.counts_with(field.name for field in layout.fields), spec.clip, spec.seed
         )
-        columns = [(field, column(origin.catalog, field.name)) for field in layout.fields]
+        columns = [(field, column(origin.catalog, spec, field.name)) for field in layout.fields]
         self._columns = [(field.name, values) for field, values in columns if values is not None]
         self._parts = make_parts(origin, spec, [field for field, values in columns if values is None])
         # Rows of arrays are short, and there are many: what each costs besides reading it shows.

@@ -143,8 +143,8 @@ def test_names_that_are_taken_or_reserved_become_paths(tmp_path):
     [
         (lambda file: file.pop("video1/pose"), "expected it in each video, but 'video1' has none"),
         (
-            lambda file: file.pop("video1/pose") and file.create_dataset("video1/pose", data=np.zeros((3, 8))),
-            r"found array float64 \(7,\) in 'video0', array float64 \(8,\) in 'video1'",
+            lambda file: file.pop("video1/pose") and file.create_dataset("video1/pose", data=np.zeros((3, 7, 1))),
+            r"found array float64 \(7,\) in 'video0', array float64 \(7, 1\) in 'video1'",
         ),
         (
             lambda file: file.pop("video1/pose") and file.create_dataset("video1/pose", data=np.zeros((2, 7))),

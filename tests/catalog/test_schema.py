@@ -197,11 +197,35 @@ def test_files_that_are_not_as_declared_are_errors_with_expected_and_found(tmp_p
 
 
 def test_a_field_that_a_schema_names_must_be_alike_in_all_files(tmp_path):
+    for name, dtype in (("a", "f8"), ("b", "f4")):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file["g0/q"], file["g1/q"] = np.zeros((2, 7), dtype), np.zeros((4, 7), dtype)
+    with pytest.raises(CatalogError, match=r"the field 'q': float64 \(7,\) in '.*a\.h5', float32 \(7,\) in '.*b\.h5'"):
+        catalog_of(tmp_path, schema=schema_of(tmp_path, FIELD))
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [("", ((0,), (8,))), ("shape = [0]", ((0,), (8,))), ("shape = [7]", r"expected array \(7,\), found .* \(8,\)")],
+)
+def test_a_schema_says_whether_sides_may_differ(tmp_path, shape, expected):
     for name, width in (("a", 7), ("b", 8)):
         with h5py.File(tmp_path / f"{name}.h5", "w") as file:
             file["g0/q"], file["g1/q"] = np.zeros((2, width)), np.zeros((4, width))
-    with pytest.raises(CatalogError, match=r"the field 'q': float64 \(7,\) in '.*a\.h5', float64 \(8,\) in '.*b\.h5'"):
-        catalog_of(tmp_path, schema=schema_of(tmp_path, FIELD))
+    schema = schema_of(tmp_path, FIELD + shape)
+    if isinstance(expected, str):
+        with pytest.raises(CatalogError, match=expected):
+            catalog_of(tmp_path, schema=schema)
+        return
+    field = catalog_of(tmp_path, schema=schema).field("q")
+    assert (field.shape, field.most) == expected
+
+
+def test_a_side_of_zero_differs_even_where_all_files_have_the_same(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["g0/q"], file["g1/q"] = np.zeros((2, 7)), np.zeros((4, 7))
+    field = catalog_of(tmp_path, schema=schema_of(tmp_path, FIELD + "shape = [0]")).field("q")
+    assert (field.shape, field.most, field.sides_name) == ((0,), (7,), "q_length")
 
 
 def test_frames_and_a_schema_exclude_each_other(tmp_path):

@@ -18,6 +18,7 @@ from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.config import ServiceConfig
 from loader_service.option_fields import all_fields
 from loader_service.protocol.spec import Spec
+from loader_service.protocol.windows import Window
 from loader_service.scan_options import ScanOptions
 
 #: Fields of a spec that are parameters of the calls, or follow from them.
@@ -60,9 +61,10 @@ def test_options_of_a_stream_are_the_fields_of_a_spec_with_their_types() -> None
     declared, offered = get_type_hints(Spec), get_type_hints(StreamOptions)
     names = {each.name for each in fields(Spec)} - _PARAMETERS
     assert names == offered.keys() - {"index_keys", "key_field"}
-    alike = names - {"shard", "videos"}
+    alike = names - {"shard", "videos", "windows"}
     assert {name: offered[name] for name in alike} == {name: declared[name] for name in alike}
     assert offered["shard"] == declared["shard"] | Literal["auto"] | None  # the client makes a pair of these
+    assert offered["windows"] == Iterable[Window]  # the spec makes a tuple of them
     assert offered["videos"] == Iterable[str | bytes] | None  # the spec makes a tuple of texts
 
 

@@ -149,5 +149,5 @@ def test_bucketed_epochs_repeat_exactly_and_have_each_video_once(make: Any, refe
 
 @pytest.mark.tensorflow
 def test_options_that_contradict_each_other_are_errors_before_a_service_is_asked(tf: Any) -> None:
-    with pytest.raises(ConfigError, match="batching='ragged' is for whole videos"):
-        loader_client.dataset("ipc:///nowhere", batch_size=2, batching="ragged")
+    with pytest.raises(ConfigError, match="batching='bucket' is for whole videos"):
+        loader_client.dataset("ipc:///nowhere", batch_size=2, batching="bucket")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from loader_service.errors import ConfigError
 from loader_service.protocol.fields import CatalogField, Field
 from loader_service.protocol.messages import PrepareStream, Want
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
+from loader_service.protocol.windows import Window
+from tests.support.boxes import write_boxes
 from tests.support.catalogs import catalog_of
 from tests.support.videos import make_videos, write_videos
 
@@ -93,6 +96,19 @@ def test_a_batch_of_whole_videos_says_why_it_is_large(opening):
     assert "few.h5', video 'video3' is the longest with 20 frames of 9216 bytes, the usual one has 6" in text
     assert "a batch of 2 must have room for 40 frames; batching='ragged'" in text
     assert opening(Clip(4)).why_large() == ""
+
+
+def test_a_batch_of_lists_says_which_field_makes_it_large_and_what_cuts_it(tmp_path: Path) -> None:
+    write_boxes(tmp_path / "a.h5")
+    planner = CatalogPlanner(catalog_of(tmp_path))
+    plan = planner.plan(Spec(2, Frame(), fields=("boxes", "index")))
+    assert plan.why_large() == (
+        "'boxes' takes 80 bytes of a sample, since the longest sides of all are (20,), the usual ones (4,); "
+        "windows=[Window('boxes', (4,))] cuts what is larger"
+    )
+    cut = planner.plan(Spec(2, Frame(), fields=("boxes", "index"), windows=(Window("boxes", (4,)),)))
+    assert cut.slot_bytes < plan.slot_bytes
+    assert planner.plan(Spec(2, Frame(), fields=("frames", "boxes"))).why_large() == ""
 
 
 def test_a_stream_with_an_index_has_as_many_steps_as_its_client_wants(opening):

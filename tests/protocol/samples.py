@@ -13,6 +13,7 @@ from loader_service.protocol import messages as m
 from loader_service.protocol.fields import CatalogField, Field
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
+from loader_service.protocol.windows import Window
 
 SPEC = Spec(
     batch_size=16,
@@ -27,7 +28,12 @@ SPEC = Spec(
     on_error="substitute",
 )
 FIELDS = (Field("frames", "uint8", (8, 48, 64, 3)), Field("video", "S24", ()))
-VARYING = (Field("qpos", "float32", (7,), varies=True), Field("length", "int64", ()))
+VARYING = (
+    Field("qpos", "float32", (7,), varies=True),
+    Field("boxes", "float32", (9, 4), varies=True, lengths="boxes_length"),
+    Field("boxes_length", "int64", (), varies=True),
+    Field("length", "int64", ()),
+)
 
 MESSAGES: tuple[Any, ...] = (
     m.Hello("train.py@host", 4711),
@@ -37,6 +43,7 @@ MESSAGES: tuple[Any, ...] = (
     m.OpenStream(4, Spec(1, None, batching="bucket", on_error="substitute", max_bad_samples=3)),
     m.OpenStream(5, Spec(1, Clip(1), order="interleave", cycle_length=4, block_length=2)),
     m.OpenStream(6, Spec(1, Frame(), split="train[:90%]", videos=("a/v1", "ä"))),
+    m.OpenStream(7, Spec(1, Frame(), batching="ragged", windows=(Window("boxes", (50, None), crop="random"),))),
     m.CloseStream(3),
     m.Want(3, 7, 1, 42),
     m.Want(3, 8, 1, 42, samples=(5, 5, 70_000), positions=(0, 1, 2)),
@@ -73,6 +80,7 @@ MESSAGES: tuple[Any, ...] = (
         5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2,
         kind="videos", fields=(
             CatalogField("frames", "image", "uint8", (48, 64, 3)),
+            CatalogField("boxes", "array", "float32", (0, 4), most=(9, 4)),
             CatalogField("label", "value", "int64", (), ("cat", "dog")),
         ),
     ),
@@ -135,7 +143,7 @@ def _specs(draw: st.DrawFn) -> Spec:
     world = draw(st.integers(1, 1_000_000))
     clip = draw(st.none() | st.just(Frame()) | _clips())
     order: Any = draw(st.sampled_from(["global", "interleave"]))
-    batching: Any = draw(st.sampled_from(["pad", "ragged"])) if clip is None else "pad"
+    batching: Any = draw(st.sampled_from(["pad", "ragged"]))
     on_error: Any = draw(st.sampled_from(["raise", "substitute"]))
     split = draw(st.none() | st.sampled_from(["train", "train[:90%]", "all[12.5%:20%]"]))
     videos = draw(st.none() | st.lists(_UTF8, min_size=1, max_size=3, unique=True).map(tuple))
@@ -158,7 +166,15 @@ def _specs(draw: st.DrawFn) -> Spec:
         indexed=draw(st.booleans()) if order == "global" and split is None and videos is None else False,
         split=split,
         videos=videos,
+        windows=draw(st.lists(_windows(), max_size=3, unique_by=lambda window: window.field).map(tuple)),
     )
+
+
+@st.composite
+def _windows(draw: st.DrawFn) -> Window:
+    sides = st.lists(st.none() | st.integers(1, 2**31), min_size=1, max_size=8).map(tuple)
+    crop: Any = draw(st.sampled_from(["start", "center", "random"]))
+    return Window(draw(st.text(min_size=1, max_size=20)), draw(sides), crop)
 
 
 @st.composite

@@ -9,6 +9,7 @@ from loader_service.errors import ConfigError
 from loader_service.protocol import wire
 from loader_service.protocol.messages import OpenStream
 from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.protocol.windows import Window
 
 CLIP = Clip(frames=4)
 
@@ -38,7 +39,10 @@ CLIP = Clip(frames=4)
         ({"fields": 3}, "fields=3 is not a tuple of names"),
         ({"fields": tuple(map(str, range(65)))}, "65 fields are more than a stream can have"),
         ({"clip": 4}, "clip=4; give Clip(frames=…), Frame(), or None for whole videos"),
-        ({"batching": "ragged"}, "batching='ragged' is for whole videos"),
+        ({"batching": "bucket"}, "batching='bucket' is for whole videos"),
+        ({"windows": ("boxes",)}, "give a list of Window"),
+        ({"windows": [Window("boxes", (5,)), Window("boxes", (6,))]}, "name a field twice"),
+        ({"windows": [Window(str(number), (1,)) for number in range(65)]}, "65 windows"),
         ({"batching": "bag", "clip": None}, "batching='bag' is unknown"),
         ({"order": "files"}, "order='files' is unknown"),
         ({"cycle_length": 0}, "cycle_length=0 is out of range"),

@@ -8,7 +8,19 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Ragged, Refused, Serves, Values, Video, case
+from tests.public_layouts.expectations import (
+    Array,
+    Encoded,
+    Form,
+    Layout,
+    Ragged,
+    Refused,
+    Serves,
+    Value,
+    Values,
+    Video,
+    case,
+)
 from tests.public_layouts.pictures import encoded, jpeg, jpegs, pixels, write_vlen
 from tests.public_layouts.robots import numbers
 
@@ -60,16 +72,21 @@ def isic_2024(folder: Path) -> Layout:
 
 @case("ankush-me/SynthText: gen.py, visualize_results.py")
 def synth_text(folder: Path) -> Serves:
-    """``data/<image>`` : ``(height, width, 3) uint8`` of any size: each is one image, and its lines are no rows."""
+    """``data/<image>`` : ``(height, width, 3) uint8`` of any size: each is one image, and its lines are no rows.
+
+    As many boxes of words in its attributes as there are words.
+    """
     videos = []
     with h5py.File(folder / "SynthText.h5", "w") as root:
         for number, name in enumerate(("ant+hill_1.jpg_0", "ballet_106.jpg_0", "ballet_107.jpg_0")):
             picture = pixels(660 + number, 1, 20 + number, 30)
             image = root.create_dataset(f"data/{name}", data=picture[0])
-            image.attrs["charBB"], image.attrs["wordBB"] = numbers(1, 2, 4, 9), numbers(2, 2, 4, 2 + number)
+            letters, words = numbers(1, 2, 4, 9), numbers(2, 2, 4, 2 + number)
+            image.attrs["charBB"], image.attrs["wordBB"] = letters, words
             image.attrs["txt"] = np.array([b"Lines:\nof", b"text"])
-            videos.append(Video(f"data/{name}", {"*": Array(picture)}))
-    return Serves(videos, left_out=["wordBB", "txt"])
+            fields: dict[str, Form] = {"*": Array(picture), "charBB": Value(letters), "wordBB": Value(words)}
+            videos.append(Video(f"data/{name}", fields))
+    return Serves(videos, left_out=["txt"])
 
 
 @case("one raw image a group, with its mask and boxes (Mask R-CNN exercises)")

@@ -15,11 +15,6 @@ from __future__ import annotations
 
 NOT_YET: dict[str, str] = {
     # rows or lines
-    "synth_text": "refused, remedy fails: each is one picture; sides that differ are not served",
-    "la_heart": "refused, remedy none: sides that differ cannot be served, and 'label' is taken for labels of rows",
-    "human36m": "refused, remedy fails: no schema takes sides that differ",
     # what does not fit exactly
-    "images_with_boxes": "partly: vlen numbers beside frames have a line, and are no field",
-    "tracks_beside_frames": "partly: vlen numbers beside frames have a line, and are no field",
     # splits, masks, and options that would help
 }

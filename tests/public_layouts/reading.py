@@ -177,12 +177,12 @@ def check_field(catalog: Catalog, reader: Reader, video: int, name: str, form: F
             _assert_equal(stored_pixels(frame, DecodeLimits()), row, f"picture {number} of {where}")
     elif isinstance(form, Ragged):
         assert getattr(field, "ragged", False) or 0 in field.shape, f"{where} is not ragged: {field}"
-        rows: Any = reader
         for number, row in enumerate(form.rows):
-            _assert_equal(rows.read_ragged(video, name, number), row, f"row {number} of {where}")
+            _assert_equal(reader.read_lists(video, [number], name)[0], row, f"row {number} of {where}")
     else:
         value = form.value.encode() if isinstance(form.value, str) else form.value
-        _assert_equal(np.ravel(catalog.values(name)[video]), np.ravel(value), where)
+        real: tuple[Any, ...] = (video, *map(slice, catalog.shape_in(video, name)))
+        _assert_equal(np.ravel(catalog.values(name)[real]), np.ravel(value), where)
 
 
 def _check_encoded(catalog: Catalog, reader: Reader, place: tuple[int, str], form: Encoded) -> None:

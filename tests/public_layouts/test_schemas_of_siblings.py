@@ -122,8 +122,11 @@ def _check_field(found: Catalog, reader: Reader, other: Reader, name: str, video
     field, count = found.field(name), int(found.counts_with([name])[video])
     if found.is_encoded(name):
         assert reader.read(video, range(count), name) == other.read(video, range(count), name)
+    elif found.has_lists(name):
+        one, two = (each.read_lists(video, range(count), name) for each in (reader, other))
+        assert list(map(bytes, one)) == list(map(bytes, two))
     elif field.kind != "value":
-        one, two = (np.zeros((count, *field.shape), field.dtype) for _ in range(2))
+        one, two = (np.zeros((count, *found.shape_in(video, name)), field.dtype) for _ in range(2))
         reader.read_array(video, name, 0, one)
         other.read_array(video, name, 0, two)
         assert one.tobytes() == two.tobytes()

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
+from loader_service.schema import Schema, SchemaField
 from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Value, Values, Video, case, rows_of
 from tests.public_layouts.pictures import pixels
 from tests.public_layouts.robots import numbers
@@ -26,9 +27,9 @@ def brats_slices(folder: Path) -> Serves:
     return Serves(videos)
 
 
-@case("yulequan/UA-MT: code/dataloaders/la_heart.py (mri_norm2.h5: image, label)")
-def la_heart(folder: Path) -> Serves:
-    """A folder a patient, ``(height, width, depth)`` of sides that differ: a sample each, or a video of slices each."""
+@case("yulequan/UA-MT: code/dataloaders/la_heart.py (mri_norm2.h5: image, label)", option=True)
+def la_heart(folder: Path) -> Layout:
+    """A folder a patient, ``(height, width, depth)`` of sides that differ: slices, or, declared, a sample each."""
     volumes, slices = [], []
     for number, shape in enumerate(((20, 18, 8), (22, 16, 8), (19, 18, 9))):
         place = folder / f"patient{number}"
@@ -39,7 +40,9 @@ def la_heart(folder: Path) -> Serves:
             root.create_dataset("label", data=label, compression="gzip")
         volumes.append(Video("mri_norm2", {"image": Array(image[None]), "label": Array(label[None])}))
         slices.append(Video("mri_norm2", {"image": Array(image), "label": Array(label)}))
-    return Serves(volumes, otherwise=Serves(slices))
+    volume = [SchemaField(name, "array", (name,), "", (0, 0, 0)) for name in ("image", "label")]
+    rows = Serves(slices, kind="rows", says=[r"shape = \[0, 0, 0\]", 'videos = "files"'])
+    return Layout(rows, {"schema": Schema(("files",), tuple(volume))}, Serves(volumes))
 
 
 @case("facebookresearch/fastMRI: fastmri/data/mri_data.py (singlecoil)")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import cv2
 import h5py
 import numpy as np
-import pytest
 
 from loader_service.catalog.schema_text import schema_toml
-from loader_service.errors import CatalogError
 from loader_service.plan.stream_fields import CatalogFacts, stream_fields
 from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.spec import Clip, Spec
@@ -73,13 +71,12 @@ def test_a_video_may_be_depth_maps_alone(tmp_path):
     np.testing.assert_array_equal(served(catalog, names[0]), depths()[::2])
 
 
-def test_sides_that_differ_leave_depth_out_with_a_line(tmp_path):
+def test_sides_that_differ_are_said_with_the_longest(tmp_path):
     write(tmp_path / "a.h5", depths())
     write(tmp_path / "b.h5", depths(31))
     catalog = catalog_of(tmp_path)
-    assert any("depth" in line and "(20, 31)" in line for line in catalog.left_out)
-    with pytest.raises(CatalogError, match="depth"):
-        catalog_of(tmp_path, schema=catalog_schema(tmp_path))
+    assert (catalog.field("depth").shape, catalog.field("depth").most) == ((20, 0), (20, 31))
+    assert catalog_of(tmp_path, schema=catalog_schema(tmp_path)).field("depth") == catalog.field("depth")
 
 
 def catalog_schema(folder):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loader_service.catalog.columns import Catalog
-from loader_service.catalog.header import FieldFacts, Header, header_from_json, header_to_json
+from loader_service.catalog.header import FieldFacts, Header, has_sides, header_from_json, header_to_json
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -48,13 +48,21 @@ COLUMNS: dict[str, tuple[str, str]] = {
 }
 
 #: The columns of a field; their names end with the field's number, as in "ways.0". Images take 10 bytes a video and 12
-#: a frame, arrays 36 bytes a video.
+#: a frame, lists 12 bytes a frame, arrays 36 bytes a video, and 8 for each axis where sides differ.
 _FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
     "encoded": {
         "heights": ("<u2", "videos"),
         "widths": ("<u2", "videos"),
         "codecs": ("|u1", "videos"),
         "ways": ("|u1", "videos"),
+        "path_rules": ("<i4", "videos"),
+        "extent_offsets": ("<i8", "frames"),
+        "extent_lengths": ("<u4", "frames"),
+        "samples": ("|S32", "files"),
+    },
+    "lists": {
+        "ways": ("|u1", "videos"),
+        "swapped": ("|u1", "videos"),
         "path_rules": ("<i4", "videos"),
         "extent_offsets": ("<i8", "frames"),
         "extent_lengths": ("<u4", "frames"),
@@ -72,7 +80,7 @@ _FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
     "source": {},
 }
 
-_FIELD_NAMES = ("values", *(name for each in _FIELD_COLUMNS.values() for name in each))
+_FIELD_NAMES = ("values", "sides", *(name for each in _FIELD_COLUMNS.values() for name in each))
 _COLUMN_FILE = re.compile(rf"({'|'.join(COLUMNS)}|({'|'.join(_FIELD_NAMES)})\.\d+)\.npy\Z")
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
@@ -96,7 +104,10 @@ def column_types(fields: tuple[FieldFacts, ...]) -> dict[str, tuple[str, str, tu
         for name, each in _FIELD_COLUMNS[facts.storage].items():
             types[f"{name}.{number}"] = (*each, ())
         if facts.storage == "value":
-            types[f"values.{number}"] = (np.dtype(facts.field.dtype).str, "videos", facts.field.shape)
+            shape = facts.field.most or facts.field.shape
+            types[f"values.{number}"] = (np.dtype(facts.field.dtype).str, "videos", shape)
+        if has_sides(facts.storage, facts.field.shape):
+            types[f"sides.{number}"] = ("<i8", "videos", (len(facts.field.shape),))
     return types
 
 

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from loader_service.catalog.columns import FieldFacts, Header, PathRule
+from loader_service.catalog.header import has_sides
 from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.labels.label_fields import LabelField, Labelled, Labelling, label_fields
 from loader_service.catalog.labels.row_index import NamedVideo
 from loader_service.catalog.names import RESERVED
-from loader_service.catalog.scan.common_fields import common_dtype, merge_fields
+from loader_service.catalog.scan.common_fields import common_dtype, merge_fields, shape_of_all
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
+from loader_service.catalog.sides import sides_column
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.video_split import words_of_names
 from loader_service.protocol.fields import CatalogField
@@ -224,22 +226,59 @@ def _field_columns(
     """
     first = scans[0]
     ways = tuple(dict.fromkeys(way for scan in scans for way in scan.ways))
-    columns = {column: np.concatenate([scan.columns[column] for scan in scans]) for column in first.columns}
-    dtype, shape = common_dtype(scans), first.shape
+    alike = first.columns.keys() - {"sides", "values"}
+    columns = {
+        column: np.concatenate([scan.columns[column] for scan in scans]) for column in first.columns if column in alike
+    }
+    dtype, shape = common_dtype(scans), shape_of_all(scans)
+    most: tuple[int, ...] = ()
+    if has_sides(first.storage, shape):
+        columns["sides"] = _sides(scans)
+        most = () if first.kind == "image" else tuple(columns["sides"].max(axis=0).clip(1).tolist())
+    if first.storage == "lists":
+        entry_bytes = math.prod(shape[1:]) * np.dtype(dtype).itemsize
+        most = (max(1, int(columns["extent_lengths"].max(initial=0)) // entry_bytes), *shape[1:])
+    if first.storage == "encoded" and first.kind == "array" and 0 in shape:
+        most = (int(columns["heights"].max()), int(columns["widths"].max()))
     rules: tuple[PathRule, ...] = ()
     if first.storage == "value":
-        columns["values"] = columns["values"].astype(dtype)
+        columns["values"] = _values([scan.columns["values"] for scan in scans], most, dtype)
     else:
         rules, columns["path_rules"] = _path_rules(videos, [path for scan in scans for path in scan.paths])
-    if first.storage == "encoded":
+    if first.storage in {"encoded", "lists"}:
         numbers = [np.array([ways.index(way) for way in scan.ways], np.uint8) for scan in scans]
         columns["ways"] = np.concatenate(
             [number[scan.columns["ways"]] for number, scan in zip(numbers, scans, strict=True)]
         )
+    if first.storage == "encoded":
         shape = shape or (*_common_size(columns["heights"], columns["widths"]), 3)
-    field = CatalogField(name, first.kind, dtype, shape)
+    field = CatalogField(name, first.kind, dtype, shape, most=most)
     sources = tuple(dict.fromkeys(scan.source for scan in scans))
     return FieldFacts(field, first.storage, rules, sources, None, first.key, first.missing, ways), columns
+
+
+def _sides(scans: Sequence[FieldScan]) -> Column:
+    """Return the sides that a field has in each video; those of files where all videos have one shape say so once."""
+    counts = [len(scan.paths) if scan.paths else len(scan.columns["values"]) for scan in scans]
+    return np.concatenate(
+        [
+            scan.columns["sides"] if "sides" in scan.columns else np.tile(np.array(scan.shape, np.int64), (count, 1))
+            for scan, count in zip(scans, counts, strict=True)
+        ]
+    )
+
+
+def _values(columns: Sequence[Column], most: tuple[int, ...], dtype: str) -> Column:
+    """Return the values of all files, filled up to the longest sides that occur where these differ."""
+    if not most:
+        return np.concatenate(columns).astype(dtype)
+    values = np.zeros((sum(map(len, columns)), *most), dtype)
+    first = 0
+    for column in columns:
+        place = (slice(first, first + len(column)), *map(slice, column.shape[1:]))
+        values[place] = column
+        first += len(column)
+    return values
 
 
 def _common_size(heights: Column, widths: Column) -> tuple[int, int]:
@@ -263,7 +302,7 @@ def _file_columns(files: Sequence[Scanned], fields: Iterable[Sequence[FieldScan]
     filled = [each for each in files if each.scan.names]
     for scans in fields:
         for each, scan in zip(filled, scans, strict=True):
-            in_file[each.path] += _field_bytes(scan, int(each.scan.frame_counts.sum()))
+            in_file[each.path] += _field_bytes(scan, each.scan.frame_counts)
     return {
         "file_sizes": np.array([status.size_bytes for status in statuses], np.int64),
         "file_mtimes": np.array([status.mtime_ns for status in statuses], np.int64),
@@ -279,10 +318,13 @@ def _samples(files: Sequence[Scanned], scans: Sequence[FieldScan]) -> Column:
     return np.array([next(found).sample if each.scan.names else "" for each in files], "S32")
 
 
-def _field_bytes(scan: FieldScan, frames: int) -> int:
-    if scan.storage == "encoded":
+def _field_bytes(scan: FieldScan, frame_counts: Column) -> int:
+    if scan.storage in {"encoded", "lists"}:
         return int(scan.columns["extent_lengths"].sum(dtype=np.int64))
-    return frames * math.prod(scan.shape) * np.dtype(scan.dtype).itemsize if scan.storage == "raw" else 0
+    if scan.storage != "raw":
+        return 0
+    sides = scan.columns.get("sides", sides_column([scan.shape]))
+    return int((sides.prod(axis=1) * frame_counts).sum()) * np.dtype(scan.dtype).itemsize
 
 
 def name_columns(names: Sequence[bytes]) -> dict[str, Column]:

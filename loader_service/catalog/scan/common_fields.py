@@ -7,10 +7,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
+from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.errors import CatalogError
+from loader_service.protocol.fields import CatalogField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +42,7 @@ def merge_fields(
         When the files have no frames or arrays in common, or differ in a field that a schema names.
     """
     by_file = [(path, by_key(scan, named)) for path, scan in files]
+    _make_whole(by_file, files)
     table = files[0][1].layout == "table"
     left_out: dict[str, str] = {}
     for path, scan in files:
@@ -57,6 +62,7 @@ def merge_fields(
     _check_any(merged, left_out, files)
     names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})
     names.update({key: key for key in merged if key in named})
+    _rename_taken(names, merged, named)
     order = list(merged) if named else sorted(merged, key=lambda key: _ORDER[merged[key][0].kind])
     lines = folded({key: reason for key, reason in left_out.items() if key not in merged})
     return {names[key]: merged[key] for key in order}, [f"{key!r}: {reason}" for key, reason in lines.items()]
@@ -107,15 +113,67 @@ def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]]) -> 
         field = fields[key]
         if field.missing != first.missing:
             return f"{field.missing} frames at the end have no entry in {path!r}, {first.missing} in {place!r}"
-        if (field.kind, field.storage, field.shape) != (first.kind, first.storage, first.shape):
+        alike = (field.kind, field.storage) == (first.kind, first.storage)
+        if not alike or not _have_common_shape(field, first):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
         if field.dtype != first.dtype and not (field.dtype.startswith("S") and first.dtype.startswith("S")):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
     return None
 
 
+def _make_whole(by_file: Sequence[tuple[str, dict[str, FieldScan]]], files: Sequence[tuple[str, FileScan]]) -> None:
+    """Take a dataset of one row for one entry, where in another file it is one of other than one row."""
+    if any((scan.frame_counts != 1).any() for _, scan in files):
+        return
+    for key in {key for _, fields in by_file for key in fields}:
+        axes = {len(fields[key].shape) for _, fields in by_file if key in fields and fields[key].storage == "raw"}
+        if len(axes) == 2 and max(axes) == min(axes) + 1:
+            for _, fields in by_file:
+                if key in fields and len(fields[key].shape) == min(axes):
+                    fields[key] = whole(fields[key])
+
+
+def whole(field: FieldScan) -> FieldScan:
+    """Return an array of videos of one frame whose dataset of one row is one entry."""
+    columns = dict(field.columns)
+    if "sides" in columns:
+        ones = np.ones((len(columns["sides"]), 1), np.int64)
+        columns["sides"] = np.concatenate([ones, columns["sides"]], axis=1)
+    return replace(field, shape=(1, *field.shape), columns=columns)
+
+
+def _have_common_shape(one: FieldScan, other: FieldScan) -> bool:
+    if one.storage == "lists" or (one.storage == "encoded" and one.kind == "image"):
+        return one.shape == other.shape
+    return can_differ(one.kind, one.dtype, (one.shape, other.shape))
+
+
 def _describe(field: FieldScan) -> str:
     return f"{'encoded ' if field.storage == 'encoded' else ''}{field.dtype} {field.shape}"
+
+
+def shape_of_all(scans: Sequence[FieldScan]) -> tuple[int, ...]:
+    """Return the shape of a field in all files; a side that differs is 0."""
+    return common_shape(scan.shape for scan in scans)
+
+
+def _rename_taken(names: dict[str, str], merged: dict[str, list[FieldScan]], named: frozenset[str]) -> None:
+    """Give another name to a field that is called as the real sides of another are."""
+    fields = (
+        CatalogField(names[key], scans[0].kind, scans[0].dtype, shape, most=shape)
+        for key, scans in merged.items()
+        if scans[0].kind != "image" and 0 in (shape := shape_of_all(scans))
+    )
+    taken = {field.sides_name: field.name for field in fields}
+    for key, name in names.items():
+        if name not in taken:
+            continue
+        if key in named:
+            raise CatalogError(
+                f"the field {name!r} of the schema: that is what the real sides of {taken[name]!r} are called, which "
+                "differ; give it another name"
+            )
+        names[key] = f"./{key}"
 
 
 def common_dtype(scans: Sequence[FieldScan]) -> str:

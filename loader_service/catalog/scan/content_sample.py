@@ -42,7 +42,7 @@ def sample_of(hdf5: HDF5File, field: FieldScan, frame_counts: Int64s) -> str:
         video = int(np.searchsorted(ends, number, side="right"))
         frame = number - int(ends[video] - frame_counts[video])
         frame = min(frame, max(0, int(frame_counts[video]) - field.missing - 1))
-        read = _read_encoded if field.storage == "encoded" else _read_numbers
+        read = _read_numbers if field.storage == "raw" else _read_encoded
         try:
             data = read(hdf5, field, (video, frame, number))
         except HDF5_ERRORS as error:
@@ -61,7 +61,10 @@ def _read_encoded(hdf5: HDF5File, field: FieldScan, place: tuple[int, int, int])
 
 def _read_numbers(hdf5: HDF5File, field: FieldScan, place: tuple[int, int, int]) -> bytes:
     video, frame, _ = place
-    out = np.zeros((1, *field.shape), np.dtype(field.dtype))
+    sides = field.columns["sides"][video].tolist() if "sides" in field.columns else field.shape
+    out = np.zeros((1, *sides), np.dtype(field.dtype))
+    if not out.size:
+        return b""
     skipped = max(0, out.nbytes - _MOST_BYTES) // 2
     address = int(field.columns["addresses"][video])
     if address >= 0:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.columns import FileStat
-from loader_service.catalog.scan.common_fields import by_key
+from loader_service.catalog.scan.common_fields import by_key, whole
 from loader_service.catalog.scan.fingerprints import labels_digest
+from loader_service.catalog.sides import fits
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -118,23 +119,30 @@ class Recheck:
         if scan is None:
             yield f"the field {name!r} is missing, or not alike in all videos"
             return
+        if scan.storage == facts.storage == "raw" and len(scan.shape) + 1 == len(facts.field.shape):
+            scan = whole(scan)
         if scan.storage != facts.storage or not _fits(scan, facts):
             yield f"the field {name!r} is {scan.dtype} of shape {scan.shape}, and was {facts.field.dtype}"
+            return
+        sides = next(self._in_sides(facts, videos, scan), None)
+        if sides is not None:
+            yield sides
             return
         if facts.storage == "value":
             yield from self._in_values(name, videos, scan)
             return
-        if facts.storage == "encoded":
+        if facts.storage in {"encoded", "lists"}:
             yield from self._in_frames(name, videos, scan, "extent_lengths", "has {now} bytes where it had {before}")
+        if facts.storage == "encoded":
             sizes = zip(self._catalog.sizes(name), (scan.columns["heights"], scan.columns["widths"]), strict=True)
             if any((before[videos.start : videos.stop] != now).any() for before, now in sizes):
                 yield f"the pictures of {name!r} have another size"
         if scan.sample != self._catalog.sample(file, name):
             yield f"the bytes of {name!r} are not those that they were, in as many frames of the same form"
-        if facts.storage == "encoded":
+        if facts.storage in {"encoded", "lists"}:
             lies = "lies elsewhere in the file, which was written anew"
             yield from self._in_frames(name, videos, scan, "extent_offsets", lies)
-        if facts.storage == "encoded":
+        if facts.storage in {"encoded", "lists"}:
             moved = [self._catalog.way(video, name) for video in videos] != [
                 scan.ways[number] for number in scan.columns["ways"]
             ]
@@ -146,8 +154,20 @@ class Recheck:
         if moved or [self._catalog.dataset_path(video, name) for video in videos] != scan.paths:
             yield f"the bytes of {name!r} lie elsewhere in the file, which was written anew"
 
+    def _in_sides(self, facts: FieldFacts, videos: range, scan: FieldScan) -> Iterator[str]:
+        if facts.storage not in {"raw", "value"} or 0 not in (*facts.field.shape, *scan.shape):
+            return
+        name, found = facts.field.name, scan.columns.get("sides")
+        for number, video in enumerate(videos):
+            before = self._catalog.shape_in(video, name)
+            now = scan.shape if found is None else tuple(found[number].tolist())
+            if before != now:
+                yield f"{name!r} of video {self._name(video)!r} has shape {now} where it had {before}"
+
     def _in_values(self, name: str, videos: range, scan: FieldScan) -> Iterator[str]:
-        before, now = self._catalog.values(name)[videos.start : videos.stop], scan.columns["values"]
+        now = scan.columns["values"]
+        place = (slice(videos.start, videos.stop), *map(slice, now.shape[1:]))
+        before = self._catalog.values(name)[place]
         other = np.flatnonzero(_unequal(before, now).reshape(len(before), -1).any(axis=1))
         if len(other):
             video = int(other[0])
@@ -176,7 +196,7 @@ def _fits(scan: FieldScan, facts: FieldFacts) -> bool:
         return True
     if scan.dtype.startswith("S") and facts.field.dtype.startswith("S"):
         return int(scan.dtype[1:]) <= int(facts.field.dtype[1:]) and scan.shape == facts.field.shape
-    return (scan.dtype, scan.shape) == (facts.field.dtype, facts.field.shape)
+    return scan.dtype == facts.field.dtype and fits(facts.field.shape, scan.shape)
 
 
 def _unequal(before: Any, now: Any) -> Any:

@@ -96,7 +96,7 @@ def cut(field: FieldScan, rows: RowRange, frame_count: int) -> FieldScan:
     if field.storage == "value":
         return field
     columns: dict[str, Any] = dict(field.columns)
-    if field.storage == "encoded":
+    if field.storage in {"encoded", "lists"}:
         for name in ("extent_offsets", "extent_lengths"):
             columns[name] = columns[name][rows.start : rows.stop]
         return replace(field, columns=columns)

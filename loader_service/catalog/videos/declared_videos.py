@@ -14,9 +14,11 @@ from loader_service.catalog.inner_paths import basename_of, join, to_bytes, unnu
 from loader_service.catalog.layouts import search as layouts
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
+from loader_service.catalog.sides import fits
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
 from loader_service.catalog.videos.fields_beside import array_part, attribute_part, single_part
+from loader_service.catalog.videos.number_lists import declared_list
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order, numbered_part, split_by_names
 from loader_service.catalog.videos.tables import find_datasets
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows
@@ -219,11 +221,13 @@ def _attribute(file: h5py.File, path: str, name: str) -> tuple[VideoField | None
 
 
 def _dataset_part(field: SchemaField, info: DatasetInfo) -> VideoField | None:
+    if field.kind == "array" and info.dtype.startswith("vlen ") and len(info.shape) == 1:
+        return declared_list(info, field.shape if field.shape and field.shape[0] == 0 else (0,))
     if field.kind == "value":
         usable = info.dtype and not info.dtype.startswith("vlen")
         shape = () if info.dtype.startswith("S") and info.shape == (1,) else info.shape
         return VideoField("value", info.dtype, shape, info.path, info=info) if usable else None
-    whole = bool(field.shape) and field.shape == info.shape and bool(info.dtype)
+    whole = bool(field.shape and info.dtype) and fits(field.shape or (), info.shape)
     part = single_part(info) if whole else array_part(info)
     if part is not None and field.kind == "array":
         return VideoField("array", part.dtype, part.shape, part.path, info=info)
@@ -234,7 +238,7 @@ def _fits(field: SchemaField, part: VideoField) -> bool:
     """Tell whether a field has the dtype and shape that the schema says; texts may have any width."""
     text = field.dtype.startswith("S") and part.dtype.startswith("S")
     dtype = not field.dtype or text or field.dtype == part.name
-    return dtype and (field.shape is None or field.shape == part.shape)
+    return dtype and (field.shape is None or fits(field.shape, part.shape))
 
 
 def _path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None:

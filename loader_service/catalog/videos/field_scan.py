@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,9 @@ from loader_service.catalog.layouts.extents import Located, locate
 from loader_service.catalog.layouts.pictures import look_at
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.schema_text import pattern_of
+from loader_service.catalog.sides import can_differ, common_shape, filled_up, sides_column
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.number_lists import LIST_WAYS, is_list, list_columns
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -58,11 +62,13 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
     episodes = [episode for episode in found.episodes if episode.frame_count]
     left_out = dict(found.left_out)
     fields = []
+    declared = {} if schema is None else {field.name: field.shape or () for field in schema.fields}
     for key in dict.fromkeys(key for episode in episodes for key in episode.parts):
         reason = _difference(key, episodes)
         if reason is None:
             try:
-                fields.append(_scan_field(hdf5, key, found, [episode.parts[key] for episode in episodes]))
+                parts = [episode.parts[key] for episode in episodes]
+                fields.append(_scan_field(hdf5, key, found, parts, declared.get(key, ())))
                 left_out.pop(key, None)
             except _NoFieldError as error:
                 reason = str(error)
@@ -81,9 +87,17 @@ def _difference(key: str, episodes: Sequence[Episode]) -> str | None:
         part = episode.parts.get(key)
         if part is None:
             return f"expected it in each video, but {episode.name!r} has none"
-        if _form(part) != _form(expected):
+        fits = can_differ(part.kind, part.dtype, (expected.shape, part.shape))
+        if _kind_of(part) != _kind_of(expected) or not fits:
             return f"expected one form, found {_form(expected)} in {first.name!r}, {_form(part)} in {episode.name!r}"
     return None
+
+
+def _kind_of(part: VideoField) -> tuple[object, ...]:
+    """Return what must be the same of a field in all videos; sides may differ."""
+    if part.frames is not None:
+        return part.kind, part.frames.codec.name if part.kind == "array" else ""
+    return part.kind, "text" if part.dtype.startswith("S") else part.name, part.missing, is_list(part)
 
 
 def _form(part: VideoField) -> str:
@@ -93,19 +107,31 @@ def _form(part: VideoField) -> str:
     return f"{part.kind} {'text' if part.dtype.startswith('S') else part.name} {part.shape}{short}"
 
 
-def _scan_field(hdf5: HDF5File, key: str, found: Found, parts: Sequence[VideoField]) -> FieldScan:
+def _scan_field(
+    hdf5: HDF5File, key: str, found: Found, parts: Sequence[VideoField], declared: tuple[int, ...]
+) -> FieldScan:
     first = parts[0]
     pattern = first.pattern or pattern_of(_key_of(found, key, first), found.layout)
     if first.frames is not None:
         counts = [episode.frame_count for episode in found.episodes if episode.frame_count]
         ways, found_columns = _frames_columns(hdf5, parts, counts)
-        shape = _one_shape(found_columns, parts) if first.kind == "array" else ()
+        shape = _common_size(found_columns, parts) if first.kind == "array" else ()
         paths = [part.path for part in parts]
         return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)
+    shape = common_shape([part.shape for part in parts] + [declared] * (0 in declared))
+    sides = {"sides": sides_column([part.shape for part in parts])} if 0 in shape else {}
     if first.kind == "value":
+        if not any(math.prod(part.shape) for part in parts):
+            raise _NoFieldError("expected at least one number in some video")
         values = read_values(hdf5, parts)
-        return FieldScan(key, pattern, "value", _name_of(values.dtype), first.shape, [], {"values": values})
-    columns: Columns = {
+        return FieldScan(key, pattern, "value", _name_of(values.dtype), shape, [], {"values": values, **sides})
+    paths = [part.path for part in parts]
+    if is_list(first):
+        counts = [episode.frame_count for episode in found.episodes if episode.frame_count]
+        columns = list_columns(hdf5, parts, counts)
+        scan = FieldScan(key, pattern, "array", first.name, first.shape, paths, columns)
+        return replace(scan, ways=LIST_WAYS, missing=first.missing)
+    columns = {
         f"{name}s" if name != "digits" else name: np.array([getattr(part, name) for part in parts], np.int64)
         for name in ("element", "first", "digits")
     }
@@ -116,8 +142,7 @@ def _scan_field(hdf5: HDF5File, key: str, found: Found, parts: Sequence[VideoFie
     if found.layout == "table" and key in LABEL_NAMES:
         _check_finite(hdf5, first)
     dtype = _text_width(hdf5, parts) if first.dtype.startswith("S") else _name_of(np.dtype(first.dtype))
-    paths = [part.path for part in parts]
-    return FieldScan(key, pattern, first.kind, dtype, first.shape, paths, columns, missing=first.missing)
+    return FieldScan(key, pattern, first.kind, dtype, shape, paths, {**columns, **sides}, missing=first.missing)
 
 
 def _check_finite(hdf5: HDF5File, labels: VideoField) -> None:
@@ -174,16 +199,13 @@ def _join(pieces: list[Int64s]) -> Int64s:
     return np.concatenate([np.zeros(0, np.int64), *pieces])
 
 
-def _one_shape(columns: Columns, parts: Sequence[VideoField]) -> tuple[int, ...]:
-    """Return ``(height, width)`` of arrays that are kept as pictures, which all must share."""
+def _common_size(columns: Columns, parts: Sequence[VideoField]) -> tuple[int, ...]:
+    """Return ``(height, width)`` of arrays that are kept as pictures, 0 where they differ between videos."""
     sizes = list(zip(columns["heights"].tolist(), columns["widths"].tolist(), strict=True))
-    odd = next((number for number, size in enumerate(sizes) if size != sizes[0]), None)
-    if odd is not None or 0 in sizes[0]:
-        raise _NoFieldError(
-            f"expected arrays of one size, found {sizes[0]} in {parts[0].path!r}, {sizes[odd or 0]} in "
-            f"{parts[odd or 0].path!r} (height, width)"
-        )
-    return sizes[0]
+    odd = next((number for number, size in enumerate(sizes) if 0 in size), None)
+    if odd is not None:
+        raise _NoFieldError(f"expected pictures in each video, found none that can be read in {parts[odd].path!r}")
+    return common_shape(sizes)
 
 
 def _address(hdf5: HDF5File, part: VideoField) -> int:
@@ -257,7 +279,7 @@ def read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
         texts = [_to_bytes(value) for value in values]
         _check_width(max(map(len, texts)), parts[0])
         return np.array(texts, np.bytes_)
-    return np.array(values, np.dtype(parts[0].dtype).newbyteorder("="))
+    return filled_up(values, np.dtype(parts[0].dtype).newbyteorder("="))
 
 
 def _read_value(hdf5: HDF5File, part: VideoField) -> Any:

@@ -13,6 +13,7 @@ from loader_service.catalog.inner_paths import parent_of, to_bytes, to_text
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
 from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.number_lists import list_part
 from loader_service.catalog.videos.set_aside import is_aside
 from loader_service.errors import CatalogError
 
@@ -27,6 +28,8 @@ INDEX_NAMES = frozenset({"compress_len"})
 
 #: Bytes of one value of one video. Values are columns of the catalog, which every process maps.
 MOST_VALUE_BYTES = 4096
+
+_EXPECTED = f"expected one text, or numbers of at most {MOST_VALUE_BYTES} bytes"
 
 
 def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
@@ -54,7 +57,7 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
         owner = _owner(by_root, path)
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
     if filled:
-        _add_attributes(file, filled)
+        _add_attributes(file, found, filled)
 
 
 def _owner(by_root: Mapping[str | None, Episode], path: str) -> Episode | None:
@@ -69,7 +72,7 @@ def _owner(by_root: Mapping[str | None, Episode], path: str) -> Episode | None:
 def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
     key = key_in(episode.root, info.path)
     value = None if found.layout == "table" and info.shape else _value_part(info, episode)
-    part = array_part(info)
+    part = list_part(info) or array_part(info)
     if value is not None:
         if info.basename not in LABEL_NAMES:
             episode.parts[key] = value
@@ -125,7 +128,7 @@ def single_part(info: DatasetInfo) -> VideoField:
     return VideoField("image" if image else "array", info.dtype, info.shape, info.path, info=info)
 
 
-def _add_attributes(file: h5py.File, episodes: list[Episode]) -> None:
+def _add_attributes(file: h5py.File, found: Found, episodes: list[Episode]) -> None:
     """Add the attributes that the first video has; those that others lack are left out later."""
     first = _node_path(episodes[0])
     names = [name for name in _attributes(file, first) if name not in LABEL_NAMES]
@@ -134,9 +137,13 @@ def _add_attributes(file: h5py.File, episodes: list[Episode]) -> None:
         node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
         for name in names:
             if h5py.h5a.exists(node, to_bytes(name)):
-                part = attribute_part(h5py.h5a.open(node, to_bytes(name)), path, name)
+                attribute = h5py.h5a.open(node, to_bytes(name))
+                part = attribute_part(attribute, path, name)
                 if part is not None:
                     episode.parts[f"@{name}"] = part
+                elif attribute.shape and dtype_of(attribute.get_type()):
+                    reason = f"{_EXPECTED}, found an attribute {attribute.shape} in a video"
+                    found.left_out.setdefault(f"@{name}", reason)
 
 
 def _node_path(episode: Episode) -> str:
@@ -150,11 +157,11 @@ def _attributes(file: h5py.File, path: str) -> Iterator[str]:
 
 
 def attribute_part(attribute: Any, path: str, name: str) -> VideoField | None:
-    """Return an attribute, one text or up to one axis of numbers, as a value of its video; None if it is neither."""
+    """Return an attribute, one text or numbers, as a value of its video; None if it is neither, or large."""
     element = attribute.get_type()
     text = element.get_class() == h5py.h5t.STRING
     shape = attribute.shape
-    if shape is None or 0 in shape or len(shape) > (0 if text else 1):
+    if shape is None or (text and shape):
         return None
     dtype = dtype_of(element)
     if not dtype or dtype.startswith("vlen") or int(np.prod(shape)) * element.get_size() > MOST_VALUE_BYTES:

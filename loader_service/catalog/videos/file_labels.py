@@ -85,7 +85,7 @@ def _from_attribute(file: h5py.File, paths: Sequence[str], name: str) -> Label |
 
 
 def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> list[Label | None]:
-    own = [_own_dataset(file, tree, groups) for groups in _own_groups(videos)]
+    own = [_own_dataset(file, tree, groups, video) for groups, video in zip(_own_groups(videos), videos, strict=True)]
     if any(label is not None for label in own):
         return own
     labels: list[Label | None] = [None] * len(videos)
@@ -108,10 +108,11 @@ def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
     return len(videos) == 1 and info.shape == (videos[0].frame_count,) and info.shape != (1,)
 
 
-def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str]) -> Label | None:
+def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Episode) -> Label | None:
+    lists = {part.path for part in video.parts.values() if part.kind == "array"}  # labels of its objects
     for group in groups:
         info = _named_in(tree, group) if group else None
-        if info is not None and info.shape in {(), (1,)}:
+        if info is not None and info.shape in {(), (1,)} and info.path not in lists:
             return to_label(file[to_bytes(info.path)][()], repr(info.path))
     return None
 

@@ -20,6 +20,7 @@ from loader_service.catalog.videos.frame_axis import (
     frame_counts_of,
     have_roles,
     is_picture,
+    is_sequence_of_pictures,
     rival_of,
 )
 from loader_service.catalog.videos.numbered import NumberedFrames, find_numbered, numbered_part
@@ -64,6 +65,8 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     if found is not None:
         return found
     vlen = [info for info in numeric if info.dtype.startswith("vlen") and len(info.shape) == 1]
+    rows = {(info.parent, info.shape[0]) for info in plain if is_sequence_of_pictures(info)}
+    vlen = [info for info in vlen if (info.parent, info.shape[0]) not in rows]  # else lists beside pictures
     if vlen:
         return find_vlen_rows(hdf5, tree, max(vlen, key=lambda info: info.size_bytes))
     arrays = [info for info in unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
@@ -154,8 +157,11 @@ def _rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
 
 
 def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
-    """Tell whether pictures of one group belong together: one alone, or of other forms and names that are no ids."""
-    forms = {(info.dtype, info.shape) for info in pictures}
+    """Tell whether pictures of one group belong together: one alone, or of other forms and names that are no ids.
+
+    Those that differ in their sides alone are pictures of any size, each of its own.
+    """
+    forms = {(info.dtype, info.shape[2:]) for info in pictures}
     return len(pictures) == 1 or (len(forms) == len(pictures) and not are_ids(info.basename for info in pictures))
 
 

@@ -1,0 +1,48 @@
+"""Shapes whose sides differ between videos: what they have in common, as columns. Pure arithmetic on shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from loader_service.catalog.columns import Int64s
+
+Shape = tuple[int, ...]
+
+
+def common_shape(shapes: Iterable[Shape]) -> Shape:
+    """Return what shapes of equally many axes have in common: each side, or 0 where it differs."""
+    return tuple(sides[0] if len(set(sides)) == 1 else 0 for sides in zip(*shapes, strict=True))
+
+
+def can_differ(kind: str, dtype: str, shapes: Sequence[Shape]) -> bool:
+    """Tell whether shapes may be those of one field: of equally many axes, of numbers, images of the same channels."""
+    if len({len(shape) for shape in shapes}) > 1 or dtype.startswith("S"):
+        return len(set(shapes)) == 1
+    return kind != "image" or len({shape[2:] for shape in shapes}) == 1
+
+
+def fits(shape: Shape, found: Shape) -> bool:
+    """Tell whether a shape is as expected, a side of 0 standing for any."""
+    return len(shape) == len(found) and all(side in {0, other} for side, other in zip(shape, found, strict=True))
+
+
+def sides_column(shapes: Sequence[Shape]) -> Int64s:
+    """Return shapes as a column: ``(videos, axes) int64``."""
+    return np.array(shapes, np.int64).reshape(len(shapes), -1)
+
+
+def filled_up(values: Sequence[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return arrays of equally many axes as one, with zeros behind those that are smaller."""
+    most = np.array([np.shape(value) for value in values], np.int64).reshape(len(values), -1).max(axis=0)
+    whole = np.zeros((len(values), *most.tolist()), dtype)
+    for number, value in enumerate(values):
+        place: tuple[Any, ...] = (number, *map(slice, np.shape(value)))
+        whole[place] = value
+    return whole

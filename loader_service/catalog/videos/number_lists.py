@@ -1,0 +1,135 @@
+"""Lists of numbers with an entry for each frame, in a vlen dataset: where they lie, and how long each is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.columns import RAW
+from loader_service.catalog.hdf5 import heap
+from loader_service.catalog.hdf5.storage import read_references
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import to_bytes
+from loader_service.catalog.layouts.vlen import Vlen
+from loader_service.catalog.videos.episodes import VideoField
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+#: Lists that are read at once to learn their lengths, where the file's bytes do not say them.
+_SLAB = 256
+
+#: The ways to lists: numbers in the column ``ways`` are places in this.
+LIST_WAYS = (RAW, Vlen.name)
+
+#: Offsets and lengths in bytes of the lists of a dataset.
+_Extents = tuple["Int64s", "Int64s"]
+
+
+def list_part(info: DatasetInfo) -> VideoField | None:
+    """Return a dataset of lists as an array whose length differs from frame to frame; None if it is none.
+
+    Bytes in a vlen dataset are no list unless a schema says so: they may be frames of any format.
+    """
+    if not info.dtype.startswith("vlen ") or len(info.shape) != 1 or info.kind is ElementKind.VLEN_BYTES:
+        return None
+    return declared_list(info, (0,))
+
+
+def declared_list(info: DatasetInfo, shape: tuple[int, ...]) -> VideoField:
+    """Return a vlen dataset as lists whose entries have a shape: ``(0, 4)`` of boxes, ``(0,)`` of numbers."""
+    return VideoField("array", info.dtype.removeprefix("vlen "), shape, info.path, info=info)
+
+
+def is_list(part: VideoField) -> bool:
+    """Tell whether a field has a list for each frame."""
+    return part.info is not None and part.info.dtype.startswith("vlen ") and part.element < 0 and part.kind == "array"
+
+
+def list_columns(hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a field of lists.
+
+    Parameters
+    ----------
+    hdf5
+        The file.
+    parts
+        The field in each video.
+    counts
+        Frames of each; those at the end that have no entry get an empty list.
+
+    Raises
+    ------
+    CatalogError
+        When a list does not hold a whole number of entries of its field's shape.
+    """
+    known: dict[str, tuple[int, _Extents]] = {}  # several videos may lie end to end in one dataset
+    ways, offsets, lengths = [], [], []
+    for part, count in zip(parts, counts, strict=True):
+        if part.path not in known:
+            known[part.path] = _locate(hdf5, part)
+        way, extents = known[part.path]
+        begins, sizes = (each[part.first : part.first + count - part.missing] for each in extents)
+        _check_whole(part, sizes)
+        ways.append(way)
+        offsets += [begins, np.zeros(part.missing, np.int64)]
+        lengths += [sizes, np.zeros(part.missing, np.int64)]
+    return {
+        "ways": np.array(ways, np.uint8),
+        "swapped": np.array([not np.dtype(part.dtype).isnative for part in parts], np.uint8),
+        "extent_offsets": np.concatenate([np.zeros(0, np.int64), *offsets]),
+        "extent_lengths": np.concatenate([np.zeros(0, np.int64), *lengths]).astype(np.uint32),
+    }
+
+
+def _check_whole(part: VideoField, sizes: Int64s) -> None:
+    inner = math.prod(part.shape[1:])
+    itemsize = np.dtype(part.dtype).itemsize
+    odd = np.flatnonzero(sizes % (inner * itemsize))
+    if len(odd):
+        raise CatalogError(
+            f"{part.path!r}, entry {part.first + int(odd[0])}: expected a multiple of {inner} numbers, since an entry "
+            f"has shape {part.shape!r}, found {int(sizes[odd[0]]) // itemsize}; correct `shape` in the schema, or the "
+            "file"
+        )
+
+
+def _locate(hdf5: HDF5File, part: VideoField) -> tuple[int, _Extents]:
+    """Return the way to the lists of a dataset, as its place in `LIST_WAYS`, and their extents."""
+    dataset = h5py.h5d.open(hdf5.file.id, to_bytes(part.path))
+    itemsize = np.dtype(part.dtype).itemsize
+    references = read_references(hdf5.descriptor, dataset) if hdf5.direct else None
+    if references is None:
+        return 1, _plain(hdf5, part, itemsize)
+    lengths = references["length"].astype(np.int64) * itemsize
+    sized = references.copy()
+    sized["length"] = lengths
+    try:
+        offsets = heap.locate(hdf5.descriptor, sized, hdf5.size_bytes)
+    except heap.HeapError:
+        return 1, (np.arange(len(lengths)), lengths)
+    # Trusted only when the bytes found there are what h5py gives, at the first list and at the last.
+    node, filled = hdf5.node(part.path), np.flatnonzero(lengths)
+    for row in {int(filled[0]), int(filled[-1])} if len(filled) else ():
+        expected = np.asarray(node[row]).tobytes()
+        if hdf5.read_at(int(offsets[row]), len(expected)) != expected:
+            return 1, (np.arange(len(lengths)), lengths)
+    return 0, (offsets, lengths)
+
+
+def _plain(hdf5: HDF5File, part: VideoField, itemsize: int) -> _Extents:
+    """Return the numbers of lists, and their lengths, for which all are read."""
+    dataset = hdf5.node(part.path)
+    starts = range(0, dataset.shape[0], _SLAB)
+    lengths = [np.size(row) * itemsize for start in starts for row in dataset[start : start + _SLAB]]
+    return np.arange(len(lengths)), np.array(lengths, np.int64)

@@ -1,0 +1,42 @@
+"""Where in its file the frames of a row lie, so that their reads can be begun before they are needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from loader_service.catalog.columns import RAW, Catalog
+from loader_service.worker.picks import Pick
+from loader_service.worker.read_ahead import ByteRange
+
+
+def frame_ranges(catalog: Catalog, name: str, pick: Pick, stride: int) -> Iterator[ByteRange]:
+    """Yield the bytes that a field's frames are read from, in order; nothing where only HDF5 knows.
+
+    Parameters
+    ----------
+    catalog
+        What the files hold.
+    name
+        The field.
+    pick
+        The video and the frames of a row.
+    stride
+        From one of these frames to the next.
+    """
+    file, end = int(catalog.video_file[pick.video]), pick.start + pick.length * stride
+    if catalog.is_encoded(name) or catalog.has_lists(name):
+        if catalog.way(pick.video, name) == RAW:
+            offsets, lengths = catalog.extents(pick.video, name)
+            some = slice(pick.start, end, stride)
+            for offset, length in zip(offsets[some].tolist(), lengths[some].tolist(), strict=True):
+                if length:
+                    yield ByteRange(file, offset, length)
+        return
+    address, shape = catalog.address(pick.video, name), catalog.shape_in(pick.video, name)
+    row_bytes = np.dtype(catalog.field(name).dtype).itemsize * math.prod(shape)
+    if address >= 0 and row_bytes:
+        for frame in range(pick.start, end, stride):
+            yield ByteRange(file, address + frame * row_bytes, row_bytes)
