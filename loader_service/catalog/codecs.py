@@ -158,6 +158,20 @@ def picture_size(data: bytes) -> tuple[int, int] | None:
     return _jpeg_size(data) if data.startswith(START_OF_IMAGE) else None
 
 
+def goes_on(data: bytes) -> bool:
+    """Tell whether a second picture follows where a JPEG ends, as where frames lie one after the other.
+
+    The first picture must be whole in `data`; a file of several pictures by itself (MPO) is one.
+
+    References
+    ----------
+    ITU-T T.81, B.1.1.2: no marker occurs within entropy-coded data. CIPA DC-007: Multi-Picture Format.
+    """
+    scan = data.find(b"\xff\xda") if data.startswith(START_OF_IMAGE) else -1
+    end = data.find(END_OF_IMAGE, scan) if scan >= 0 else -1
+    return end >= 0 and data.startswith(START_OF_IMAGE + b"\xff", end + 2) and b"MPF\0" not in data[:scan]
+
+
 def describe_bytes(data: bytes) -> str:
     """Return in words what some bytes are, for messages that say that they are not what was expected."""
     codec = codec_of(data)
