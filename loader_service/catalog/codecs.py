@@ -150,6 +150,17 @@ def _png(data: bytes) -> Codec:
     return COLOUR_16 if data[25:26] != b"\0" else DEPTH
 
 
+def unusual_jpeg(data: bytes) -> str:
+    """Return what about a JPEG keeps the decoder from decoding it: bits of a sample, or its process; else nothing."""
+    position = _frame_header(data)
+    if position is None:
+        return ""
+    marker, bits = data[position + 1], data[position + 4]
+    if bits != SAMPLE_BITS:
+        return f"of {bits} bits"
+    return _NOT_DECODED.get(marker, "")
+
+
 def picture_size(data: bytes) -> tuple[int, int] | None:
     """Return ``(height, width)`` in pixels as a JPEG or PNG declares them, or None if there is no such header."""
     if data.startswith(PNG_SIGNATURE):
@@ -186,6 +197,13 @@ def describe_bytes(data: bytes) -> str:
 
 # Start-of-frame markers: C0 to CF without DHT (C4), JPG (C8) and DAC (CC).
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+#: Bits of a sample that the decoder takes.
+SAMPLE_BITS = 8
+#: Processes that it does not take, by marker (T.81, table B.1).
+_NOT_DECODED = {
+    **dict.fromkeys((0xC3, 0xCB), "lossless"),
+    **dict.fromkeys((0xC5, 0xC6, 0xC7, 0xCD, 0xCE, 0xCF), "hierarchical"),
+}
 # Markers that stand alone: TEM, RST0 to RST7, SOI.
 _NO_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 # Before the first scan or the end of the image a frame header must have come.
@@ -193,7 +211,17 @@ _TOO_LATE = frozenset({0xD9, 0xDA})
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Return the size in a JPEG's frame header.
+    """Return the size in a JPEG's frame header."""
+    position = _frame_header(data)
+    if position is None:
+        return None
+    header = data[position + 5 : position + 9]
+    height, width = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
+    return (height, width) if height and width else None
+
+
+def _frame_header(data: bytes) -> int | None:
+    """Return where a JPEG's frame header begins, if all of it is there.
 
     References
     ----------
@@ -207,9 +235,7 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
         elif marker in _NO_LENGTH:
             position += 2
         elif marker in _START_OF_FRAME:
-            header = data[position + 5 : position + 9]
-            height, width = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
-            return (height, width) if height and width else None
+            return position if position + 9 <= len(data) else None
         elif marker in _TOO_LATE:
             return None
         else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import h5py
 
 from loader_service.catalog.hdf5.foreign_storage import check_storage
+from loader_service.catalog.hdf5.filters import check_filters
 from loader_service.catalog.inner_paths import basename_of, parent_of, to_text
 from loader_service.errors import CatalogError
 
@@ -94,7 +95,8 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     ------
     CatalogError
         When the file has an external link, or a dataset that is virtual or stored in other files, and
-        `allow_external` is False; when it is True, and such a dataset's other files are not there.
+        `allow_external` is False; when it is True, and such a dataset's other files are not there; when a dataset was
+        compressed by a filter that HDF5 does not have here.
     """
     links: list[tuple[bytes, int]] = []
     # One pass in C; it enters each group once, so hard links that form a circle end.
@@ -127,6 +129,7 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
             # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
             if datasets[path].address is None:
                 check_storage(file_path, path, node, allow_external=allow_external)
+                check_filters(path, node)
         elif isinstance(node, h5py.h5g.GroupID):
             groups.add(path)
     return Tree(datasets, tuple(sorted(groups - parents)), tuple(external_links))
