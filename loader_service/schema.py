@@ -42,8 +42,9 @@ class SchemaField:
     name, kind
         As in `CatalogField`.
     dataset
-        Patterns of paths, as in `patterns.matches`, that may begin with ``{video}``; ``@name`` as the last part is an
-        attribute. The first that is in a file counts there.
+        Patterns of paths, as in `patterns.matches`, that may begin with ``{video}``, or, where groups are fields with a
+        dataset for each video, end with it; ``@name`` as the last part is an attribute. The first that is in a file
+        counts there.
     dtype, shape
         What is expected of each frame or value; empty and None: anything that is the same everywhere.
     """

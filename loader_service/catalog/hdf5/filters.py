@@ -44,8 +44,8 @@ def check_filters(path: str, dataset: Any) -> None:
             raise CatalogError(
                 f"{path!r}: compressed by filter {number} ({name}), which HDF5 does not have here; `pip install "
                 "hdf5plugin`, and give its folder to all commands: export HDF5_PLUGIN_PATH=$(python -c 'import "
-                "hdf5plugin; print(hdf5plugin.PLUGIN_PATH)'); or compress the file by gzip, as `h5repack -f GZIP=4` does "
-                "where the filter is"
+                "hdf5plugin; print(hdf5plugin.PLUGIN_PATH)'); or pack the file by gzip where the filter is, with "
+                "`h5repack -f GZIP=4`"
             )
 
 

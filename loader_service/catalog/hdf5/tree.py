@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
 
-from loader_service.catalog.hdf5.foreign_storage import check_storage
 from loader_service.catalog.hdf5.filters import check_filters
+from loader_service.catalog.hdf5.foreign_storage import check_storage
 from loader_service.catalog.inner_paths import basename_of, parent_of, to_text
 from loader_service.errors import CatalogError
 

@@ -107,8 +107,8 @@ def _check_process(where: str, codec: Codec, data: bytes) -> None:
     unusual = unusual_jpeg(data) if codec is JPEG else ""
     if unusual:
         raise CatalogError(
-            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {unusual}; write it as "
-            "such or as PNG, or decode it in a Python source of your own (--source package.module:Name)"
+            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {unusual}; write it "
+            "as such or as PNG, or decode it in a Python source of your own (--source package.module:Name)"
         )
 
 

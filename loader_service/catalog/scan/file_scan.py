@@ -22,9 +22,10 @@ from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.content_sample import sample_of
 from loader_service.catalog.splits.choose import find_in_split
 from loader_service.catalog.splits.row_ranges import cut
+from loader_service.catalog.videos.across_groups import add_across, main_frames
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.end_to_end import cut_at_ends
-from loader_service.catalog.videos.episodes import Found, group_frames
+from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
 from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
@@ -180,9 +181,10 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     if options.frames is None:
         frames = split_by_names(frames)
     aside = set_aside(tree)
-    found = group_frames(tree, frames) if frames else find_without_frames(hdf5, tree, aside)
+    found = group_frames(tree, main_frames(frames)) if frames else find_without_frames(hdf5, tree, aside)
     if found is None:
         raise _nothing_found(hdf5, tree, aside)
+    add_across(tree, found, {video.name: frames_part(video) for video in frames})
     add_members(hdf5.file, tree, found, aside)
     found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))
     check_labels(tree, found)
