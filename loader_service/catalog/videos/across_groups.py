@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: What groups are called that hold a part of each video, and not videos of a class.
 _FIELD_WORDS = re.compile(
     r"(^|_)(image|img|rgb|bgr|frame|mask|depth|flow|label|target|annotation|segmentation|seg|gt|input|output|audio|visual|"
-    r"text|video|feature|feat|normal|disparity|thermal|ir|nir|lr|hr|x|y|u|v|pose|gaze|state|action)s?(_|[0-9]|$)",
+    r"text|video|feature|feat|normal|disparity|thermal|ir|nir|lr|hr|pose|gaze|state|action)s?(_|[0-9]|$)",
     re.IGNORECASE,
 )
 
@@ -92,7 +92,9 @@ def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:
         return list(found)
     first, members = next(iter(by_group.items()))
     beside = beside_by_name(map(_path, found), {basename_of(_path(video)) for video in members}, first)
-    return members if {first, *beside} == set(by_group) else list(found)
+    lengths = {basename_of(_path(video)): video.frame_count for video in members}
+    alike = all(lengths.get(basename_of(_path(video))) == video.frame_count for video in found)
+    return members if alike and {first, *beside} == set(by_group) else list(found)
 
 
 def _path(video: FoundVideo) -> str:

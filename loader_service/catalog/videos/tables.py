@@ -32,6 +32,7 @@ from loader_service.catalog.videos.frame_axis import (
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
+from loader_service.catalog.videos.sibling_groups import sibling_groups
 from loader_service.catalog.videos.single_pictures import find_single_pictures
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows
 from loader_service.schema import Schema
@@ -47,6 +48,10 @@ EXPECTED = (
     "a group per video, or a file per episode, with raw uint8 frames or arrays; a table of two or more dimensions; or "
     "a vlen dataset of numbers"
 )
+
+
+#: Labels with more axes than these are a map, or volume, and none of rows.
+_LEAST_AXES_OF_A_MAP = 2
 
 
 def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Found | None:
@@ -75,6 +80,10 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     if vlen:
         return find_vlen_rows(hdf5, tree, max(vlen, key=lambda info: info.size_bytes))
     arrays = [info for info in unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
+    maps = [info for info in plain if info.basename in LABEL_NAMES and len(info.shape) > _LEAST_AXES_OF_A_MAP]
+    for info in arrays if len(arrays) == 1 else ():
+        if any(info.shape[1:] == each.shape for each in maps):
+            raise _rivals([info, *maps])  # channels come first
     return _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed)
 
 
@@ -266,48 +275,20 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     return found_of([_of_dataset(root, members[main]) for root, members in groups.items()])
 
 
-def sibling_groups(arrays: Sequence[DatasetInfo]) -> dict[str, dict[str, DatasetInfo]] | None:
-    """Return the groups beside each other that hold datasets of the same paths inside, with these; the highest such.
-
-    Groups that lack the path that most have are none of them.
-    """
-    deepest = max((info.path.count("/") for info in arrays), default=0)
-    for depth in range(deepest):
-        beside: dict[str, dict[str, dict[str, DatasetInfo]]] = {}
-        for info in arrays:
-            parts = info.path.split("/")
-            if len(parts) > depth + 1:
-                above, group, inside = (
-                    "/".join(parts[:depth]),
-                    "/".join(parts[: depth + 1]),
-                    "/".join(parts[depth + 1 :]),
-                )
-                beside.setdefault(above, {}).setdefault(group, {})[inside] = info
-        kept: dict[str, dict[str, DatasetInfo]] = {}
-        for groups in beside.values():
-            paths: dict[str, int] = {}
-            for members in groups.values():
-                for inside in members:
-                    paths[inside] = paths.get(inside, 0) + 1
-            most = max(paths, key=lambda inside: paths[inside])
-            if paths[most] > 1:
-                kept |= {group: members for group, members in groups.items() if most in members}
-        if kept and set.intersection(*(set(members) for members in kept.values())):
-            return kept
-    return None
-
-
 def _rivals(members: Sequence[DatasetInfo]) -> TwoReadingsError:
     """Return the error for datasets by which time can be counted in more than one way."""
-    by_length: dict[int, DatasetInfo] = {}
-    for info in sorted(members, key=lambda info: (-len(info.shape), info.path)):
-        if len(info.shape) > 1:
-            by_length.setdefault(info.shape[0], info)
-    shown = list(by_length.values())[:4]
+    by_length: dict[int, list[DatasetInfo]] = {}
+    tall = [info for info in members if len(info.shape) > 1]
+    for info in sorted(tall or members, key=lambda info: (-len(info.shape), info.path)):
+        by_length.setdefault(info.shape[0], []).append(info)
+    shown = [alike[0] for alike in by_length.values()][:4]
     return TwoReadingsError(
         f"found {', '.join(info.describe() for info in shown)}, of different length, and nothing says which of them "
         "counts the frames",
-        [Reading(f"rows of {info.path!r}", Schema(("table",), fields_of([info], "array"))) for info in shown],
+        [
+            Reading(f"rows of {info.path!r}", Schema(("table",), fields_of(by_length[info.shape[0]], "array")))
+            for info in shown
+        ],
     )
 
 
@@ -341,6 +322,14 @@ def _of_columns(arrays: Sequence[DatasetInfo]) -> Found | None:
         return Found("files", [_of_dataset("", sequences[0])])
     best = frame_counts_of(arrays) if arrays else []
     columns = [info for info in arrays if best and info.shape[0] == best[0]]
-    if len(best) == 1 and len(columns) > 1:
+    table = len(best) == 1 and len(columns) > 1
+    chosen = columns if table else sequences if len(sequences) == 1 else []
+    if chosen and any(info.shape[0] >= _SIGNAL * chosen[0].shape[0] for info in arrays):
+        raise _rivals(arrays)
+    if table:
         return Found("table", [_of_dataset("", max(columns, key=lambda info: info.size_bytes))])
-    return Found("files", [_of_dataset("", sequences[0])]) if len(sequences) == 1 else None
+    return Found("files", [_of_dataset("", chosen[0])]) if chosen else None
+
+
+#: A sequence so many times longer than columns is a signal, and they may be what is said about it.
+_SIGNAL = 2
