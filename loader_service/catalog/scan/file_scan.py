@@ -203,11 +203,17 @@ def _works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
 
 def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> CatalogError:
     """Return the error for a file without videos: with what was set aside, if that is why."""
+    helps = explain_texts(hdf5, tree)
+    if not helps and all(0 in info.shape or not info.shape for info in tree.datasets.values()):
+        return CatalogError(
+            f"found no video, but {tree.describe()}, and so no sequence; leave the file out, or serve it by "
+            "--source module:Name"
+        )
     named = "; ".join(f"{path!r}: {reason}" for path, reason in islice(aside.items(), 4))
     if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
         return CatalogError(f"found no video, but {named}; leave the file out, or serve it by --source module:Name")
     said = f" ({named})" if named else ""
     return CatalogError(
         f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
-        f"{tree.describe()}{said}; name them with --frames PATTERN or --schema FILE{explain_texts(hdf5, tree)}"
+        f"{tree.describe()}{said}; name them with --frames PATTERN or --schema FILE{helps}"
     )
