@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -91,7 +90,7 @@ def write_unknown_filter(path):
 
 
 BAD = {
-    write_unknown_filter: r"'features': compressed by filter 32015 \(Zstandard\), .* HDF5_PLUGIN_PATH",
+    write_unknown_filter: "'features': compressed by filter 32015",
     write_empty: "expected an HDF5 file, got an empty one",
     write_text: "expected an HDF5 file, got something else",
     write_truncated: "the file is truncated",
@@ -112,7 +111,7 @@ def test_bad_files_are_refused_by_name_or_skipped_and_listed(tmp_path, write, me
     assert str(tmp_path / "bad.h5") in str(caught.value)
     catalog = catalog_of(tmp_path, on_bad_file="skip")
     assert [path for path, _ in catalog.skipped] == [str(tmp_path / "bad.h5")]
-    assert re.search(message, catalog.skipped[0][1])
+    assert message in catalog.skipped[0][1]
     assert names_of(catalog) == ["video0", "video1"]
 
 
