@@ -160,3 +160,57 @@ def framewise_videos(folder: Path) -> Serves:
             for number, (start, end) in enumerate(bounds.tolist())
         ]
     )
+
+
+@case("no one project: subject_0/trial_0/eeg, with the label as an attribute of the trial")
+def trials_by_subject(folder: Path) -> Serves:
+    """A video is a trial, and not a subject with a field for each trial."""
+    videos = []
+    with h5py.File(folder / "eeg.h5", "w") as root:
+        for subject in range(2):
+            for number in range(3):
+                trial = root.create_group(f"subject_{subject}/trial_{number}")
+                trial["eeg"], trial.attrs["label"] = numbers(number, 40 + number, 14), number
+                videos.append(Video(trial.name[1:], {"*": Array(numbers(number, 40 + number, 14))}, number))
+    return Serves(videos)
+
+
+@case("no one project: p225/p225_000, … by speaker, some of which have one length")
+def utterances_by_speaker(folder: Path) -> Serves:
+    """A dataset of another speaker's that has the same length belongs to no other."""
+    videos = []
+    with h5py.File(folder / "vctk.h5", "w") as root:
+        for speaker in ("p225", "p226"):
+            for number in range(3):
+                name = f"{speaker}/{speaker}_{number:03d}"
+                root[name] = numbers(number, 20 + number, 8)
+                videos.append(Video(name, {"*": Array(numbers(number, 20 + number, 8))}))
+    return Serves(videos)
+
+
+@case("no one project: episodes with two JPEG cameras, one of which lacks a camera")
+def episode_without_a_camera(folder: Path) -> Serves:
+    """What not all have is no field; the others stay what they are."""
+    videos = []
+    with h5py.File(folder / "episodes.h5", "w") as root:
+        for number in range(3):
+            episode, frames = root.create_group(f"ep_{number}"), jpegs(710 + number, 4)
+            for camera in ("cam_left", "cam_right")[: 1 + (number != 1)]:
+                write_vlen(episode, camera, frames)
+            episode["action"] = numbers(number, 4, 3)
+            fields: dict[str, Form] = {"cam_left|frames": Encoded(frames), "action": Array(numbers(number, 4, 3))}
+            videos.append(Video(f"ep_{number}", fields))
+    return Serves(videos, left_out=["cam_right"])
+
+
+@case("no one project: frames with fewer labels, called labels")
+def odd_count_of_labels(folder: Path) -> Serves:
+    """Labels that belong to no frame have a line."""
+    videos = []
+    with h5py.File(folder / "clips.h5", "w") as root:
+        for number in range(2):
+            frames = jpegs(720 + number, 5)
+            write_vlen(root.create_group(f"v{number}"), "frames", frames)
+            root[f"v{number}/labels"] = np.arange(3)
+            videos.append(Video(f"v{number}", {"*": Encoded(frames)}))
+    return Serves(videos, left_out=["labels"])

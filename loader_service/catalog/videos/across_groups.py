@@ -64,11 +64,19 @@ def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> 
 def without_beside(
     members: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo], lengths: Mapping[int, int]
 ) -> Mapping[int, int]:
-    """Return how many datasets have each length, without those of the same names in the groups beside."""
-    beside = beside_by_name((info.path for info in arrays), {info.basename for info in members}, members[0].parent)
+    """Return how many datasets have each length, without those that are videos as well, or fields of the same ones.
+
+    Those lie in groups beside that of the members: with the same names, or, where names are numbers or ids, with the
+    same form.
+    """
+    group, names = members[0].parent, {info.basename for info in members}
+    beside = beside_by_name((info.path for info in arrays), names, group)
+    form = (members[0].dtype, members[0].shape[1:])
+    told = bool(group) and len(names) > 1 and (are_numbered(names) or are_ids(names))
     left = dict(lengths)
     for info in arrays:
-        if info.parent in beside:
+        alike = told and (info.dtype, info.shape[1:]) == form and parent_of(info.parent) == parent_of(group)
+        if info.parent in beside or (alike and info.parent != group):
             left[info.shape[0]] -= 1
     return left
 

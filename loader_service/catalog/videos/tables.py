@@ -214,7 +214,7 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
     dtype, tail = largest.dtype, largest.shape[1:]
     if not any((members[0].dtype, members[0].shape[1:]) == (dtype, tail) for members in chosen):
         return None  # coordinates beside what they belong to
-    if not declared and _are_few_words([info for members in chosen for info in members]):
+    if not declared and not is_picture(largest) and _are_few_words([info for each in chosen for info in each]):
         raise parts_or_videos(arrays, next(each for each in chosen if each[0].shape[1:] == tail))
     alike = [info for info in arrays if (info.dtype, info.shape[1:]) == (dtype, tail)]
     by_name: dict[str, int] = {}

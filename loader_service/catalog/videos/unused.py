@@ -43,9 +43,11 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     roots = {episode.root: episode for episode in found.episodes if episode.root is not None}
     reasons: dict[str, str] = {}
     for info in tree.datasets.values():
-        if info.path in used or info.basename in labels or info.basename in INDEX_NAMES:
-            continue
         episode = _owner(roots, info.path)
+        # Labels are read beside videos, and as one of a video.
+        read = info.basename in labels and (episode is None or not info.shape or 1 in info.shape[:1])
+        if info.path in used or read or info.basename in INDEX_NAMES:
+            continue
         key = info.path if episode is None else key_in(episode.root, info.path)
         if key in reasons or key in said or any(each in said for each in _above(info.path)):
             continue
