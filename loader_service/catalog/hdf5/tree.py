@@ -136,15 +136,33 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:
-    address: int | None = dataset.get_offset()
     shape = dataset.shape
     element = dataset.get_type()
+    address: int | None = dataset.get_offset() if _is_as_in_memory(element) else None
     size_bytes = element.get_size()
     for extent in shape or ():
         size_bytes *= extent
     return DatasetInfo(
         path, _kind_of(element), shape if shape is not None else (0,), size_bytes, address, dtype_of(element)
     )
+
+
+def _is_as_in_memory(element: Any) -> bool:
+    """Tell whether numbers lie in the file with all their bits, as NumPy has them: no 12 of 16 bits, no bfloat16.
+
+    Byte order is told by the dtype.
+    """
+    kind = element.get_class()
+    base = element.get_super() if kind == h5py.h5t.ENUM else element
+    if kind == h5py.h5t.FLOAT:
+        return any(base.equal(each) for each in _IEEE)
+    if kind in _WHOLE:
+        return bool(base.get_precision() == 8 * base.get_size() and base.get_offset() == 0)
+    return bool(kind != h5py.h5t.BITFIELD)
+
+
+_IEEE = tuple(getattr(h5py.h5t, f"IEEE_F{bits}{order}") for bits in (32, 64, 16) for order in ("LE", "BE"))
+_WHOLE = frozenset({h5py.h5t.INTEGER, h5py.h5t.ENUM})
 
 
 def dtype_of(element: Any) -> str:
