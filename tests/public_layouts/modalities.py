@@ -166,3 +166,20 @@ def image_features(folder: Path) -> Serves:
             fields = {"keypoints": Array(numbers(number, count, 2)), "scores": Array(numbers(number, count))}
             videos.append(Video(f"db/{number}.jpg", fields))
     return Serves(videos, left_out=["descriptors", "image_size"])
+
+
+@case("no one project: acc/0 beside gyro/0, of one form (activity recognition exercises)", option=True)
+def sensors_by_group(folder: Path) -> Layout:
+    """Groups of one form can be classes or sensors: neither is guessed, and the schema shown serves them."""
+    videos = []
+    with h5py.File(folder / "har.h5", "w") as root:
+        for number in range(3):
+            for seed, sensor in enumerate(("acc", "gyro")):
+                root[f"{sensor}/{number}"] = numbers(seed + number, 50 + number, 3)
+            fields = {name: Array(numbers(seed + number, 50 + number, 3)) for seed, name in enumerate(("acc", "gyro"))}
+            videos.append(Video(f"acc/{number}", dict(fields)))
+    fields_of_it = ", ".join(
+        f'{{name = "{name}", kind = "array", dataset = "{name}/{{video}}"}}' for name in ("acc", "gyro")
+    )
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{fields_of_it}]\n')
+    return Layout(Refused(['"acc/{video}"', "'gyro/0'", "--schema"]), {"schema": "./s.toml"}, Serves(videos))

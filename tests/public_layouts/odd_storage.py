@@ -134,3 +134,12 @@ def frames_by_dataset_with_odd_array(folder: Path) -> Serves:
             root[f"v{video}/odd"] = numbers(1, 9, 2)
             videos.append(Video(f"v{video}", {"*": Encoded(frames)}))
     return Serves(videos, left_out=["odd"])
+
+
+@case("a dataset of 10^12 frames, of which none was ever written")
+def frames_never_written(folder: Path) -> Refused:
+    """A place in a file is no data."""
+    with h5py.File(folder / "a.h5", "w") as root:
+        root.create_dataset("images", (2**40, 224, 224, 3), np.uint8, chunks=(1, 224, 224, 3))
+        root["y"] = np.arange(3)
+    return Refused(["'images'", "nothing was ever written"])

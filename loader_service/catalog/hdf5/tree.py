@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import h5py
 
 from loader_service.catalog.hdf5.filters import check_filters
-from loader_service.catalog.hdf5.foreign_storage import check_storage
+from loader_service.catalog.hdf5.foreign_storage import check_storage, lies_elsewhere
 from loader_service.catalog.inner_paths import basename_of, parent_of, to_text
 from loader_service.errors import CatalogError
 
@@ -66,11 +66,12 @@ class DatasetInfo(NamedTuple):
 
 @dataclass(frozen=True)
 class Tree:
-    """All datasets of a file by path, and the paths of its groups without members, and of its external links."""
+    """All datasets of a file by path; the paths of groups without members, external links, and unwritten datasets."""
 
     datasets: Mapping[str, DatasetInfo]
     empty_groups: tuple[str, ...]
     external_links: tuple[str, ...]
+    unwritten: frozenset[str] = frozenset()
 
     @cached_property
     def groups(self) -> frozenset[str]:
@@ -106,6 +107,7 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     external_links: list[str] = []
     groups: set[str] = set()
     parents: set[str] = set()
+    unwritten: set[str] = set()
     opened: tuple[bytes, Any] = (b"", file.id)
     for name, link_type in links:
         path = to_text(name)
@@ -130,9 +132,11 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
             if datasets[path].address is None:
                 check_storage(file_path, path, node, allow_external=allow_external)
                 check_filters(path, node)
+                if datasets[path].size_bytes and not node.get_storage_size() and not lies_elsewhere(node):
+                    unwritten.add(path)
         elif isinstance(node, h5py.h5g.GroupID):
             groups.add(path)
-    return Tree(datasets, tuple(sorted(groups - parents)), tuple(external_links))
+    return Tree(datasets, tuple(sorted(groups - parents)), tuple(external_links), frozenset(unwritten))
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:

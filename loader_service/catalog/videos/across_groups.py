@@ -82,13 +82,12 @@ def without_beside(
 
 
 def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether datasets of groups are numbered or have ids, and no two have one form: samples, and no fields."""
+    """Tell whether datasets of groups are numbered alike, or have the same ids: samples, and no fields of groups."""
     first, *others = groups.values()
     names = [basename_of(group) for group in groups]
     plain = not are_numbered(names) and not are_ids(names)
     inside = are_numbered(first) or are_ids(first)
-    forms = {(info.dtype, info.shape) for info in first.values()}
-    return plain and inside and len(forms) == len(first) > 1 and all(set(each) == set(first) for each in others)
+    return plain and inside and len(first) > 1 and all(set(each) == set(first) for each in others)
 
 
 def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:
@@ -193,10 +192,15 @@ def samples_of_groups(datasets: Iterable[DatasetInfo], groups: Sequence[str]) ->
         ordered = in_order(members)
         if ordered is not None:
             fields.append(SchemaField(basename_of(group), "array", (ordered.pattern,), "", members[0].shape))
-    readings = [Reading("one video, of which each number is a frame", Schema(("files",), tuple(fields)))]
+    numbered = [Reading("one video, of which each number is a frame", Schema(("files",), tuple(fields)))]
+    across = tuple(SchemaField(basename_of(group), "array", (join(group, VIDEO),)) for group in groups)
     return TwoReadingsError(
-        f"found {' and '.join(shown)}, named alike in each group, and of other shapes: samples, with a field a group",
-        readings if len(fields) == len(groups) else [],
+        f"found {' and '.join(shown)}, named alike in each group",
+        [
+            *(numbered if len(fields) == len(groups) else []),
+            Reading("videos with a field in each group", Schema(("groups",), across)),
+            Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+        ],
     )
 
 

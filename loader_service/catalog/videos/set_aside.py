@@ -38,6 +38,8 @@ def set_aside(tree: Tree) -> dict[str, str]:
     for path, info in tree.datasets.items():
         if path.startswith(f"{_REFERRED}/"):
             aside[_REFERRED] = "found what MATLAB's cells and structs refer to, in a file"
+        elif path in tree.unwritten:
+            aside[path] = f"found a dataset of which nothing was ever written {info.shape}, in a file"
         elif path in sparse:
             aside[path] = f"{SPARSE}, in a file"
         elif _WEIGHTS.search(path):

@@ -221,7 +221,7 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
     for info in alike:
         by_name[info.basename] = by_name.get(info.basename, 0) + 1
     parents = {info.parent for info in alike}
-    if len(parents) > 1 and all(count == len(parents) for count in by_name.values()):
+    if not declared and len(parents) > 1 and all(count == len(parents) for count in by_name.values()):
         return None  # the same names in all groups: those are the videos
     return found_of([Episode(info.path, None, info.shape[0], info.path, _parts(None, info)) for info in alike])
 
@@ -253,8 +253,6 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     groups = sibling_groups(arrays)
     if groups is None:
         return None
-    if by_number(groups):
-        raise samples_of_groups(arrays, list(groups))
     counts = {root: frame_counts_of(list(members.values())) for root, members in groups.items()}
     names = [basename_of(root) for root in groups]
     equal = len({count[0] for count in counts.values()}) == 1
@@ -262,6 +260,8 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         if equal:
             return None
         raise _rivals([info for members in groups.values() for info in members.values()])
+    if by_number(groups):
+        raise samples_of_groups(arrays, list(groups))
     for root, members in groups.items():
         rival = rival_of(list(members.values()), counts[root][0])
         if rival is not None or len(counts[root]) > 1:
