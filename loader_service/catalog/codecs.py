@@ -162,6 +162,23 @@ def _png(data: bytes) -> Codec:
     return COLOUR_16 if data[25:26] != b"\0" else DEPTH
 
 
+def unusual_jpeg(read: Callable[[int, int], bytes]) -> str:
+    """Return what about a JPEG keeps the decoder from decoding it: bits of a sample, or its process; else nothing.
+
+    Parameters
+    ----------
+    read
+        As `picture_size_by` takes it.
+    """
+    header = _frame_header(read)
+    if header is None:
+        return ""
+    marker, bits = header[1], header[4]
+    if bits != SAMPLE_BITS:
+        return f"of {bits} bits"
+    return _NOT_DECODED.get(marker, "")
+
+
 def picture_size(data: bytes) -> tuple[int, int] | None:
     """Return ``(height, width)`` in pixels as a JPEG or PNG declares them, or None if there is no such header."""
     return picture_size_by(lambda position, size: data[position : position + size])
@@ -198,6 +215,20 @@ def pixels_shape(data: bytes) -> tuple[int, int, int] | None:
     return height, width, channels
 
 
+def goes_on(data: bytes) -> bool:
+    """Tell whether a second picture follows where a JPEG ends, as where frames lie one after the other.
+
+    The first picture must be whole in `data`; a file of several pictures by itself (MPO) is one.
+
+    References
+    ----------
+    ITU-T T.81, B.1.1.2: no marker occurs within entropy-coded data. CIPA DC-007: Multi-Picture Format.
+    """
+    scan = data.find(b"\xff\xda") if data.startswith(START_OF_IMAGE) else -1
+    end = data.find(END_OF_IMAGE, scan) if scan >= 0 else -1
+    return end >= 0 and data.startswith(START_OF_IMAGE + b"\xff", end + 2) and b"MPF\0" not in data[:scan]
+
+
 def describe_bytes(data: bytes) -> str:
     """Return in words what some bytes are, for messages that say that they are not what was expected."""
     codec = codec_of(data)
@@ -212,6 +243,13 @@ def describe_bytes(data: bytes) -> str:
 
 # Start-of-frame markers: C0 to CF without DHT (C4), JPG (C8) and DAC (CC).
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+#: Bits of a sample that the decoder takes.
+SAMPLE_BITS = 8
+#: Processes that it does not take, by marker (T.81, table B.1).
+_NOT_DECODED = {
+    **dict.fromkeys((0xC3, 0xCB), "lossless"),
+    **dict.fromkeys((0xC5, 0xC6, 0xC7, 0xCD, 0xCE, 0xCF), "hierarchical"),
+}
 # Markers that stand alone: TEM, RST0 to RST7, SOI.
 _NO_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
 # Before the first scan or the end of the image a frame header must have come.
@@ -223,7 +261,16 @@ _SEGMENT_BYTES = 9
 
 
 def _jpeg_size(read: Callable[[int, int], bytes]) -> tuple[int, int] | None:
-    """Return the size in a JPEG's frame header.
+    """Return the size in a JPEG's frame header."""
+    header = _frame_header(read)
+    if header is None:
+        return None
+    height, width = int.from_bytes(header[5:7], "big"), int.from_bytes(header[7:9], "big")
+    return (height, width) if height and width else None
+
+
+def _frame_header(read: Callable[[int, int], bytes]) -> bytes | None:
+    """Return how a JPEG's frame header begins, `_SEGMENT_BYTES` bytes, if all of it is there.
 
     References
     ----------
@@ -237,8 +284,7 @@ def _jpeg_size(read: Callable[[int, int], bytes]) -> tuple[int, int] | None:
         elif marker in _NO_LENGTH:
             position += 2
         elif marker in _START_OF_FRAME:
-            height, width = int.from_bytes(head[5:7], "big"), int.from_bytes(head[7:9], "big")
-            return (height, width) if height and width else None
+            return head if len(head) == _SEGMENT_BYTES else None
         elif marker in _TOO_LATE:
             return None
         else:

@@ -52,7 +52,7 @@ def schema_toml(catalog: Catalog) -> str:
     """Return what was found in a catalog's files as a schema that can be edited and given back."""
     lines = [
         '# What a video is: a group of a file ("groups"), a file ("files"), a table whose rows are frames ("table"),',
-        '# or a row of a vlen dataset ("vlen"). In `dataset`, {video} stands for the group that is a video.',
+        '# or a row of a vlen dataset ("vlen"). In `dataset`, {video} is the group of a video, or its name.',
         "# A side of 0 in `shape` differs; of lists, [0, 4] says that an entry has four numbers.",
         f"videos = {_toml(list(catalog.layouts))}",
     ]

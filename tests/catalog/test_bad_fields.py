@@ -41,11 +41,17 @@ def test_a_part_of_a_row_that_was_never_written_is_a_bad_frame(tmp_path):
         array_of(catalog_of(tmp_path), 0, "images")
 
 
-def test_a_contiguous_dataset_that_was_never_written_gives_no_zeros(tmp_path):
+def test_a_dataset_that_was_never_written_is_refused_and_gives_no_zeros_where_it_is_declared(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("features", (5, 4), np.float32)
+    with pytest.raises(CatalogError, match="'features': found a dataset of which nothing was ever written"):
+        catalog_of(tmp_path)
+    (tmp_path / "s.toml").write_text(
+        'videos = "table"\nfield = [{name = "features", kind = "array", dataset = "features"}]\n'
+    )
+    catalog = catalog_of(tmp_path, schema=str(tmp_path / "s.toml"))
     with pytest.raises(DecodeError, match=r"'features', frame 2 of video 'a' in '.*a\.h5': .*never written"):
-        array_of(catalog_of(tmp_path), 0, "features", 2, 1)
+        array_of(catalog, 0, "features", 2, 1)
 
 
 def test_padded_rows_that_were_never_written_are_bad_frames(tmp_path):

@@ -78,7 +78,19 @@ def write_bad_checksum(path):
         stream.write(b"\0\1\2\3")
 
 
+def write_unknown_filter(path):
+    """Write a chunk through a filter that nobody has."""
+    with h5py.File(path, "w") as file:
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_chunk((1, 8))
+        properties.set_filter(32_015, h5py.h5z.FLAG_OPTIONAL)
+        space = h5py.h5s.create_simple((2, 8))
+        dataset = h5py.h5d.create(file.id, b"features", h5py.h5t.NATIVE_UINT8, space, properties)
+        dataset.write_direct_chunk((0, 0), bytes(8))
+
+
 BAD = {
+    write_unknown_filter: "'features': compressed by filter 32015",
     write_empty: "expected an HDF5 file, got an empty one",
     write_text: "expected an HDF5 file, got something else",
     write_truncated: "the file is truncated",

@@ -83,3 +83,42 @@ def test_external_links_that_are_allowed_are_left_out_and_listed(tmp_path):
     assert catalog.video_count == len(VIDEOS)
     (line,) = catalog.left_out
     assert line == f"'group/other': found an external link, which is not followed, in a group of '{tmp_path}/a.h5'"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda file: file.move("video0", "other"), r"'video0' of '.*numbers\.hdf5': it has no such dataset"),
+        (lambda file: file.create_dataset("x", data=1.0), None),
+    ],
+    ids=["renamed", "unchanged"],
+)
+def test_a_virtual_dataset_whose_source_is_renamed_is_an_error_and_not_zeros(tmp_path, change, says):
+    write_outside(tmp_path)
+    with h5py.File(tmp_path / "numbers.hdf5", "a") as other:
+        change(other)
+    if says is None:
+        assert catalog_of(tmp_path, allow_external=True).video_count == len(VIDEOS)
+        return
+    with pytest.raises(CatalogError, match=says):
+        catalog_of(tmp_path, allow_external=True)
+
+
+def test_a_virtual_dataset_whose_source_is_shorter_is_an_error_and_not_zeros(tmp_path):
+    write_outside(tmp_path)
+    with h5py.File(tmp_path / "numbers.hdf5", "a") as other:
+        values = other["video1"][:-1]
+        del other["video1"]
+        other["video1"] = values
+    with pytest.raises(CatalogError, match=r"expected 5 elements, found \(4,\)"):
+        catalog_of(tmp_path, allow_external=True)
+
+
+def test_a_virtual_dataset_of_which_a_part_comes_from_nowhere_is_an_error_and_not_zeros(tmp_path):
+    write_outside(tmp_path)
+    layout = h5py.VirtualLayout((6,), np.float32)
+    layout[:3] = h5py.VirtualSource("numbers.hdf5", "video0", (3,))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file.create_virtual_dataset("table", layout)
+    with pytest.raises(CatalogError, match="'table' is a virtual dataset of 6 elements, of which 3 are read"):
+        catalog_of(tmp_path, allow_external=True)

@@ -22,6 +22,7 @@ _SERVED = (
     "act_raw",
     "csgo",
     "frames_as_void_with_json",
+    "images_masks_and_labels_by_group",
     "libero",
     "mobile_aloha",
     "png_frames",

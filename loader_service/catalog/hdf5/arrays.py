@@ -77,7 +77,7 @@ class ArrayReader:
         """
         if place.digits >= 0:
             paths = (renumbered(place.path, place.digits, frame) for frame in frames)
-            whole = (self._read_whole(path, out[number]) for number, path in enumerate(paths))
+            whole = (self._read_whole(path, out[number, ...]) for number, path in enumerate(paths))
             return next((frame for frame, written in zip(frames, whole, strict=True) if not written), None)
         dataset = self._dataset(place.path)
         if len(dataset.node.shape) < out.ndim:

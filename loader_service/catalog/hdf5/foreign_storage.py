@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from operator import lt
+from typing import Any
 
 import h5py
 
 from loader_service.errors import CatalogError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def lies_elsewhere(dataset: Any) -> bool:
@@ -50,7 +48,8 @@ def check_storage(file_path: str, path: str, dataset: Any, *, allow_external: bo
                 f"{path!r} is a virtual dataset, which reads other files; give those files, or a copy, or allow it "
                 "with --allow-external"
             )
-        _check_sources(file_path, path, set(_virtual_files(properties)))
+        _check_sources(file_path, path, properties)
+        _check_cover(path, dataset, properties)
     elif properties.get_external_count():
         if not allow_external:
             raise CatalogError(
@@ -60,22 +59,72 @@ def check_storage(file_path: str, path: str, dataset: Any, *, allow_external: bo
         _check_pieces(path, properties, math.prod(dataset.shape) * dataset.get_type().get_size())
 
 
-def _virtual_files(properties: Any) -> Iterator[str]:
-    for number in range(properties.get_virtual_count()):
-        yield os.fsdecode(properties.get_virtual_filename(number))
-
-
-def _check_sources(file_path: str, path: str, names: set[str]) -> None:
-    """Look for the files of a virtual dataset where HDF5 does: beside the file that holds it, or from here."""
+def _check_sources(file_path: str, path: str, properties: Any) -> None:
+    """Look for the files of a virtual dataset where HDF5 does, beside the file or from here, and into them."""
     beside = os.path.dirname(file_path)
-    for name in sorted(names - {"."}):  # a dot stands for the file itself
-        places = (os.path.join(beside, name), os.path.join(beside, os.path.basename(name)), name)
+    places: dict[str, str] = {".": file_path}  # a dot stands for the file itself
+    for number in range(properties.get_virtual_count()):
+        name, inner = os.fsdecode(properties.get_virtual_filename(number)), properties.get_virtual_dsetname(number)
         # A name with a percent sign may stand for many, and a prefix of the environment's for any place.
-        if "%" not in name and "HDF5_VDS_PREFIX" not in os.environ and not any(map(os.path.exists, places)):
+        if "%" in name or "%" in inner or "HDF5_VDS_PREFIX" in os.environ:
+            continue
+        if name not in places:
+            where = (os.path.join(beside, name), os.path.join(beside, os.path.basename(name)), name)
+            places[name] = next(filter(os.path.exists, where), "")
+        if not places[name]:
             raise CatalogError(
                 f"{path!r} is a virtual dataset that reads {name!r}, which is not there; bring it back, or leave the "
                 "file out"
             )
+        missing = _missing(places[name], inner, properties, number)
+        if missing:
+            raise CatalogError(
+                f"{path!r} is a virtual dataset that reads {inner!r} of {places[name]!r}: {missing}; correct it, or "
+                "leave the file out"
+            )
+
+
+def _missing(place: str, inner: str, properties: Any, number: int) -> str:
+    """Return what a source of a virtual dataset lacks, in words; nothing if it has all that is read."""
+    with h5py.File(os.fsencode(place), "r") as file:
+        found = file.get(inner)
+        shape = found.shape if isinstance(found, h5py.Dataset) else None
+    if shape is None:
+        return "it has no such dataset"
+    space, onto = properties.get_virtual_srcspace(number), properties.get_virtual_vspace(number)
+    if _grows(space) or _grows(onto):
+        return ""
+    if space.get_select_type() == h5py.h5s.SEL_ALL:
+        expected = onto.get_select_npoints()
+        return "" if math.prod(shape) >= expected else f"expected {expected} elements, found {shape}"
+    ends = tuple(int(last) + 1 for last in space.get_select_bounds()[1])
+    fits = len(ends) == len(shape) and not any(map(lt, shape, ends))
+    return "" if fits else f"expected at least {ends}, found {shape}"
+
+
+def _grows(space: Any) -> bool:
+    """Tell whether a selection has no end."""
+    if space.get_select_type() != h5py.h5s.SEL_HYPERSLABS or not space.is_regular_hyperslab():
+        return False
+    _, _, counts, blocks = space.get_regular_hyperslab()
+    return any(number >= _NO_END for number in (*counts, *blocks))
+
+
+#: HDF5's number of what has no end lies above this one.
+_NO_END = 2**62
+
+
+def _check_cover(path: str, dataset: Any, properties: Any) -> None:
+    """Make sure that each element of a virtual dataset is read from somewhere."""
+    spaces = [properties.get_virtual_vspace(number) for number in range(properties.get_virtual_count())]
+    if any(map(_grows, spaces)):
+        return
+    covered, expected = sum(space.get_select_npoints() for space in spaces), math.prod(dataset.shape)
+    if covered < expected:
+        raise CatalogError(
+            f"{path!r} is a virtual dataset of {expected} elements, of which {covered} are read from somewhere: the "
+            "others would be made up; correct it, or leave the file out"
+        )
 
 
 def _check_pieces(path: str, properties: Any, missing_bytes: int) -> None:

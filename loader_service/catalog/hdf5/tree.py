@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
 
-from loader_service.catalog.hdf5.foreign_storage import check_storage
+from loader_service.catalog.hdf5.filters import check_filters
+from loader_service.catalog.hdf5.foreign_storage import check_storage, lies_elsewhere
 from loader_service.catalog.inner_paths import basename_of, parent_of, to_text
 from loader_service.errors import CatalogError
 
@@ -65,7 +66,7 @@ class DatasetInfo(NamedTuple):
 
 @dataclass(frozen=True)
 class Tree:
-    """All datasets of a file by path, and the paths of its groups without members, and of its external links.
+    """All datasets of a file by path; the paths of groups without members, external links, and unwritten datasets.
 
     `attributed` are the paths of the groups and datasets that have attributes; the root is empty.
     """
@@ -74,6 +75,7 @@ class Tree:
     empty_groups: tuple[str, ...]
     external_links: tuple[str, ...]
     attributed: tuple[str, ...] = ()
+    unwritten: frozenset[str] = frozenset()
 
     @cached_property
     def groups(self) -> frozenset[str]:
@@ -98,7 +100,8 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     ------
     CatalogError
         When the file has an external link, or a dataset that is virtual or stored in other files, and
-        `allow_external` is False; when it is True, and such a dataset's other files are not there.
+        `allow_external` is False; when it is True, and such a dataset's other files are not there; when a dataset was
+        compressed by a filter that HDF5 does not have here.
     """
     links: list[tuple[bytes, int]] = []
     # One pass in C; it enters each group once, so hard links that form a circle end.
@@ -108,6 +111,7 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     external_links: list[str] = []
     groups: set[str] = set()
     parents: set[str] = set()
+    unwritten: set[str] = set()
     opened: tuple[bytes, Any] = (b"", file.id)
     attributed = [""] if h5py.h5a.get_num_attrs(h5py.h5g.open(file.id, b"/")) else []
     for name, link_type in links:
@@ -134,21 +138,43 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
             # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
             if datasets[path].address is None:
                 check_storage(file_path, path, node, allow_external=allow_external)
+                check_filters(path, node)
+                if datasets[path].size_bytes and not node.get_storage_size() and not lies_elsewhere(node):
+                    unwritten.add(path)
         elif isinstance(node, h5py.h5g.GroupID):
             groups.add(path)
-    return Tree(datasets, tuple(sorted(groups - parents)), tuple(external_links), tuple(attributed))
+    empty = tuple(sorted(groups - parents))
+    return Tree(datasets, empty, tuple(external_links), tuple(attributed), frozenset(unwritten))
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:
-    address: int | None = dataset.get_offset()
     shape = dataset.shape
     element = dataset.get_type()
+    address: int | None = dataset.get_offset() if _is_as_in_memory(element) else None
     size_bytes = element.get_size()
     for extent in shape or ():
         size_bytes *= extent
     return DatasetInfo(
         path, _kind_of(element), shape if shape is not None else (0,), size_bytes, address, dtype_of(element)
     )
+
+
+def _is_as_in_memory(element: Any) -> bool:
+    """Tell whether numbers lie in the file with all their bits, as NumPy has them: no 12 of 16 bits, no bfloat16.
+
+    Byte order is told by the dtype.
+    """
+    kind = element.get_class()
+    base = element.get_super() if kind == h5py.h5t.ENUM else element
+    if kind == h5py.h5t.FLOAT:
+        return any(base.equal(each) for each in _IEEE)
+    if kind in _WHOLE:
+        return bool(base.get_precision() == 8 * base.get_size() and base.get_offset() == 0)
+    return bool(kind != h5py.h5t.BITFIELD)
+
+
+_IEEE = tuple(getattr(h5py.h5t, f"IEEE_F{bits}{order}") for bits in (32, 64, 16) for order in ("LE", "BE"))
+_WHOLE = frozenset({h5py.h5t.INTEGER, h5py.h5t.ENUM})
 
 
 def dtype_of(element: Any) -> str:

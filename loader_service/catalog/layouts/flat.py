@@ -1,4 +1,4 @@
-"""Frames one after the other in a 1-D uint8 dataset, with a dataset of offsets beside it."""
+"""Frames one after the other in a 1-D uint8 dataset, with a dataset of offsets, ends or lengths beside it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from loader_service.catalog.layouts.layout import (
     Extents,
     FoundVideo,
     Layout,
+    as_whole_numbers,
     first_middle_last,
     names_of,
 )
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
 
 _OFFSET_NAMES = ("{}_offsets", "offsets", "{}_starts", "starts", "{}_start", "start")
+_END_NAMES = ("{}_ends", "ends", "{}_end", "end", "{}_stops", "stops", "indptr", "{}_indptr")
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,15 @@ class Flat(Layout[FlatVideo]):
         """Return a video for each dataset with offsets beside it."""
         places = {}
         for info in contents.of_kind(ElementKind.BYTES, 1):
-            starts = contents.beside(info, _OFFSET_NAMES)
-            if starts is not None:
-                places[info.path] = info, starts, contents.read(starts)
+            index = _index_of(contents, info)
+            if index is not None:
+                places[info.path] = info, *index
         images = contents.images(
             [info for info, *_ in places.values()], lambda info: _some_begins(places[info.path][2], info.shape[0])
         )
         found = {
-            path: (info, *_extents(contents, info, starts))
-            for path, (info, starts, _) in places.items()
+            path: (info, *_extents(contents, info, index, begins))
+            for path, (info, index, begins) in places.items()
             if path in images
         }
         names = names_of([info for info, *_ in found.values()])
@@ -82,17 +84,34 @@ class Flat(Layout[FlatVideo]):
         return super().read_frame(hdf5, video, int(video.extents[0][frame]), length)
 
 
+def _index_of(contents: Candidates, info: DatasetInfo) -> tuple[DatasetInfo, NDArray[Any]] | None:
+    """Return the dataset that says where frames begin, or end, or how long they are, and where they begin, if any."""
+    starts = contents.beside(info, _OFFSET_NAMES)
+    if starts is not None:
+        return starts, contents.read(starts)
+    for names in (_END_NAMES, LENGTH_NAMES):
+        beside = contents.beside(info, names)
+        if beside is not None and beside.shape[0]:
+            numbers = contents.read_numbers(beside)
+            ends = numbers if names is _END_NAMES else np.cumsum(numbers)
+            if ends[-1] == info.shape[0] and (np.diff(ends) >= 0).all() and ends[0] >= 0:
+                return beside, ends if ends[0] == 0 else np.concatenate([[0], ends[:-1]])
+    return None
+
+
 def _some_begins(numbers: NDArray[Any], size: int) -> list[int]:
     """Return where some frames begin, if that is what the numbers are."""
     inside = numbers[(numbers >= 0) & (numbers < size)]
     return [int(inside[place]) for place in first_middle_last(range(len(inside)))]
 
 
-def _extents(contents: Candidates, info: DatasetInfo, starts: DatasetInfo) -> tuple[frozenset[str], Extents]:
+def _extents(
+    contents: Candidates, info: DatasetInfo, starts: DatasetInfo, found: NDArray[Any]
+) -> tuple[frozenset[str], Extents]:
     """Return the datasets that say where frames begin and how long they are, and what they say."""
-    begins = contents.read_numbers(starts)
+    begins = as_whole_numbers(starts, found)
     beside = contents.beside(info, LENGTH_NAMES)
-    if beside is None or beside.shape != starts.shape:
+    if beside is None or beside.shape != starts.shape or beside.path == starts.path:
         return frozenset({starts.path}), _between(info, starts, begins)
     lengths = contents.read_numbers(beside)
     bad = np.flatnonzero((begins < 0) | (lengths < 0) | (begins + lengths > info.shape[0]))

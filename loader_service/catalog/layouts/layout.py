@@ -118,14 +118,7 @@ class Candidates:
 
     def read_numbers(self, info: DatasetInfo) -> Int64s:
         """Return a 1-D dataset of whole numbers, which may be kept as floats; CatalogError if they are not whole."""
-        values = self.read(info)
-        odd = np.flatnonzero(values != np.floor(values)).tolist() if values.dtype.kind == "f" else []
-        if odd:
-            raise CatalogError(
-                f"{info.path!r}, entry {odd[0]}: expected a whole number of bytes, found {values[odd[0]]!s}; "
-                "correct it, or leave the file out"
-            )
-        return values.astype(np.int64)
+        return as_whole_numbers(info, self.read(info))
 
     def images(
         self, datasets: Sequence[DatasetInfo], elements: Callable[[DatasetInfo], Sequence[int]]
@@ -160,6 +153,17 @@ class Candidates:
             odd = next((number for number, codec in enumerate(codecs) if codec.named), 0)
             self.strangers.setdefault(info.path, ForeignDataset(info, odd, codecs[odd]))
         return None
+
+
+def as_whole_numbers(info: DatasetInfo, values: NDArray[Any]) -> Int64s:
+    """Return the numbers of a dataset of lengths or places; CatalogError if one is not whole."""
+    odd = np.flatnonzero(values != np.floor(values)).tolist() if values.dtype.kind == "f" else []
+    if odd:
+        raise CatalogError(
+            f"{info.path!r}, entry {odd[0]}: expected a whole number of bytes, found {values[odd[0]]!s}; "
+            "correct it, or leave the file out"
+        )
+    return values.astype(np.int64)
 
 
 #: Names of datasets of the encoded bytes of each frame (``{}``: the frames' own basename).

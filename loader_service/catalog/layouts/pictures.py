@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.codecs import (
     DEPTH,
+    JPEG,
     LOOK_BYTES,
     MAX_PIXELS,
+    SAMPLE_BITS,
     Codec,
     codec_of,
     picture_size_by,
+    unusual_jpeg,
 )
 from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
@@ -46,7 +49,7 @@ def look_at(
     ------
     CatalogError
         When frames of one video have different formats, or one that workers do not decode; when a PNG declares more
-        pixels than are decoded.
+        pixels than are decoded, or a JPEG is lossless or of more than 8 bits.
     """
     codecs, sizes = [], []
     for number, (video, places) in enumerate(zip(videos, located, strict=True)):
@@ -86,7 +89,10 @@ def _look_at_one(
                 "in one format, or leave the file out"
             )
         found = found or (frame, codec)
-        size = size if size != (0, 0) else _size(where, codec, _following(hdf5, located, frame, data))
+        if size == (0, 0):
+            read = _following(hdf5, located, frame, data)
+            _check_process(where, codec, read)
+            size = _size(where, codec, read)
     codec = found[1] if found else video.codec
     if (codec is DEPTH) != (video.codec is DEPTH):
         raise CatalogError(
@@ -114,6 +120,15 @@ def _following(hdf5: HDF5File, located: Located, frame: int, data: bytes) -> Cal
         return hdf5.read_at(offset + position, max(0, min(size, length - position)))
 
     return read
+
+
+def _check_process(where: str, codec: Codec, read: Callable[[int, int], bytes]) -> None:
+    unusual = unusual_jpeg(read) if codec is JPEG else ""
+    if unusual:
+        raise CatalogError(
+            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {unusual}; write it "
+            "as such or as PNG, or decode it in a Python source of your own (--source package.module:Name)"
+        )
 
 
 def _size(where: str, codec: Codec, read: Callable[[int, int], bytes]) -> tuple[int, int]:

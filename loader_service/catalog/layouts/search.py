@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, PATHS_REMEDY, codec_of
-from loader_service.catalog.hdf5.peek import peek
+from loader_service.catalog.hdf5.peek import as_bytes, peek
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.layouts import LAYOUTS
@@ -115,8 +115,16 @@ def _refuse_strangers(tree: Tree, contents: Candidates) -> None:
 
 
 def explain_texts(hdf5: HDF5File, tree: Tree) -> str:
-    """Return what helps where texts stand for images, which are not looked for there; else nothing."""
+    """Return what helps where texts, or elements of several axes, are images, which are not looked for there."""
     for info in tree.datasets.values():
+        if info.kind in _ELEMENTS and len(info.shape) > 1 and info.size_bytes:
+            codec = codec_of(as_bytes(hdf5.node(info.path)[(0,) * len(info.shape)])[:LOOK_BYTES])
+            if codec.served:
+                return (
+                    f"; {info.path!r} has a {codec.name} in each element of {len(info.shape)} axes: expected one axis, "
+                    "(frames,); write each row as a dataset of its own, or read them in a Python source of your own "
+                    "(--source package.module:Name)"
+                )
         if info.kind is ElementKind.TEXT and info.size_bytes:
             (text,) = peek(hdf5, info, (0,), LOOK_BYTES)
             codec = codec_of(text)
@@ -128,6 +136,9 @@ def explain_texts(hdf5: HDF5File, tree: Tree) -> str:
                 )
     return ""
 
+
+#: Elements that can be an image each.
+_ELEMENTS = frozenset({ElementKind.VLEN_BYTES, ElementKind.OPAQUE, ElementKind.TEXT})
 
 #: How texts end that are paths of images, or of videos.
 _IMAGE_PATH = re.compile(rb"\.(jpe?g|png|webp|gif|bmp|tiff?|mp4|avi|mkv|webm|mov)\Z", re.IGNORECASE)

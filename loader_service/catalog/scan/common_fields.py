@@ -97,10 +97,15 @@ def _check_any(
     merged: dict[str, list[FieldScan]], left_out: dict[str, str], files: Sequence[tuple[str, FileScan]]
 ) -> None:
     if not any(scans[0].kind != "value" for scans in merged.values()):
+        reasons = "; ".join(f"{key!r}: {reason}" for key, reason in left_out.items())
+        if len(files) == 1:
+            raise CatalogError(
+                f"the videos of {files[0][0]!r} have no frames or arrays in common: {reasons}; name what all have "
+                "with a --schema FILE, or serve them by --source package.module:Name"
+            )
         raise CatalogError(
-            f"the {len(files)} files have no frames or arrays in common: "
-            + "; ".join(f"{key!r}: {reason}" for key, reason in left_out.items())
-            + "; give only files that are alike, or say with --schema where the fields are"
+            f"the {len(files)} files have no frames or arrays in common: {reasons}; give only files that are alike, or "
+            "say with --schema where the fields are"
         )
 
 

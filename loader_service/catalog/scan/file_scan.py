@@ -23,10 +23,11 @@ from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.content_sample import sample_of
 from loader_service.catalog.splits.choose import find_in_split
 from loader_service.catalog.splits.row_ranges import cut
+from loader_service.catalog.videos.across_groups import add_across, main_frames
 from loader_service.catalog.videos.beside_pictures import add_beside_pictures
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.end_to_end import cut_at_ends
-from loader_service.catalog.videos.episodes import Found, group_frames
+from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
 from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
@@ -223,9 +224,10 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     if options.frames is None:
         frames = split_by_names(frames)
     aside = set_aside(tree)
-    found = group_frames(tree, frames) if frames else find_without_frames(hdf5, tree, aside)
+    found = group_frames(tree, main_frames(frames)) if frames else find_without_frames(hdf5, tree, aside)
     if found is None:
         raise _nothing_found(hdf5, tree, aside)
+    add_across(tree, found, {video.name: frames_part(video) for video in frames})
     add_members(hdf5.file, tree, found, aside)
     refuse_sparse_rows(tree, found)
     add_beside_pictures(tree, found, aside)
@@ -249,11 +251,17 @@ def _works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
 
 def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> CatalogError:
     """Return the error for a file without videos: with what was set aside, if that is why."""
+    helps = explain_texts(hdf5, tree)
+    if not helps and all(0 in info.shape or not info.shape for info in tree.datasets.values()):
+        return CatalogError(
+            f"found no video, but {tree.describe()}, and so no sequence; leave the file out, or serve it by "
+            "--source module:Name"
+        )
     named = "; ".join(f"{path!r}: {reason}" for path, reason in islice(aside.items(), 4))
     if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
         return CatalogError(f"found no video, but {named}; leave the file out, or serve it by --source module:Name")
     said = f" ({named})" if named else ""
     return CatalogError(
         f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
-        f"{tree.describe()}{said}; name them with --frames PATTERN or --schema FILE{explain_texts(hdf5, tree)}"
+        f"{tree.describe()}{said}; name them with --frames PATTERN or --schema FILE{helps}"
     )

@@ -12,7 +12,14 @@ from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.splits.divisions import Division, division_of, runs_as_videos
 from loader_service.catalog.splits.lists import PARENTS, lists_called, lists_of_names, named_videos, read_names
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
-from loader_service.catalog.splits.split_names import WORDS, NamedSplits, only_split, restricted, splits_by_name
+from loader_service.catalog.splits.split_names import (
+    WORDS,
+    NamedSplits,
+    only_split,
+    restricted,
+    said_by,
+    splits_by_name,
+)
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -129,7 +136,7 @@ def _of_division(found: Found, division: Division, name: str) -> Chosen:
 def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: ScanOptions, find: Finder) -> Chosen:
     declared = options.frames is not None or options.declared is not None
     if named is not None and not declared:
-        raise _mixed(_counted(tree, named, find))
+        raise _mixed(_counted(tree, named, find), _unsaid(tree, named))
     found = find(tree)
     if named is not None:  # a pattern or a schema may name the data of one split alone
         used = dict.fromkeys(named.of(part.path) for each in found.episodes for part in each.parts.values())
@@ -166,15 +173,38 @@ def _lines_of_lists(hdf5: HDF5File, tree: Tree, found: Found) -> Iterable[tuple[
 
 
 def _counted(tree: Tree, named: NamedSplits, find: Finder) -> dict[str, str]:
-    """Return what each split of a file holds, in words, by the file's word for it; none that holds nothing."""
-    counted = {}
+    """Return what each split of a file holds, in words, by the file's word for it; none that holds nothing.
+
+    Raises
+    ------
+    CatalogError
+        When none of them can be served alone, with the reason for the first.
+    """
+    counted, reasons = {}, []
     for meaning, word in named.words.items():
         try:
             found = find(restricted(tree, named, meaning))
-        except CatalogError:
+        except CatalogError as error:
+            reasons.append(f"has splits in its names, and none of them can be served alone; {word!r}: {error}")
             continue
         counted[word] = _content(found)
+    if not counted:
+        raise CatalogError(reasons[0])
     return counted
+
+
+def _unsaid(tree: Tree, named: NamedSplits) -> list[str]:
+    """Return datasets in no split that are called as those in one are without its word: ``x`` beside ``test_x``."""
+    inside = {
+        (info.parent, said.rest)
+        for path, info in tree.datasets.items()
+        if named.of(path) is not None and (said := said_by(info.basename)) is not None
+    }
+    return [
+        path
+        for path, info in tree.datasets.items()
+        if named.of(path) is None and (info.parent, info.basename.lower()) in inside
+    ]
 
 
 def _content(found: Found) -> str:
@@ -183,14 +213,13 @@ def _content(found: Found) -> str:
     return f"{count} {unit}{'s' * (count != 1)}"
 
 
-def _mixed(counted: Mapping[str, str]) -> CatalogError:
-    if not counted:
-        return CatalogError(
-            f"has splits in its names, and none of them holds what can be served alone: expected {EXPECTED}; say with "
-            "--schema what its fields are"
-        )
-    words = list(counted)
-    return CatalogError(f"holds splits, which are never mixed: {_listed(counted)}; choose one: {_options(words)}")
+def _mixed(counted: Mapping[str, str], unsaid: Sequence[str] = ()) -> CatalogError:
+    beside = ""
+    if unsaid:
+        names = " and ".join(map(repr, unsaid[:2])) + f" and {len(unsaid) - 2} more" * (len(unsaid) > 2)
+        beside = f"; or name the fields with a --schema FILE, as for {names}, in none of them"
+    choices = _options(list(counted))
+    return CatalogError(f"holds splits, which are never mixed: {_listed(counted)}; choose one: {choices}{beside}")
 
 
 def _listed(counted: Mapping[str, str]) -> str:
@@ -212,8 +241,7 @@ def _of_names(tree: Tree, named: NamedSplits, name: str, find: Finder) -> Found:
     spelled = {word.lower(): meaning for meaning, word in named.words.items()}
     meaning = spelled.get(name.lower(), WORDS.get(name.lower()))
     if meaning is None or meaning not in named.words:
-        counted = _counted(tree, named, find)
-        raise _absent(name, counted) if counted else _mixed(counted)
+        raise _absent(name, _counted(tree, named, find))
     found = find(restricted(tree, named, meaning))
     outside = [path for path in tree.datasets if named.of(path) is None]
     for path in outside[:_MOST_LINES]:

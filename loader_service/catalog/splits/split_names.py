@@ -125,6 +125,7 @@ def restricted(tree: Tree, splits: NamedSplits, meaning: str) -> Tree:
         tuple(path for path in tree.empty_groups if splits.of(path) == meaning),
         tree.external_links,
         tuple(path for path in tree.attributed if splits.of(path) == meaning),
+        tree.unwritten,
     )
 
 

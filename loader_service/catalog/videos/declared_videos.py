@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
-from loader_service.catalog.inner_paths import basename_of, join, to_bytes, unnumbered
+from loader_service.catalog.inner_paths import basename_of, join, parent_of, to_bytes, unnumbered
 from loader_service.catalog.layouts import search as layouts
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
@@ -70,7 +70,9 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
     wholes = _groups(hdf5, tree, main) if grouped else [Episode("", "", 0, "")]
     if not wholes:
         raise _not_there(main, schema, tree)
-    _fill(hdf5, tree, schema, wholes)
+    each_video = {} if grouped else {field: _value_of_each(tree, field) for field in schema.fields}
+    values = {field: info for field, info in each_video.items() if info is not None}
+    _fill(hdf5, tree, replace(schema, fields=tuple(each for each in schema.fields if each not in values)), wholes)
     wholes.sort(key=lambda episode: natural_key(episode.name))
     layout: VideoLayout = "groups" if grouped else "files"
     found = cut_at_ends(tree, Found(layout, wholes), lambda path: np.asarray(hdf5.node(path)[()]), declared=True)
@@ -79,6 +81,15 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
             f"nothing says where videos end in the {wholes[0].frame_count} rows of {wholes[0].dataset_path!r}; add a "
             "dataset of their ends, such as 'episode_ends', or say videos = \"table\" in the schema"
         )
+    for field, info in values.items():
+        if info.shape[0] != len(found.episodes):
+            raise CatalogError(
+                f"the field {field.name!r}: expected a value for each of {len(found.episodes)} videos, found "
+                f"{info.describe()}; take the field out of the schema, or correct the file"
+            )
+        for number, episode in enumerate(found.episodes):
+            part = VideoField("value", info.dtype, info.shape[1:], info.path, info=info, element=number)
+            episode.parts[field.name] = replace(part, pattern=field.dataset[0])
     return found
 
 
@@ -87,6 +98,13 @@ def _not_there(main: SchemaField, schema: Schema, tree: Tree) -> CatalogError:
         f"no dataset is the field {main.name!r} of the schema: expected {' or '.join(map(repr, main.dataset))} with "
         f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset`, or leave the file out"
     )
+
+
+def _value_of_each(tree: Tree, field: SchemaField) -> DatasetInfo | None:
+    """Return the dataset of a field that has an entry for each video, where these lie end to end."""
+    info = _only_dataset(tree, field, "") if field.kind == "value" else None
+    one = info is None or not info.shape or field.shape == info.shape or (field.shape is None and info.shape == (1,))
+    return None if one else info
 
 
 def _whole_file(tree: Tree, main: SchemaField) -> list[Episode]:
@@ -103,6 +121,11 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             arrays = find_datasets(tree)
             if arrays:
                 return [Episode(each.name, None, 0, each.dataset_path) for each in arrays]
+        elif pattern.endswith(f"/{VIDEO}"):  # a group that is a field, with a dataset for each video
+            group = pattern[: -len(VIDEO) - 1]
+            paths = [path for path in tree.datasets if parent_of(path) == group]
+            if paths:
+                return [Episode(path, None, 0, path) for path in paths]
         elif pattern.startswith(f"{VIDEO}/"):
             suffix = pattern[len(VIDEO) + 1 :]
             depth = suffix.count("/") + 1
@@ -229,6 +252,8 @@ def _dataset_part(field: SchemaField, info: DatasetInfo) -> VideoField | None:
         return VideoField("value", info.dtype, shape, info.path, info=info) if usable else None
     whole = bool(field.shape and info.dtype) and fits(field.shape or (), info.shape)
     part = single_part(info) if whole else array_part(info)
+    if part is None and field.kind == "array" and info.dtype and info.shape[:1] == (0,):
+        return VideoField("array", info.dtype, info.shape[1:], info.path, info=info)  # of a video without frames
     if part is not None and field.kind == "array":
         return VideoField("array", part.dtype, part.shape, part.path, info=info)
     return part
@@ -244,6 +269,11 @@ def _fits(field: SchemaField, part: VideoField) -> bool:
 def _path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None:
     """Return where a field lies in the video with this root, and by which pattern; None if it is not there."""
     for pattern in field.dataset:
+        if pattern.endswith(f"/{VIDEO}"):
+            across = join(pattern[: -len(VIDEO) - 1], basename_of(root))
+            if across in tree.datasets:
+                return across, pattern
+            continue
         inner = pattern.removeprefix(VIDEO).lstrip("/")
         base = root if pattern.startswith(VIDEO) else ""
         literal = _LITERAL.sub(r"\1", inner)

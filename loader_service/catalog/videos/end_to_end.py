@@ -35,7 +35,8 @@ _STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|bou
 _LENGTHS = re.compile(rf"(^|_){_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE)
 _NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
 _PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
-_OF_UNIT = re.compile(rf"(^|_){_UNIT}_", re.IGNORECASE)
+_OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+_INDEX = re.compile(r"(index|idx|id|number|num)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,19 @@ def find_bounds(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *
         When a dataset that is named as ends, starts, lengths or numbers of episodes does not fit the rows.
     """
     whole = [info for info in datasets if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and info.shape]
-    short = [
-        info for info in whole if len(info.shape) == 1 and (0 if alone else 1) < info.shape[0] < max(2, frame_count)
-    ]
+    floats = [info for info in datasets if info.dtype.lstrip("<>").startswith("f") and len(info.shape) == 1]
+    least = 0 if alone else 1
+    short = [info for info in whole + floats if len(info.shape) == 1 and least < info.shape[0] < max(2, frame_count)]
+    short = [info for info in short if info in whole or _are_whole(info, read)]
     columns = [info for info in whole if info.shape == (frame_count,) and _NUMBERS.search(info.basename)]
+    columns += [
+        info
+        for info in floats
+        if info.shape == (frame_count,) and _NUMBERS.search(info.basename) and _INDEX.search(info.basename)
+    ]
     bounds = (
         _from_starts_and_lengths(short, frame_count, read)
+        or _from_starts_and_ends(short, frame_count, read)
         or _from_ends(short, frame_count, read)
         or _from_pairs([info for info in whole if info.shape[1:] == (2,)], frame_count, read)
         or _from_lengths(short, frame_count, read)
@@ -85,8 +93,35 @@ def find_bounds(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *
     return replace(bounds, paths=bounds.paths | agreeing)
 
 
+def _are_whole(info: DatasetInfo, read: Read) -> bool:
+    """Tell whether floats are named as places or lengths, and are whole numbers, as MATLAB keeps these.
+
+    Raises
+    ------
+    CatalogError
+        When the name says that they are those of episodes, and they are no whole numbers.
+    """
+    if not any(pattern.search(info.basename) for pattern in (_ENDS, _STARTS, _LENGTHS)):
+        return False
+    if _OF_UNIT.search(info.basename):
+        _numbers(read, info)
+    return _odd_entry(np.asarray(read(info.path))) is None
+
+
+def _odd_entry(values: Any) -> int | None:
+    """Return the number of the first entry that is no whole number."""
+    if values.dtype.kind != "f":
+        return None
+    odd = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
+    return int(odd[0]) if len(odd) else None
+
+
 def _numbers(read: Read, info: DatasetInfo) -> Int64s:
-    return np.asarray(read(info.path)).astype(np.int64)
+    values = np.asarray(read(info.path))
+    odd = _odd_entry(values)
+    if odd is not None:
+        raise CatalogError(f"{info.path!r}, entry {odd}: expected a whole number, found {values[odd]!s}")
+    return values.astype(np.int64)
 
 
 def _from_starts_and_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
@@ -98,6 +133,28 @@ def _from_starts_and_lengths(short: Sequence[DatasetInfo], frame_count: int, rea
             paths = f"{first.path!r} and {other.path!r}"
             _check(starts, starts + lengths, frame_count, paths)
             return Bounds(starts, starts + lengths, frozenset({first.path, other.path}))
+    return None
+
+
+def _from_starts_and_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return what two datasets of one length say; an end is the row behind the last, or, where all fit so, the last."""
+    for first in (info for info in short if _STARTS.search(info.basename)):
+        for other in short:
+            if other.shape != first.shape or other.path == first.path or not _ENDS.search(other.basename):
+                continue
+            starts, ends = _numbers(read, first), _numbers(read, other)
+            paths = f"{first.path!r} and {other.path!r}"
+            behind = bool((starts[1:] == ends[:-1] + 1).all())  # as if each end were the last row of its sequence
+            if behind and starts[0] in {0, 1} and ends[-1] == frame_count - 1 + starts[0]:
+                starts, ends = starts - starts[0], ends + 1 - starts[0]
+            elif (behind and len(starts) > 1) or ends[-1] == frame_count - 1:
+                raise CatalogError(
+                    f"{paths}: expected each end to be the row behind the last one, or all to be the last row, from 0 "
+                    f"or from 1 on, found sequences from {starts[0]} to {ends[0]}, …, {starts[-1]} to {ends[-1]} of "
+                    f"{frame_count} rows"
+                )
+            _check(starts, ends, frame_count, paths)
+            return Bounds(starts, ends, frozenset({first.path, other.path}))
     return None
 
 
@@ -265,7 +322,8 @@ def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, d
             key: part if part.kind == "value" else replace(part, first=part.first + start) for key, part in kept.items()
         }
         parts |= {key: _value(info, number) for key, info in values.items()}
-        episodes.append(Episode(join(whole.name, str(number)), None, end - start, whole.dataset_path, parts))
+        name = join(whole.name, str(number))
+        episodes.append(Episode(name, None, end - start, whole.dataset_path, parts, whole.helpers | bounds.paths))
     return episodes
 
 

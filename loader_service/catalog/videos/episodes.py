@@ -19,7 +19,7 @@ from loader_service.catalog.videos.readings import Reading, TwoReadingsError, ea
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.layouts.layout import FoundVideo
@@ -192,7 +192,9 @@ def _camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> dict[str, list[Foun
     if _are_one(tree, found, list(sets)):
         return {common_group(list(sets)): list(found)}
     names = [frozenset(basename_of(video.dataset_path) for video in videos) for videos in sets.values()]
-    if len(names[0]) < 2 or len(set(names)) > 1 or are_numbered(names[0]):
+    if len(set(names)) > 1:
+        return sets if _lack_cameras(tree, sets) else {}
+    if len(names[0]) < 2 or are_numbered(names[0]):
         return {}  # video0, video1, … are videos, however alike
     equal = all(len({video.frame_count for video in videos}) == 1 for videos in sets.values())
     parents = differing_parts(list(sets))
@@ -204,6 +206,17 @@ def _camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> dict[str, list[Foun
     if not told and (are_ids(names[0]) or lone or not equal):
         return {}
     raise _cameras_or_videos(beside, equal=equal)
+
+
+def _lack_cameras(tree: Tree, sets: Mapping[str, Sequence[FoundVideo]]) -> bool:
+    """Tell whether groups hold cameras of which some lack one: named as such, of one length, with arrays beside.
+
+    What not all have becomes no field.
+    """
+    names = [{basename_of(video.dataset_path) for video in videos} for videos in sets.values()]
+    told = have_roles(set[str]().union(*names)) and bool(set.intersection(*names))
+    equal = all(len({video.frame_count for video in videos}) == 1 for videos in sets.values())
+    return told and equal and all(_has_arrays(tree, videos) for videos in sets.values())
 
 
 def _are_one(tree: Tree, found: Sequence[FoundVideo], parents: Sequence[str]) -> bool:

@@ -84,7 +84,8 @@ def frame_counts_of(datasets: Sequence[DatasetInfo]) -> list[int]:
 def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo | None:
     """Return a dataset by which time could be counted as well: of another length that it shares with a second one.
 
-    It is longer than the frames, or has the form of a dataset that has their length: another half of a table.
+    It is longer than the frames; or has the form of a dataset that has their length: another half of a table; or it has
+    more axes than all that have their length, and more bytes than these together.
     """
     counted = [info for info in datasets if info.shape[0] == frame_count]
     if any(is_sequence_of_pictures(info) for info in counted):
@@ -95,6 +96,8 @@ def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo |
         shared = sum(other.shape[0] == length for other in datasets) > 1
         if len(info.shape) < 2 or abs(length - frame_count) < 2 or not shared:
             continue
-        if length > frame_count or (info.dtype, info.shape[1:]) in forms:
+        deeper = all(len(info.shape) > max(2, len(each.shape)) for each in counted)  # volumes beside a table of notes
+        larger = info.size_bytes > sum(each.size_bytes for each in counted)
+        if length > frame_count or (info.dtype, info.shape[1:]) in forms or (deeper and larger):
             return info
     return None

@@ -77,16 +77,25 @@ def find_numbered(datasets: Sequence[DatasetInfo]) -> dict[str, list[NumberedFra
 
     Nothing for a group in which none looks like frames: ``video0``, ``video1``, … of features are videos.
     """
+    return {group: each for group, each in numbered_by_group(datasets).items() if any(map(_looks_like_frames, each))}
+
+
+def _looks_like_frames(frames: NumberedFrames) -> bool:
+    return frames.looks_like_frames
+
+
+def numbered_by_group(datasets: Sequence[DatasetInfo]) -> dict[str, list[NumberedFrames]]:
+    """Return, by group, all datasets of one form and of dense numbers, whatever they look like."""
     families: dict[tuple[str, str], list[DatasetInfo]] = {}
     for info in datasets:
-        if info.shape and _DIGITS.search(info.basename):
+        if _DIGITS.search(info.basename):
             families.setdefault((info.parent, _DIGITS.sub("#", info.basename)), []).append(info)
     found: dict[str, list[NumberedFrames]] = {}
     for (group, _), members in families.items():
         frames = in_order(members)
         if frames is not None:
             found.setdefault(group, []).append(frames)
-    return {group: each for group, each in found.items() if any(frames.looks_like_frames for frames in each)}
+    return found
 
 
 def in_order(members: Sequence[DatasetInfo]) -> NumberedFrames | None:

@@ -47,10 +47,10 @@ class TwoReadingsError(Exception):
 
     def text(self, tried: Sequence[Reading]) -> str:
         """Return the error in one line, with those of the readings whose schema was tried and works."""
-        meant = " or ".join(reading.words for reading in self.readings)
+        meant = ": " * bool(self.readings) + " or ".join(reading.words for reading in self.readings)
         lines = "; or, ".join(f"for {reading.words}, {in_one_line(reading.schema)}" for reading in tried)
         remedy = f"say which in a --schema FILE: {lines}" if tried else "serve them by --source package.module:Name"
-        return f"{self.found}: {meant}; {remedy}"
+        return f"{self.found}{meant}; {remedy}"
 
 
 def in_one_line(schema: Schema) -> str:

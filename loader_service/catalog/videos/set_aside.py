@@ -1,4 +1,4 @@
-"""Which datasets of a file are never fields, and why: references, tables of pandas, sparse matrices, weights. Pure."""
+"""Which datasets are never fields, and why: references, structs, sparse matrices, weights, odd numbers. Pure."""
 
 from __future__ import annotations
 
@@ -36,12 +36,16 @@ def set_aside(tree: Tree) -> dict[str, str]:
     for path, info in tree.datasets.items():
         if path.startswith(f"{_REFERRED}/"):
             aside[_REFERRED] = "found what MATLAB's cells and structs refer to, in a file"
+        elif path in tree.unwritten:
+            aside[path] = f"found a dataset of which nothing was ever written {info.shape}, in a file"
         elif path in sparse:
             aside[path] = f"{SPARSE}, in a file"
         elif _WEIGHTS.search(path):
             aside[path] = f"{WEIGHTS}, in a file"
         elif info.kind in _KINDS:
             aside[path] = f"found {_KINDS[info.kind]} {info.shape}, in a file"
+        elif not info.dtype and info.kind in {ElementKind.FLOAT, ElementKind.INTEGER} and 0 not in info.shape:
+            aside[path] = f"found numbers of another size than 1, 2, 4 or 8 bytes {info.shape}, in a file"
     return aside
 
 

@@ -60,7 +60,10 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
 
 
 def _is_named_picture(info: DatasetInfo) -> bool:
-    return len(info.shape) == 2 and info.dtype.startswith("float") and bool(_PICTURE_WORDS.search(info.basename))
+    """Tell whether a lone dataset may be a picture by its name: a matrix of floats, or a square of channels."""
+    square = len(info.shape) == 3 and info.shape[0] == info.shape[1] > info.shape[2]
+    matrix = len(info.shape) == 2 and info.dtype.startswith("float")
+    return (square or matrix) and bool(_PICTURE_WORDS.search(info.basename))
 
 
 def _counted(members: Sequence[DatasetInfo]) -> set[int]:

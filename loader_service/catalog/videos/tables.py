@@ -9,9 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join
+from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
+from loader_service.catalog.videos.across_groups import (
+    by_number,
+    by_their_numbers,
+    parts_or_videos,
+    samples_of_groups,
+    without_beside,
+)
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, find_roots, found_of, key_in
 from loader_service.catalog.videos.fields_beside import array_part, single_part
 from loader_service.catalog.videos.frame_axis import (
@@ -23,12 +30,13 @@ from loader_service.catalog.videos.frame_axis import (
     is_sequence_of_pictures,
     rival_of,
 )
-from loader_service.catalog.videos.numbered import NumberedFrames, find_numbered, numbered_part
+from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
+from loader_service.catalog.videos.sibling_groups import sibling_groups
 from loader_service.catalog.videos.single_pictures import find_single_pictures
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows
-from loader_service.schema import VIDEO, Schema
+from loader_service.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +49,10 @@ EXPECTED = (
     "a group per video, or a file per episode, with raw uint8 frames or arrays; a table of two or more dimensions; or "
     "a vlen dataset of numbers"
 )
+
+
+#: Labels with more axes than these are a map, or volume, and none of rows.
+_LEAST_AXES_OF_A_MAP = 2
 
 
 def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Found | None:
@@ -57,7 +69,8 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     numeric = _numeric(tree, aside)
     plain = [info for info in numeric if not info.dtype.startswith("vlen") and info.kind is not ElementKind.TEXT]
     unnamed = [info for info in plain if info.basename not in LABEL_NAMES]
-    found = _of_numbered(tree, find_numbered(unnamed)) or _of_single_pictures(plain)
+    numbered = [*plain, *(info for info in tree.datasets.values() if _is_scalar(info, aside))]
+    found = find_numbered_videos(tree, numbered, unnamed) or _of_single_pictures(plain)
     if found is not None:
         return found
     pictures = [info for info in unnamed if is_picture(info)]
@@ -70,6 +83,10 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     if vlen:
         return find_vlen_rows(hdf5, tree, max(vlen, key=lambda info: info.size_bytes))
     arrays = [info for info in unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
+    maps = [info for info in plain if info.basename in LABEL_NAMES and len(info.shape) > _LEAST_AXES_OF_A_MAP]
+    for info in arrays if len(arrays) == 1 else ():
+        if any(info.shape[1:] == each.shape for each in maps):
+            raise _rivals([info, *maps])  # channels come first
     return _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed)
 
 
@@ -81,40 +98,18 @@ def _numeric(tree: Tree, aside: Mapping[str, str]) -> list[DatasetInfo]:
     ]
 
 
+def _is_scalar(info: DatasetInfo, aside: Mapping[str, str]) -> bool:
+    number = info.dtype and not info.dtype.startswith(("S", "vlen"))
+    return bool(number) and info.shape == () and not is_aside(aside, info)
+
+
 def find_datasets(tree: Tree) -> list[Episode]:
     """Return the videos of a file that are a dataset each; none, if its datasets are no videos."""
     numeric = _numeric(tree, set_aside(tree))
     plain = [info for info in numeric if not info.dtype.startswith("vlen") and info.kind is not ElementKind.TEXT]
     unnamed = [info for info in plain if info.basename not in LABEL_NAMES]
-    found = _of_single_pictures(plain) or _by_dataset(tree, unnamed)
+    found = _of_single_pictures(plain) or _by_dataset(tree, unnamed, declared=True)
     return [] if found is None else [episode for episode in found.episodes if episode.root is None]
-
-
-def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -> Found | None:
-    """Return a video for each group of numbered datasets, each frame of which is a dataset in each field."""
-    if not numbered:
-        return None
-    counts = {group: frame_counts_of_numbered(each) for group, each in numbered.items()}
-    roots = find_roots(tree, list(numbered), list(counts.values()))
-    episodes = []
-    for root, (group, each) in zip(roots, numbered.items(), strict=True):
-        used = [frames for frames in each if len(frames.members) == counts[group]]
-        parts = {
-            key_in(root, join(group, frames.key)): numbered_part(frames, _pattern(root, frames)) for frames in used
-        }
-        helpers = frozenset(info.path for frames in used for info in frames.members)
-        episodes.append(Episode(root, root, counts[group], used[0].members[0].path, parts, helpers))
-    return found_of(episodes)
-
-
-def frame_counts_of_numbered(numbered: Sequence[NumberedFrames]) -> int:
-    """Return how many frames the fields of one group have: as many as those that look like frames."""
-    return next(len(frames.members) for frames in numbered if frames.looks_like_frames)
-
-
-def _pattern(root: str, frames: NumberedFrames) -> str:
-    inside = key_in(root, frames.pattern)
-    return f"{VIDEO}/{inside}" if root else inside
 
 
 def _of_single_pictures(plain: Sequence[DatasetInfo]) -> Found | None:
@@ -152,6 +147,7 @@ def _rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
         [
             Reading("frames, or rows of a table", Schema((layouts[0],), fields_of(first, "array", grouped=grouped))),
             Reading("one picture, or sample", Schema((layouts[1],), fields_of(first, "array", True, grouped=grouped))),
+            *by_their_numbers(maybe),
         ],
     )
 
@@ -202,8 +198,11 @@ def _unequal(sequences: Sequence[DatasetInfo]) -> TwoReadingsError:
     )
 
 
-def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo]) -> Found | None:
-    """Return a video for each dataset of one group, where only lengths, or numbers in names, tell them apart."""
+def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = False) -> Found | None:
+    """Return a video for each dataset of one group, where only lengths, or numbers in names, tell them apart.
+
+    `declared`: a schema says that each is a video, so that names which do not tell are no question.
+    """
     sets: dict[tuple[str, str, tuple[int, ...]], list[DatasetInfo]] = {}
     for info in arrays:
         sets.setdefault((info.parent, info.dtype, info.shape[1:]), []).append(info)
@@ -211,7 +210,7 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo]) -> Found | None:
     for info in tree.datasets.values():
         if info.shape:
             lengths[info.shape[0]] = lengths.get(info.shape[0], 0) + 1
-    chosen = [members for members in sets.values() if _are_videos(members, lengths)]
+    chosen = [members for members in sets.values() if _are_videos(members, without_beside(members, arrays, lengths))]
     if not chosen:
         return None
     for members in sets.values():
@@ -221,14 +220,26 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo]) -> Found | None:
     dtype, tail = largest.dtype, largest.shape[1:]
     if not any((members[0].dtype, members[0].shape[1:]) == (dtype, tail) for members in chosen):
         return None  # coordinates beside what they belong to
+    if not declared and not is_picture(largest) and _are_few_words([info for each in chosen for info in each]):
+        raise parts_or_videos(arrays, next(each for each in chosen if each[0].shape[1:] == tail))
     alike = [info for info in arrays if (info.dtype, info.shape[1:]) == (dtype, tail)]
     by_name: dict[str, int] = {}
     for info in alike:
         by_name[info.basename] = by_name.get(info.basename, 0) + 1
     parents = {info.parent for info in alike}
-    if len(parents) > 1 and all(count == len(parents) for count in by_name.values()):
+    if not declared and len(parents) > 1 and all(count == len(parents) for count in by_name.values()):
         return None  # the same names in all groups: those are the videos
     return found_of([Episode(info.path, None, info.shape[0], info.path, _parts(None, info)) for info in alike])
+
+
+def _are_few_words(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether names are neither numbers nor ids, and so few that each may be another part of one recording."""
+    names = {info.basename for info in members}
+    return len(members) <= _FEW and not are_numbered(names) and not are_ids(names)
+
+
+#: So many sequences beside each other may be cameras, sensors or parts.
+_FEW = 8
 
 
 def _are_videos(members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> bool:
@@ -251,10 +262,12 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     counts = {root: frame_counts_of(list(members.values())) for root, members in groups.items()}
     names = [basename_of(root) for root in groups]
     equal = len({count[0] for count in counts.values()}) == 1
-    if have_roles(names) and len(groups) <= 8:
+    if have_roles(names) and len(groups) <= _FEW:
         if equal:
             return None
         raise _rivals([info for members in groups.values() for info in members.values()])
+    if by_number(groups):
+        raise samples_of_groups(arrays, list(groups))
     for root, members in groups.items():
         rival = rival_of(list(members.values()), counts[root][0])
         if rival is not None or len(counts[root]) > 1:
@@ -268,48 +281,20 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     return found_of([_of_dataset(root, members[main]) for root, members in groups.items()])
 
 
-def sibling_groups(arrays: Sequence[DatasetInfo]) -> dict[str, dict[str, DatasetInfo]] | None:
-    """Return the groups beside each other that hold datasets of the same paths inside, with these; the highest such.
-
-    Groups that lack the path that most have are none of them.
-    """
-    deepest = max((info.path.count("/") for info in arrays), default=0)
-    for depth in range(deepest):
-        beside: dict[str, dict[str, dict[str, DatasetInfo]]] = {}
-        for info in arrays:
-            parts = info.path.split("/")
-            if len(parts) > depth + 1:
-                above, group, inside = (
-                    "/".join(parts[:depth]),
-                    "/".join(parts[: depth + 1]),
-                    "/".join(parts[depth + 1 :]),
-                )
-                beside.setdefault(above, {}).setdefault(group, {})[inside] = info
-        kept: dict[str, dict[str, DatasetInfo]] = {}
-        for groups in beside.values():
-            paths: dict[str, int] = {}
-            for members in groups.values():
-                for inside in members:
-                    paths[inside] = paths.get(inside, 0) + 1
-            most = max(paths, key=lambda inside: paths[inside])
-            if paths[most] > 1:
-                kept |= {group: members for group, members in groups.items() if most in members}
-        if kept and set.intersection(*(set(members) for members in kept.values())):
-            return kept
-    return None
-
-
 def _rivals(members: Sequence[DatasetInfo]) -> TwoReadingsError:
     """Return the error for datasets by which time can be counted in more than one way."""
-    by_length: dict[int, DatasetInfo] = {}
-    for info in sorted(members, key=lambda info: (-len(info.shape), info.path)):
-        if len(info.shape) > 1:
-            by_length.setdefault(info.shape[0], info)
-    shown = list(by_length.values())[:4]
+    by_length: dict[int, list[DatasetInfo]] = {}
+    tall = [info for info in members if len(info.shape) > 1]
+    for info in sorted(tall or members, key=lambda info: (-len(info.shape), info.path)):
+        by_length.setdefault(info.shape[0], []).append(info)
+    shown = [alike[0] for alike in by_length.values()][:4]
     return TwoReadingsError(
         f"found {', '.join(info.describe() for info in shown)}, of different length, and nothing says which of them "
         "counts the frames",
-        [Reading(f"rows of {info.path!r}", Schema(("table",), fields_of([info], "array"))) for info in shown],
+        [
+            Reading(f"rows of {info.path!r}", Schema(("table",), fields_of(by_length[info.shape[0]], "array")))
+            for info in shown
+        ],
     )
 
 
@@ -343,6 +328,14 @@ def _of_columns(arrays: Sequence[DatasetInfo]) -> Found | None:
         return Found("files", [_of_dataset("", sequences[0])])
     best = frame_counts_of(arrays) if arrays else []
     columns = [info for info in arrays if best and info.shape[0] == best[0]]
-    if len(best) == 1 and len(columns) > 1:
+    table = len(best) == 1 and len(columns) > 1
+    chosen = columns if table else sequences if len(sequences) == 1 else []
+    if chosen and any(info.shape[0] >= _SIGNAL * chosen[0].shape[0] for info in arrays):
+        raise _rivals(arrays)
+    if table:
         return Found("table", [_of_dataset("", max(columns, key=lambda info: info.size_bytes))])
-    return Found("files", [_of_dataset("", sequences[0])]) if len(sequences) == 1 else None
+    return Found("files", [_of_dataset("", chosen[0])]) if chosen else None
+
+
+#: A sequence so many times longer than columns is a signal, and they may be what is said about it.
+_SIGNAL = 2

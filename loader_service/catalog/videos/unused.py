@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.layouts.layout import FoundVideo
     from loader_service.catalog.videos.episodes import Episode, Found
 
 
@@ -38,19 +39,26 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     """
     used = {part.path for episode in found.episodes for part in episode.parts.values() if not part.attribute}
     used.update(*(episode.helpers for episode in found.episodes), (episode.dataset_path for episode in found.episodes))
+    used.update(*(_members(part.frames) for episode in found.episodes for part in episode.parts.values()))
     roots = {episode.root: episode for episode in found.episodes if episode.root is not None}
     reasons: dict[str, str] = {}
     for info in tree.datasets.values():
-        is_used = info.path in used or info.parent in used  # a group of frames is used as one
-        if is_used or info.basename in labels or info.basename in INDEX_NAMES:
-            continue
         episode = _owner(roots, info.path)
+        # Labels are read beside videos, and as one of a video.
+        read = info.basename in labels and (episode is None or not info.shape or 1 in info.shape[:1])
+        if info.path in used or read or info.basename in INDEX_NAMES:
+            continue
         key = info.path if episode is None else key_in(episode.root, info.path)
         if key in reasons or key in said or any(each in said for each in _above(info.path)):
             continue
         reason = _outside(found) if episode is None else _inside(info, episode)
         reasons[key] = f"{reason}, found {info.describe()}"
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
+
+
+def _members(frames: FoundVideo | None) -> Collection[str]:
+    """Return the datasets that are frames, or say where frames lie."""
+    return () if frames is None else frames.helpers
 
 
 def _above(path: str) -> list[str]:

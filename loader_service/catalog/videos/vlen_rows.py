@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.codecs import LOOK_BYTES, RAW_BYTES, codec_of
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
@@ -23,6 +27,7 @@ _SLAB = 16
 def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
     """Return a video for each row of a vlen dataset of numbers; datasets beside it with as many rows are its values."""
     lengths = _row_lengths(hdf5, main)
+    _refuse_images(hdf5, main, lengths)
     beside = [info for info in tree.datasets.values() if info.parent == main.parent and info.path != main.path]
     found = Found("vlen", [])
     values = []
@@ -48,6 +53,20 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
             episode.parts[info.basename] = VideoField("value", info.dtype, shape, info.path, info=info, element=row)
         found.episodes.append(episode)
     return found
+
+
+def _refuse_images(hdf5: HDF5File, main: DatasetInfo, lengths: Sequence[int]) -> None:
+    """Refuse the bytes of images that were written as wider numbers, one for each byte."""
+    first = next((row for row, length in enumerate(lengths) if length >= LOOK_BYTES), None)
+    if first is None or not main.dtype.removeprefix("vlen ").startswith(("int", "uint")):
+        return
+    begin = np.asarray(hdf5.node(main.path)[first])[:LOOK_BYTES]
+    codec = codec_of(begin.astype(np.uint8).tobytes()) if begin.min() >= 0 and begin.max() < 2**8 else RAW_BYTES
+    if codec.named:
+        raise CatalogError(
+            f"{main.path!r}, row {first}: expected numbers, found the bytes of {codec.name} as {main.dtype[5:]}; write "
+            "them as vlen uint8, an element for each frame"
+        )
 
 
 def _row_lengths(hdf5: HDF5File, info: DatasetInfo) -> list[int]:

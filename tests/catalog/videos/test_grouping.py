@@ -13,8 +13,8 @@ from loader_service.catalog.videos.end_to_end import find_bounds
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, frame_counts_of, have_roles, rival_of
 from loader_service.catalog.videos.numbered import find_numbered
 from loader_service.catalog.videos.set_aside import set_aside
+from loader_service.catalog.videos.sibling_groups import sibling_groups
 from loader_service.catalog.videos.single_pictures import find_single_pictures
-from loader_service.catalog.videos.tables import sibling_groups
 from loader_service.errors import CatalogError
 
 

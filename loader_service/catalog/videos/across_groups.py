@@ -1,0 +1,258 @@
+"""Groups that are fields, with a dataset for each video in them: ``visual/v1`` beside ``audio/v1``. Pure.
+
+In most files a video is a group, and its datasets are fields. Here it is the other way around, which the names tell:
+words for the groups, numbers or ids for what is in them, and the same ones in each.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, array_part, single_part
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
+from loader_service.catalog.videos.numbered import NumberedFrames, in_order
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.layouts.layout import FoundVideo
+
+#: What groups are called that hold a part of each video, and not videos of a class.
+_FIELD_WORDS = re.compile(
+    r"(^|_)(image|img|rgb|bgr|frame|mask|depth|flow|label|target|annotation|segmentation|seg|gt|input|output|audio|visual|"
+    r"text|video|feature|feat|normal|disparity|thermal|ir|nir|lr|hr|pose|gaze|state|action)s?(_|[0-9]|$)",
+    re.IGNORECASE,
+)
+
+
+def are_fields(groups: Collection[str]) -> bool:
+    """Tell whether all names of groups say what is in them, and so are no classes."""
+    return len(groups) > 1 and all(_FIELD_WORDS.search(basename_of(group)) for group in groups)
+
+
+def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> list[str]:
+    """Return the groups beside one that hold datasets of all these names, which are numbers or ids; no numbered ones.
+
+    Parameters
+    ----------
+    paths
+        Of all datasets.
+    names
+        Of the datasets of a group that are videos.
+    group
+        That group.
+    """
+    wanted = set(names)
+    if len(wanted) < 2 or not (are_numbered(wanted) or are_ids(wanted)):
+        return []
+    held: dict[str, set[str]] = {}
+    for path in paths:
+        if basename_of(path) in wanted and parent_of(parent_of(path)) == parent_of(group):
+            held.setdefault(parent_of(path), set()).add(basename_of(path))
+    beside = sorted(each for each, names_there in held.items() if names_there == wanted and each != group)
+    words = [basename_of(each) for each in [group, *beside]]
+    return [] if not group or are_numbered(words) or are_ids(words) else beside
+
+
+def without_beside(
+    members: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo], lengths: Mapping[int, int]
+) -> Mapping[int, int]:
+    """Return how many datasets have each length, without those that are videos as well, or fields of the same ones.
+
+    Those lie in groups beside that of the members: with the same names, or, where names are numbers or ids, with the
+    same form.
+    """
+    group, names = members[0].parent, {info.basename for info in members}
+    beside = beside_by_name((info.path for info in arrays), names, group)
+    form = (members[0].dtype, members[0].shape[1:])
+    told = bool(group) and len(names) > 1 and (are_numbered(names) or are_ids(names))
+    left = dict(lengths)
+    for info in arrays:
+        alike = told and (info.dtype, info.shape[1:]) == form and parent_of(info.parent) == parent_of(group)
+        if info.parent in beside or (alike and info.parent != group):
+            left[info.shape[0]] -= 1
+    return left
+
+
+def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether datasets of groups are numbered alike, or have the same ids: samples, and no fields of groups."""
+    first, *others = groups.values()
+    names = [basename_of(group) for group in groups]
+    plain = not are_numbered(names) and not are_ids(names)
+    inside = are_numbered(first) or are_ids(first)
+    return plain and inside and len(first) > 1 and all(set(each) == set(first) for each in others)
+
+
+def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:
+    """Return the sequences of encoded frames of one group, where others beside it are fields of the same videos."""
+    by_group: dict[str, list[FoundVideo]] = {}
+    for video in found:
+        by_group.setdefault(parent_of(_path(video)), []).append(video)
+    if not are_fields(by_group):
+        return list(found)
+    first, members = next(iter(by_group.items()))
+    beside = beside_by_name(map(_path, found), {basename_of(_path(video)) for video in members}, first)
+    lengths = {basename_of(_path(video)): video.frame_count for video in members}
+    alike = all(lengths.get(basename_of(_path(video))) == video.frame_count for video in found)
+    return members if alike and {first, *beside} == set(by_group) else list(found)
+
+
+def _path(video: FoundVideo) -> str:
+    return video.name if video.layout.in_group and video.name != video.dataset_path else video.dataset_path
+
+
+def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> None:
+    """Give each video that is a dataset what has its name in the groups beside its own.
+
+    Parameters
+    ----------
+    encoded
+        Sequences of encoded frames by path, as fields.
+
+    Raises
+    ------
+    TwoReadingsError
+        When what has its name is numbers of the same kind, and of another length.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    groups = {parent_of(episode.name) for episode in filled}
+    if found.layout != "groups" or len(groups) != 1 or any(episode.root is not None for episode in filled):
+        return
+    (group,) = groups
+    names = {basename_of(episode.name) for episode in filled}
+    for other in beside_by_name({**tree.datasets, **encoded}, names, group):
+        key = basename_of(other)
+        parts = [_part(tree, episode, join(other, basename_of(episode.name)), encoded) for episode in filled]
+        if None not in parts and len({_form(part) for part in parts if part}) == 1:
+            for episode, part in zip(filled, parts, strict=True):
+                if part is not None:
+                    episode.parts[key] = replace(part, pattern=join(other, VIDEO))
+        elif all(_looks_alike(tree, episode, other) for episode in filled):
+            raise samples_of_groups(tree.datasets.values(), [group, other])
+    if any("" in episode.parts and len(episode.parts) > 1 for episode in filled):
+        for episode in filled:
+            part = replace(episode.parts.pop(""), pattern=join(group, VIDEO))
+            episode.parts = {basename_of(group): part, **episode.parts}
+
+
+def _form(part: VideoField) -> tuple[object, ...]:
+    return part.kind, part.missing, part.frames is None
+
+
+def _part(tree: Tree, episode: Episode, path: str, encoded: Mapping[str, VideoField]) -> VideoField | None:
+    """Return what has a video's name as a field of it: as many entries as frames, or one less, or one value."""
+    if path in encoded:
+        frames = encoded[path].frames
+        return encoded[path] if frames is not None and frames.frame_count == episode.frame_count else None
+    info = tree.datasets[path]
+    if not info.shape:
+        return _value(info)
+    main = episode.parts.get("")
+    if main is not None and main.info is not None and main.shape == main.info.shape:  # a single picture
+        return single_part(info) if info.shape[:2] == main.shape[:2] else _value(info)
+    part = array_part(info)
+    if part is not None and info.shape[0] == episode.frame_count:
+        return part
+    if part is not None and info.shape[0] == episode.frame_count - 1 > 1:
+        return replace(part, missing=1)
+    return _value(info)
+
+
+def _value(info: DatasetInfo) -> VideoField | None:
+    if (
+        not info.dtype
+        or info.dtype.startswith("vlen")
+        or info.shape not in {(), (1,)}
+        or info.size_bytes > MOST_VALUE_BYTES
+    ):
+        return None
+    return VideoField("value", info.dtype, () if info.dtype.startswith("S") else info.shape, info.path, info=info)
+
+
+def _looks_alike(tree: Tree, episode: Episode, group: str) -> bool:
+    """Tell whether a dataset of a video's name has its type and as many axes, two at least, but another length."""
+    main, other = tree.datasets.get(episode.name), tree.datasets[join(group, basename_of(episode.name))]
+    alike = main is not None and main.dtype == other.dtype and len(main.shape) == len(other.shape) > 1
+    return alike and main is not None and main.shape[0] - other.shape[0] not in {0, 1}
+
+
+def samples_of_groups(datasets: Iterable[DatasetInfo], groups: Sequence[str]) -> TwoReadingsError:
+    """Return the error for groups that hold a dataset for each sample, whose first axes do not count the same."""
+    shown, fields, infos = [], [], list(datasets)
+    for group in groups:
+        members = [info for info in infos if info.parent == group]
+        shown.append(members[0].describe())
+        ordered = in_order(members)
+        if ordered is not None:
+            fields.append(SchemaField(basename_of(group), "array", (ordered.pattern,), "", members[0].shape))
+    numbered = [Reading("one video, of which each number is a frame", Schema(("files",), tuple(fields)))]
+    across = tuple(SchemaField(basename_of(group), "array", (join(group, VIDEO),)) for group in groups)
+    return TwoReadingsError(
+        f"found {' and '.join(shown)}, named alike in each group",
+        [
+            *(numbered if len(fields) == len(groups) else []),
+            Reading("videos with a field in each group", Schema(("groups",), across)),
+            Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+        ],
+    )
+
+
+def numbered_fields(
+    found: Mapping[str, Sequence[NumberedFrames]],
+) -> dict[str, list[tuple[str, NumberedFrames]]]:
+    """Return, by the group above, the groups whose datasets are numbered alike and are fields of one video.
+
+    Their forms differ, or their names say what they are: classes of videos are alike, and named for something else.
+    """
+    above: dict[str, dict[str, NumberedFrames]] = {}
+    for group, families in found.items():
+        if group and len(families) == 1:
+            above.setdefault(parent_of(group), {})[group] = families[0]
+    fields: dict[str, list[tuple[str, NumberedFrames]]] = {}
+    for parent, groups in above.items():
+        main = next((frames for frames in groups.values() if frames.looks_like_frames), None)
+        if main is None:
+            continue
+        names = [info.basename for info in main.members]
+        kept = {
+            group: frames for group, frames in groups.items() if [info.basename for info in frames.members] == names
+        }
+        words = [basename_of(group) for group in kept]
+        forms = {(frames.members[0].dtype, frames.members[0].shape) for frames in kept.values()}
+        told = len(forms) == len(kept) or are_fields(kept)
+        if len(kept) > 1 and told and not are_numbered(words) and not are_ids(words):
+            fields[parent] = [(basename_of(group), frames) for group, frames in kept.items()]
+    return fields
+
+
+def by_their_numbers(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of numbered datasets of one form as the frames of a video, if they are such."""
+    frames = in_order(members)
+    if frames is None:
+        return []
+    field = SchemaField(frames.key, "array", (frames.pattern,), "", members[0].shape)
+    return [Reading("one video, of which each number is a frame", Schema(("files",), (field,)))]
+
+
+def parts_or_videos(arrays: Sequence[DatasetInfo], members: Sequence[DatasetInfo]) -> TwoReadingsError:
+    """Return the error for few sequences beside each other whose names do not tell what they are."""
+    shown = " and ".join(info.describe() for info in members[:2])
+    rows = [
+        Reading(
+            f"rows of {info.path!r}",
+            Schema(("table",), fields_of([each for each in arrays if each.shape[:1] == info.shape[:1]], "array")),
+        )
+        for info in members[:2]
+    ]
+    each = Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))
+    return TwoReadingsError(
+        f"found {shown} beside each other, parts of one recording or videos of their own",
+        [*rows, Reading("videos of their own", each)],
+    )

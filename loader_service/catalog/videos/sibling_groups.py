@@ -1,0 +1,88 @@
+"""Groups beside each other that hold datasets of the same paths: those are videos. Pure: sees paths."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.videos.frame_axis import are_numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+    #: Datasets by their path inside, by group.
+    Groups = dict[str, dict[str, DatasetInfo]]
+
+
+def sibling_groups(arrays: Sequence[DatasetInfo]) -> Groups | None:
+    """Return the groups beside each other that hold datasets of the same paths inside, with these; the highest such.
+
+    Groups that lack the path that most have are none of them. Where the highest ones differ in what they hold, and all
+    of it lies one group deeper, in groups that are all alike, it is those: ``a.jpg/b.jpg/matches`` for each pair. So it
+    is where these are numbered recordings: ``subject_1/trial_2/eeg``.
+    """
+    deepest = max((info.path.count("/") for info in arrays), default=0)
+    for depth in range(deepest):
+        kept = _at_depth(arrays, depth)
+        if kept is None:
+            continue
+        deeper = _at_depth(arrays, depth + 1)
+        if deeper is None or not _are_alike(deeper) or not _paths(deeper) >= _paths(kept):
+            return kept
+        return deeper if not _are_alike(kept) or _are_recordings(deeper) else kept
+    return None
+
+
+def _are_recordings(groups: Groups) -> bool:
+    """Tell whether numbered groups inside of others are videos: by what they are called, or as their lengths differ."""
+    above: dict[str, list[str]] = {}
+    for group in groups:
+        above.setdefault(parent_of(group), []).append(group)
+    for beside in above.values():
+        if len(beside) < 2 or not are_numbered(map(basename_of, beside)):
+            return False
+    first = next(iter(above.values()))
+    lengths = {frozenset(info.shape[:1] for info in groups[group].values()) for group in first}
+    return len(lengths) > 1 or all(_RECORDING.search(basename_of(group)) for group in first)
+
+
+#: What groups are called that are a recording each, and no sensors, arms or persons of one.
+_RECORDING = re.compile(
+    r"(^|_)(trial|video|vid|clip|episode|ep|demo|traj|trajectory|run|session|rep|repetition|seq|sequence|utt|utterance|take|"
+    r"scan|recording|rec|sample|rollout)s?[_-]?[0-9]*$",
+    re.IGNORECASE,
+)
+
+
+def _at_depth(arrays: Sequence[DatasetInfo], depth: int) -> Groups | None:
+    beside: dict[str, Groups] = {}
+    for info in arrays:
+        parts = info.path.split("/")
+        if len(parts) > depth + 1:
+            above, group = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
+            beside.setdefault(above, {}).setdefault(group, {})["/".join(parts[depth + 1 :])] = info
+    kept: Groups = {}
+    for groups in beside.values():
+        paths: dict[str, int] = {}
+        for members in groups.values():
+            for inside in members:
+                paths[inside] = paths.get(inside, 0) + 1
+        most = max(paths, key=lambda inside: paths[inside])
+        if paths[most] > 1:
+            kept |= {group: members for group, members in groups.items() if most in members}
+    shared = set.intersection(*(set(members) for members in kept.values())) if kept else set()
+    for groups in beside.values():  # one that has no neighbour holds what the others do
+        if len(groups) == 1:
+            kept |= {group: members for group, members in groups.items() if shared and shared <= set(members)}
+    return kept if shared else None
+
+
+def _are_alike(groups: Groups) -> bool:
+    return len({frozenset(members) for members in groups.values()}) == 1
+
+
+def _paths(groups: Groups) -> set[str]:
+    return {info.path for members in groups.values() for info in members.values()}
