@@ -71,6 +71,21 @@ def row_frames(folder: Path) -> Serves:
     return Serves(videos)
 
 
+@case("A scalar vlen dataset a frame (h5py.vlen_dtype with an empty shape)")
+def vlen_scalars(folder: Path) -> Serves:
+    """Each frame is a dataset without axes, whose only element has a length of its own."""
+    videos = []
+    with h5py.File(folder / "clips.h5", "w") as root:
+        for number, count in enumerate((4, 1)):
+            frames = jpegs(927 + number, count)
+            for frame, data in enumerate(frames):
+                root.create_dataset(f"clip{number}/{frame}", (), h5py.vlen_dtype(np.uint8))[()] = np.frombuffer(
+                    data, np.uint8
+                )
+            videos.append(Video(f"clip{number}", {"frames": Encoded(frames)}))
+    return Serves(videos)
+
+
 @case("Padded matrix with lengths as float32 (ALOHA-like recorders)")
 def padded_with_float_lengths(folder: Path) -> Serves:
     """Lengths may be floats; each has the rows' number."""

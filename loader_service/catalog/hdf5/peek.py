@@ -39,7 +39,7 @@ def peek(hdf5: HDF5File, info: DatasetInfo, elements: Sequence[int], size: int) 
     if info.kind is ElementKind.VLEN_BYTES and info.shape:
         return _vlen(hdf5, info, elements, size)
     width = element_bytes(info)
-    if info.address is not None and hdf5.direct and info.dtype != "S":
+    if info.address is not None and hdf5.direct and info.dtype != "S" and info.kind is not ElementKind.VLEN_BYTES:
         length = size if width == 1 else min(size, width)
         begins = [element * width for element in elements]
         return [hdf5.read_at(info.address + at, max(0, min(length, info.size_bytes - at))) for at in begins]

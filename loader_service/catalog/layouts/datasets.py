@@ -41,7 +41,7 @@ class Datasets(Layout[DatasetsVideo]):
 
     name = "datasets"
     expected = "a group per video with a dataset of bytes per frame"
-    kinds = frozenset({ElementKind.BYTES, ElementKind.OPAQUE, ElementKind.TEXT})
+    kinds = frozenset({ElementKind.BYTES, ElementKind.OPAQUE, ElementKind.TEXT, ElementKind.VLEN_BYTES})
     in_group = True
 
     def find(self, contents: Candidates) -> list[DatasetsVideo]:
@@ -66,12 +66,12 @@ class Datasets(Layout[DatasetsVideo]):
         offsets = [_whole_dataset(hdf5, info) for info in video.members]
         if None in offsets:
             return None
-        return np.array(offsets, np.int64), lengths_of(video)
+        return np.array(offsets, np.int64), lengths_of(hdf5, video)
 
     def plain(self, hdf5: HDF5File, video: DatasetsVideo) -> Extents:
         """Return the datasets' numbers and sizes."""
         number = {name: place for place, name in enumerate(list_children(hdf5.node(video.dataset_path)))}
-        return np.array([number[info.basename] for info in video.members], np.int64), lengths_of(video)
+        return np.array([number[info.basename] for info in video.members], np.int64), lengths_of(hdf5, video)
 
     def open(self, file: h5py.File, path: str) -> Any:
         """Return the group, and the names in it."""
@@ -90,12 +90,21 @@ class Datasets(Layout[DatasetsVideo]):
 
 def read_whole(dataset: Any, length: int) -> bytes:
     """Return a dataset's bytes; HDF5 gives a string without the zeros at its end."""
-    return as_bytes(dataset[()]).ljust(length, b"\0")
+    value = dataset[()]
+    if isinstance(value, np.ndarray) and value.dtype == object:  # one vlen element in an array
+        (value,) = value.reshape(-1)
+    return as_bytes(value).ljust(length, b"\0")
 
 
-def lengths_of(video: DatasetsVideo) -> Int64s:
-    """Return the sizes of a video's datasets, ``(frames,) int64``."""
-    return np.array([info.size_bytes for info in video.members], np.int64)
+def lengths_of(hdf5: HDF5File, video: DatasetsVideo) -> Int64s:
+    """Return the sizes of a video's datasets, ``(frames,) int64``; vlen elements are read for theirs."""
+    return np.array(
+        [
+            len(read_whole(hdf5.node(info.path), 0)) if info.kind is ElementKind.VLEN_BYTES else info.size_bytes
+            for info in video.members
+        ],
+        np.int64,
+    )
 
 
 def find_images(contents: Candidates) -> tuple[list[DatasetInfo], dict[str, Codec]]:
@@ -167,11 +176,14 @@ def _is_single(info: DatasetInfo) -> bool:
     """Tell whether a dataset is one frame by its type: a row of bytes, or one opaque element or string."""
     if info.kind is ElementKind.BYTES:
         return is_row(info)
-    return info.kind in {ElementKind.OPAQUE, ElementKind.TEXT} and info.dtype != "S" and info.shape in {(), (1,)}
+    kinds = {ElementKind.OPAQUE, ElementKind.TEXT, ElementKind.VLEN_BYTES}
+    return info.kind in kinds and info.dtype != "S" and info.shape in {(), (1,)}
 
 
 def _whole_dataset(hdf5: HDF5File, info: DatasetInfo) -> int | None:
     """Return where a dataset's bytes lie in one piece, or None."""
+    if info.kind is ElementKind.VLEN_BYTES:
+        return None
     if info.address is not None or not info.size_bytes:
         return info.address or 0
     if not info.shape:

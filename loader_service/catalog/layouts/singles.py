@@ -31,9 +31,9 @@ class Singles(Datasets):
             DatasetsVideo(self, info.path, info.path, 1, codec=images[info.path], members=(info,)) for info in filled
         ]
 
-    def plain(self, hdf5: HDF5File, video: DatasetsVideo) -> Extents:  # noqa: ARG002
+    def plain(self, hdf5: HDF5File, video: DatasetsVideo) -> Extents:
         """Return the dataset's size."""
-        return np.zeros(1, np.int64), lengths_of(video)
+        return np.zeros(1, np.int64), lengths_of(hdf5, video)
 
     def open(self, file: h5py.File, path: str) -> Any:
         """Return the dataset."""
