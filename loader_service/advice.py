@@ -29,6 +29,9 @@ _MOST_BATCH_BYTES = 16 * 2**20
 #: Frames of a clip of pictures, and of numbers, at most.
 _MOST_FRAMES, _MOST_ROWS = 16, 1024
 
+#: Numbers that may be an entry of a list, such as a box, at most.
+_MOST_IN_ENTRY = 16
+
 #: Longest side of pictures that are taken as they are, in pixels, and the size that others get.
 _LARGE, _SIZE = 256, 224
 
@@ -62,6 +65,20 @@ def sides_advice(catalog: Catalog) -> str | None:
         f"the sides of {', '.join(map(repr, names))} differ between videos, so batches have zeros behind them; "
         f"{', '.join(repr(catalog.field(name).sides_name) for name in names)} says what is real"
     )
+
+
+def list_advice(catalog: Catalog) -> str | None:
+    """Return how lists become entries of several numbers, where all lists have a multiple of a few; else None."""
+    for field in catalog.fields:
+        if not catalog.has_lists(field.name) or field.shape != (0,):
+            continue
+        entry = int(np.gcd.reduce(catalog.sides_of_all(field.name)[0]))
+        if 1 < entry <= _MOST_IN_ENTRY:
+            return (
+                f"each list of {field.name!r} has a multiple of {entry} numbers; if {entry} are an entry, as of a box, "
+                f"write shape = [0, {entry}] for it into what `inspect --toml` prints, and give that with --schema FILE"
+            )
+    return None
 
 
 def volume_advice(catalog: Catalog) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loader_service.advice import label_advice, volume_advice
+from loader_service.advice import label_advice, list_advice, volume_advice
 from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.frame_check import BadFrame
@@ -108,6 +108,7 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "class_advice": class_advice(catalog),
         "label_advice": label_advice(catalog),
         "volume_advice": volume_advice(catalog),
+        "list_advice": list_advice(catalog),
         "first_videos": [_video(catalog, video) for video in range(min(5, catalog.video_count))],
         "left_out": list(catalog.left_out),
         "skipped": [list(each) for each in catalog.skipped],
@@ -126,7 +127,7 @@ def catalog_text(report: dict[str, Any]) -> str:
         f"{unit} in a {of}: {low} to {high}, median {middle}",
         *(_field_text(field) for field in report["fields"]),
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
-        *filter(None, (report["class_advice"], report["label_advice"], report["volume_advice"])),
+        *filter(None, (report[f"{what}_advice"] for what in ("class", "label", "volume", "list"))),
         *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
         *(f"no field {reason}" for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),

@@ -199,14 +199,14 @@ class Catalog:
 
     def usual_sides(self, field: str) -> list[int]:
         """Return the median of each side of a field whose sides differ, at least 1."""
-        return [max(1, int(np.median(side))) for side in self._sides_of_all(field)]
+        return [max(1, int(np.median(side))) for side in self.sides_of_all(field)]
 
     def range_of_sides(self, field: str) -> list[tuple[int, int]]:
         """Return the shortest and the longest of each side of a field that has sides that differ; else nothing."""
-        return [(int(side.min()), int(side.max())) for side in self._sides_of_all(field)]
+        return [(int(side.min()), int(side.max())) for side in self.sides_of_all(field)]
 
-    def _sides_of_all(self, field: str) -> list[Int64s]:
-        """Return each side of all entries, where sides differ; where those of frames alone do, of all frames."""
+    def sides_of_all(self, field: str) -> list[Int64s]:
+        """Return each side of a field that has sides that differ: of all lists, or of all videos; else nothing."""
         facts = self.facts[self._numbers[field]]
         shape = facts.field.shape
         if facts.storage == "lists":

@@ -55,11 +55,7 @@ def stream_fields(facts: CatalogFacts, spec: Spec) -> tuple[Field, ...]:
     bookkeeping = {each.name: each for each in _bookkeeping(facts, spec)}
     names = (*data, *bookkeeping) if spec.fields is None else spec.fields
     fields = [data[name]() if name in data else _find(name, bookkeeping, data) for name in names]
-    if spec.batching == "ragged" and not spec.varies and not any(each.lengths for each in fields):
-        raise ConfigError(
-            f"batching={spec.batching!r} is for whole videos (clip=None) and for lists of numbers that differ in "
-            "length, and none of the fields of this stream does; leave it out"
-        )
+    _check_ragged(fields, spec)
     there = {each.name for each in fields}
     hidden = dict.fromkeys(each.lengths for each in fields if each.lengths and spec.batching == "ragged")
     fields += [data[name]() for name in hidden if name not in there]
@@ -111,6 +107,7 @@ def select_fields(facts: CatalogFacts, outputs: Iterable[Field], spec: Spec) -> 
     bookkeeping = {each.name: each for each in _bookkeeping(facts, spec)}
     returned = {each.name: each for each in outputs if each.name not in bookkeeping}
     names = _with_length((*returned, *bookkeeping) if spec.fields is None else spec.fields, spec)
+    _check_ragged(returned.values(), spec)
     return tuple(returned[name] if name in returned else _find(name, bookkeeping, returned) for name in names)
 
 
@@ -147,6 +144,14 @@ def _image_shape(field: CatalogField, image: Image) -> tuple[int, ...]:
 def _check_image_is_of_use(data: Iterable[CatalogField], spec: Spec) -> None:
     if spec.image != Image() and not any(each.kind == "image" for each in data):
         raise ConfigError(f"image={spec.image!r} was given, but there are no images here; leave it out")
+
+
+def _check_ragged(fields: Iterable[Field], spec: Spec) -> None:
+    if spec.batching == "ragged" and not spec.varies and not any(each.lengths for each in fields):
+        raise ConfigError(
+            f"batching={spec.batching!r} is for whole videos (clip=None) and for lists of numbers that differ in "
+            "length, and none of the fields of this stream does; leave it out"
+        )
 
 
 def _check_windows(fields: Iterable[CatalogField], spec: Spec) -> None:

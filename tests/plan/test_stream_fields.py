@@ -116,3 +116,5 @@ def test_what_a_transform_returns_is_chosen_by_name():
     assert names == ["x", "y", "index", "video", "start", "length"]
     with pytest.raises(ConfigError, match="no field 'features'"):
         select_fields(FEATURES, outputs, spec(Frame(), fields=("features",)))
+    with pytest.raises(ConfigError, match="none of the fields of this stream does"):
+        select_fields(FEATURES, outputs, spec(Frame(), batching="ragged"))

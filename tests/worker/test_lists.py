@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from loader_service import reports
 from loader_service.catalog.columns import RAW, Catalog
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.randomness import Purpose, draws
@@ -60,6 +61,16 @@ def test_vlen_numbers_beside_frames_are_a_list_of_numbers_for_each(tmp_path: Pat
     catalog = catalog_of(tmp_path)
     assert catalog.field("boxes") == CatalogField("boxes", "array", "float32", (0,), most=(4 * MOST,))
     assert catalog.left_out == ()
+
+
+def test_inspect_says_how_long_lists_are_and_how_numbers_become_entries(tmp_path: Path, catalog: Catalog) -> None:
+    write_boxes(tmp_path / "a.h5")
+    text = reports.catalog_text(reports.describe_catalog(catalog_of(tmp_path)))
+    assert "a list of 0 to 20 numbers, float32, for each frame, with 'boxes_length' beside it" in text
+    assert "each list of 'boxes' has a multiple of 4 numbers" in text
+    text = reports.catalog_text(reports.describe_catalog(catalog))
+    assert "a list of 0 to 5 entries of shape (4,), float32, for each frame" in text
+    assert "multiple" not in text
 
 
 def test_a_schema_says_what_an_entry_of_a_list_is(catalog: Catalog) -> None:

@@ -32,6 +32,9 @@ _SLAB = 256
 #: The ways to lists: numbers in the column ``ways`` are places in this.
 LIST_WAYS = (RAW, Vlen.name)
 
+#: Of one list: what the column of lengths holds.
+_MOST_BYTES = 2**32 - 1
+
 #: Offsets and lengths in bytes of the lists of a dataset.
 _Extents = tuple["Int64s", "Int64s"]
 
@@ -95,6 +98,8 @@ def list_columns(hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[i
 def _check_whole(part: VideoField, sizes: Int64s) -> None:
     inner = math.prod(part.shape[1:])
     itemsize = np.dtype(part.dtype).itemsize
+    if len(sizes) and sizes.max() > _MOST_BYTES:
+        raise CatalogError(f"{part.path!r}: expected lists of at most {_MOST_BYTES} bytes, found one of {sizes.max()}")
     odd = np.flatnonzero(sizes % (inner * itemsize))
     if len(odd):
         raise CatalogError(
@@ -117,13 +122,13 @@ def _locate(hdf5: HDF5File, part: VideoField) -> tuple[int, _Extents]:
     try:
         offsets = heap.locate(hdf5.descriptor, sized, hdf5.size_bytes)
     except heap.HeapError:
-        return 1, (np.arange(len(lengths)), lengths)
+        return 1, _plain(hdf5, part, itemsize)
     # Trusted only when the bytes found there are what h5py gives, at the first list and at the last.
     node, filled = hdf5.node(part.path), np.flatnonzero(lengths)
     for row in {int(filled[0]), int(filled[-1])} if len(filled) else ():
         expected = np.asarray(node[row]).tobytes()
         if hdf5.read_at(int(offsets[row]), len(expected)) != expected:
-            return 1, (np.arange(len(lengths)), lengths)
+            return 1, _plain(hdf5, part, itemsize)
     return 0, (offsets, lengths)
 
 
