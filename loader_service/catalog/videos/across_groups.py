@@ -7,6 +7,7 @@ words for the groups, numbers or ids for what is in them, and the same ones in e
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,24 +62,49 @@ def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> 
     return [] if not group or are_numbered(words) or are_ids(words) else beside
 
 
-def without_beside(
-    members: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo], lengths: Mapping[int, int]
-) -> Mapping[int, int]:
-    """Return how many datasets have each length, without those that are videos as well, or fields of the same ones.
+class Neighbours:
+    """Which datasets have which name, form and length in groups beside each other; made once for a file."""
 
-    Those lie in groups beside that of the members: with the same names, or, where names are numbers or ids, with the
-    same form.
-    """
-    group, names = members[0].parent, {info.basename for info in members}
-    beside = beside_by_name((info.path for info in arrays), names, group)
-    form = (members[0].dtype, members[0].shape[1:])
-    told = bool(group) and len(names) > 1 and (are_numbered(names) or are_ids(names))
-    left = dict(lengths)
-    for info in arrays:
-        alike = told and (info.dtype, info.shape[1:]) == form and parent_of(info.parent) == parent_of(group)
-        if info.parent in beside or (alike and info.parent != group):
-            left[info.shape[0]] -= 1
-    return left
+    def __init__(self, arrays: Iterable[DatasetInfo]) -> None:
+        self._members: dict[str, list[DatasetInfo]] = {}
+        self._groups: dict[tuple[str, str], list[str]] = {}
+        self._forms: Counter[tuple[str, str, tuple[int, ...]]] = Counter()
+        for info in arrays:
+            group = info.parent
+            self._members.setdefault(group, []).append(info)
+            self._groups.setdefault((parent_of(group), info.basename), []).append(group)
+            self._forms[parent_of(group), info.dtype, info.shape] += 1
+
+    def aligned(self, members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> Mapping[int, int]:
+        """Return how many datasets have each length of some members, without those that belong to the same videos.
+
+        Those lie in groups beside that of the members: with the same names, or, where names are numbers or ids, with
+        the same form: those are videos as well.
+        """
+        own = Counter(info.shape[0] for info in members)
+        left = {length: lengths[length] for length in own}
+        group, names = members[0].parent, {info.basename for info in members}
+        if not group or len(names) < 2 or not (are_numbered(names) or are_ids(names)):
+            return left
+        first = members[0]
+        for length, count in own.items():
+            left[length] -= self._forms[parent_of(group), first.dtype, (length, *first.shape[1:])] - count
+        for other in self._beside(group, names):
+            for info in self._members[other]:
+                if info.shape[0] in left and (info.dtype, info.shape[1:]) != (first.dtype, first.shape[1:]):
+                    left[info.shape[0]] -= 1
+        return left
+
+    def _beside(self, group: str, names: set[str]) -> list[str]:
+        candidates = [each for each in self._groups[parent_of(group), min(names)] if each != group]
+        words = [basename_of(each) for each in [group, *candidates]]
+        if len(words) > _MOST_GROUPS or are_numbered(words) or are_ids(words):
+            return []
+        return [each for each in candidates if {info.basename for info in self._members[each]} == names]
+
+
+#: More groups than these beside each other are classes or videos, and no fields.
+_MOST_GROUPS = 32
 
 
 def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:

@@ -13,11 +13,11 @@ from loader_service.catalog.inner_paths import basename_of, common_group, differ
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.across_groups import (
+    Neighbours,
     by_number,
     by_their_numbers,
     parts_or_videos,
     samples_of_groups,
-    without_beside,
 )
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, find_roots, found_of, key_in
 from loader_service.catalog.videos.fields_beside import array_part, single_part
@@ -210,7 +210,8 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
     for info in tree.datasets.values():
         if info.shape:
             lengths[info.shape[0]] = lengths.get(info.shape[0], 0) + 1
-    chosen = [members for members in sets.values() if _are_videos(members, without_beside(members, arrays, lengths))]
+    neighbours = Neighbours(arrays)
+    chosen = [members for members in sets.values() if _are_videos(members, neighbours.aligned(members, lengths))]
     if not chosen:
         return None
     for members in sets.values():
