@@ -9,9 +9,9 @@ from loader_service.catalog.codecs import JPEG
 from loader_service.conversion.pieces import OutputEntry
 from loader_service.conversion.work_folder import size_of
 from loader_service.formats.checksums import crc32c
-from loader_service.unpack.sample_files import array_file, field_name, picture_names
+from loader_service.unpack.sample_files import array_file, picture_names
 from loader_service.unpack.source_samples import SampleRange, SourceSample
-from loader_service.unpack.target import FileTarget
+from loader_service.unpack.target import FileTarget, OnFrame
 
 
 class FolderTarget(FileTarget):
@@ -39,12 +39,12 @@ class FolderTarget(FileTarget):
         arrays = [each.name for each in self.catalog.fields if self.describe(each.name) == "npy"]
         several = len(pictures) > 1
         names = [
-            f"{which.key}{f'.{field_name(name)}' if several else ''}.{self._extension(which.video, name)}"
+            f"{which.key}{f'.{self.field_names[name]}' if several else ''}.{self._extension(which.video, name)}"
             for name in pictures
         ]
-        return (*names, *(f"{which.key}.{field_name(name)}.npy" for name in arrays))
+        return (*names, *(f"{which.key}.{self.field_names[name]}.npy" for name in arrays))
 
-    def write(self, sample: SourceSample, folder: Path) -> list[OutputEntry]:
+    def write(self, sample: SourceSample, folder: Path, on_frame: OnFrame) -> list[OutputEntry]:
         """Write a sample, as `FileTarget` says."""
         files = self.files(sample)
         for parent in {(folder / name).parent for name in files}:
@@ -53,11 +53,12 @@ class FolderTarget(FileTarget):
         for name, data in sorted(files.items()):
             _write(folder / name, data)
             total = crc32c(data, total)
+            on_frame()
         if sample.is_frame:
             return [OutputEntry(name, len(data), crc32c(data)) for name, data in files.items()]
         return [OutputEntry(sample.range.key, sum(map(len, files.values())), total)]
 
-    def difference(self, sample: SourceSample, place: Path) -> str | None:
+    def difference(self, sample: SourceSample, place: Path, on_frame: OnFrame) -> str | None:
         """Return what is not as it was written, as `FileTarget` says."""
         files = self.files(sample)
         for name, data in files.items():
@@ -66,6 +67,7 @@ class FolderTarget(FileTarget):
                 return f"{str(path)!r} is not there"
             if path.read_bytes() != data:
                 return f"{str(path)!r} holds other bytes"
+            on_frame()
         if sample.is_frame:
             return None
         found: list[Path] = []
@@ -77,9 +79,9 @@ class FolderTarget(FileTarget):
         """Return the bytes of each file of a sample, by path."""
         key = sample.range.key
         joint = "." if sample.is_frame else "/"
-        files = {f"{key}{joint}{name}": data for name, data in picture_names(sample, "/")}
+        files = {f"{key}{joint}{name}": data for name, data in picture_names(sample, "/", self.field_names)}
         return files | {
-            f"{key}{joint}{field_name(name)}.npy": array_file(sample, name) for name in sample.arrays_with_axes
+            f"{key}{joint}{self.field_names[name]}.npy": array_file(sample, name) for name in sample.arrays_with_axes
         }
 
     def _extension(self, video: int, field: str) -> str:
