@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from loader_service.catalog.codecs import JPEG
@@ -46,43 +47,47 @@ class FolderTarget(FileTarget):
 
     def write(self, sample: SourceSample, folder: Path, on_frame: OnFrame) -> list[OutputEntry]:
         """Write a sample, as `FileTarget` says."""
-        files = self.files(sample)
-        for parent in {(folder / name).parent for name in files}:
-            parent.mkdir(parents=True, exist_ok=True)
-        total = 0
-        for name, data in sorted(files.items()):
-            _write(folder / name, data)
+        entries = []
+        total, made = 0, None
+        for name, data in self._files(sample):
+            path = folder / name
+            if path.parent != made:
+                made = path.parent
+                made.mkdir(parents=True, exist_ok=True)
+            _write(path, data)
             total = crc32c(data, total)
+            entries.append(OutputEntry(name, len(data), crc32c(data) if sample.is_frame else None))
             on_frame()
         if sample.is_frame:
-            return [OutputEntry(name, len(data), crc32c(data)) for name, data in files.items()]
-        return [OutputEntry(sample.range.key, sum(map(len, files.values())), total)]
+            return entries
+        return [OutputEntry(sample.range.key, sum(each.size_bytes for each in entries), total)]
 
     def difference(self, sample: SourceSample, place: Path, on_frame: OnFrame) -> str | None:
         """Return what is not as it was written, as `FileTarget` says."""
-        files = self.files(sample)
-        for name, data in files.items():
+        names = set()
+        for name, data in self._files(sample):
             path = place / name
             if not path.is_file():
                 return f"{str(path)!r} is not there"
             if path.read_bytes() != data:
                 return f"{str(path)!r} holds other bytes"
+            names.add(name)
             on_frame()
         if sample.is_frame:
             return None
         found: list[Path] = []
         size_of(place / sample.range.key, found.append)
-        more = {str(each.relative_to(place)) for each in found} - files.keys()
+        more = {str(each.relative_to(place)) for each in found} - names
         return f"{str(place / min(more))!r} is there, and no frame of the video" if more else None
 
-    def files(self, sample: SourceSample) -> dict[str, bytes]:
-        """Return the bytes of each file of a sample, by path."""
+    def _files(self, sample: SourceSample) -> Iterator[tuple[str, bytes]]:
+        """Yield path and bytes of each file of a sample."""
         key = sample.range.key
         joint = "." if sample.is_frame else "/"
-        files = {f"{key}{joint}{name}": data for name, data in picture_names(sample, "/", self.field_names)}
-        return files | {
-            f"{key}{joint}{self.field_names[name]}.npy": array_file(sample, name) for name in sample.arrays_with_axes
-        }
+        for name, data in picture_names(sample, "/", self.field_names):
+            yield f"{key}{joint}{name}", data
+        for name in sample.arrays_with_axes:
+            yield f"{key}{joint}{self.field_names[name]}.npy", array_file(sample, name)
 
     def _extension(self, video: int, field: str) -> str:
         return "jpg" if self.catalog.is_encoded(field) and self.catalog.codec(video, field) is JPEG else "png"

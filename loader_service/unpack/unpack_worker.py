@@ -113,13 +113,14 @@ class UnpackWorker:
         entries: list[OutputEntry] = []
         rows: list[Any] = []
         for sample in self._read(samples, on_read):
-            try:
-                entries += target.write(sample, folder, lambda: on_read(0))
+            written = None
+            with self._skipping(sample.range, samples):
+                written = target.write(sample, folder, lambda: on_read(0))
                 rows.append(dict(target.row(sample)))
-            except (DecodeError, CatalogError) as error:
-                self._leave_out(sample.range, error, samples)
+            if written is None:
                 for name in target.names(sample.range):
                     _remove(folder / name)
+            entries += written or []
             passing("unpack")
         return entries, rows
 
