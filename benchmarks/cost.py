@@ -19,6 +19,7 @@ import psutil  # type: ignore[import-untyped]
 import loader_client
 from benchmarks import service
 from benchmarks.data import DEFAULT_DIRECTORY, Data
+from benchmarks.packing import PACKING
 from loader_service.protocol.segment_files import user_directory
 
 _BATCHES_BEFORE_MEMORY = 100
@@ -90,7 +91,7 @@ def _arrivals_s(dataset: Any) -> list[float]:
     return [time.perf_counter(), *(time.perf_counter() for _ in dataset)]
 
 
-COSTS = {"start-up": start_up, "memory": memory, "epochs": epochs}
+COSTS = {"start-up": start_up, "memory": memory, "epochs": epochs, **PACKING}
 
 
 def main() -> None:

@@ -18,8 +18,11 @@ from loader_service.lifeline import arguments_for
 from loader_service.pack.pack_worker import PackWorkerOptions
 from loader_service.pack.records import Item, PackedVideo
 
-#: Units that a process may have at a time: one that it reads, and others that wait for their turn to be written.
-_AHEAD = 3
+#: Units that a process is to read: one that it is at, and one that it need not wait for.
+_TO_READ = 2
+
+#: Units that a process has at most, those included that wait for their turn to be written: it keeps their bytes.
+_TO_HAVE = 6
 
 #: How long a process may give no sign of life while it reads or writes, in seconds.
 _SILENCE_S = 300.0
@@ -113,13 +116,16 @@ class PackPool:
         hand.tell({"unit": unit, "write": places})
 
     def _give(self) -> None:
-        for hand in self._hands:
-            while len(hand.asked) < _AHEAD:
-                unit = self._again.popleft() if self._again else next(self._units, None)
-                if unit is None:
-                    self._is_over = True
-                    return
-                hand.ask(*unit, self._bad.get(unit[0], {}))
+        """Give units to processes, the next one always to that which has least to read: turns come in their order."""
+        while True:
+            free = [each for each in self._hands if len(each.unread) < _TO_READ and len(each.asked) < _TO_HAVE]
+            if not free:
+                return
+            unit = self._again.popleft() if self._again else next(self._units, None)
+            if unit is None:
+                self._is_over = True
+                return
+            min(free, key=lambda hand: len(hand.unread)).ask(*unit, self._bad.get(unit[0], {}))
 
     def _hear(self, hand: _Hand) -> None:
         for reply in hand.replies():
@@ -137,7 +143,7 @@ class PackPool:
                 else:
                     self._read[unit] = hand, ReadUnit(unit, hand.asked[unit], found)
             elif "failed" in reply:
-                raise PackError(_no_room(reply["failed"]))
+                raise PackError(no_room(reply["failed"]))
             else:
                 del hand.asked[unit], self._placed[unit]
                 self._written.append(unit)
@@ -161,7 +167,8 @@ def _outcome(found: dict[str, Any]) -> PackedVideo | Failure:
     return Failure(found["failed"]) if "failed" in found else PackedVideo.of_json(found["record"])
 
 
-def _no_room(reason: str) -> str:
+def no_room(reason: str) -> str:
+    """Return what to say when something could not be written."""
     return f"writing: {reason}; make room, and run the same command again: it goes on where it stopped"
 
 

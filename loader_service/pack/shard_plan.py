@@ -13,7 +13,13 @@ from loader_service.errors import PackError
 from loader_service.pack.records import Item
 
 #: Bytes of sources, and videos, that are read at one go: a process is asked once for many pictures.
-_UNIT_BYTES, _UNIT_ITEMS = 4 * 2**20, 64
+_UNIT_BYTES, _RECODED_BYTES, _UNIT_ITEMS = 4 * 2**20, 2**18, 64
+
+#: Runs that each process is to have at least, so that all end at about the same time.
+_UNITS_EACH = 8
+
+#: Kinds whose bytes say little of the work in them.
+_FILMS = frozenset({"videos", "lerobot"})
 
 
 class Leftover(NamedTuple):
@@ -82,12 +88,24 @@ def _inside(name: str, sources: dict[str, str], inner: dict[str, str]) -> str | 
     return None if other is None else sources[other]
 
 
-def into_units(items: Sequence[Item]) -> Iterator[list[Item]]:
-    """Yield the videos in runs that a process reads at one go: one film, or many pictures."""
+def into_units(items: Sequence[Item], processes: int, *, recoded: bool = False) -> Iterator[list[Item]]:
+    """Yield the videos in runs that a process reads at one go: one film, or many pictures.
+
+    Parameters
+    ----------
+    items
+        In their order.
+    processes
+        How many there are; each is to have some runs.
+    recoded
+        Whether pictures are decoded and encoded, and not just read.
+    """
     unit: list[Item] = []
     size = 0
+    most_items = max(1, min(_UNIT_ITEMS, len(items) // (processes * _UNITS_EACH)))
     for item in items:
-        if unit and (size + item.size_bytes > _UNIT_BYTES or len(unit) == _UNIT_ITEMS):
+        most_bytes = 0 if item.kind in _FILMS else _RECODED_BYTES if recoded else _UNIT_BYTES
+        if unit and (size + item.size_bytes > most_bytes or len(unit) >= most_items):
             yield unit
             unit, size = [], 0
         unit.append(item)

@@ -40,12 +40,18 @@ def test_no_shard_of_several_videos_is_larger_than_its_size(sizes: list[int], li
     assert list(filled) == list(range(len(filled)))
 
 
-@given(st.lists(st.integers(0, 2**23), max_size=200))
-def test_units_hold_all_videos_once_and_in_order(sizes: list[int]) -> None:
+@given(st.lists(st.integers(0, 2**23), max_size=200), st.integers(1, 9))
+def test_units_hold_all_videos_once_and_in_order(sizes: list[int], processes: int) -> None:
     items = items_of(sizes)
-    units = list(into_units(items))
+    units = list(into_units(items, processes))
     assert [item for unit in units for item in unit] == items
     assert all(len(unit) <= 64 for unit in units)
+    assert len(units) >= min(len(items), processes * 8)
+
+
+def test_a_film_is_a_unit_of_its_own_however_small() -> None:
+    films = [Item("videos", f"v{number}", f"/in/v{number}", (), 10) for number in range(100)]
+    assert [len(unit) for unit in into_units(films, 1)] == [1] * 100
 
 
 def test_a_seed_gives_one_order_and_names_are_counted_as_people_count() -> None:
@@ -87,6 +93,25 @@ def test_what_is_new_goes_into_new_shards_and_the_old_ones_stay(tmp_path: Path) 
     assert [Path(path).stat() for path in first.paths] == before
     assert [Path(path).name for path in second.paths] == [f"out-0000{number}.h5" for number in range(4)]
     assert contents(tmp_path, tmp_path / "out-*.h5") == written
+
+
+def test_packed_anew_into_fewer_shards_the_others_go_unless_somebody_has_changed_them(tmp_path: Path) -> None:
+    written = write_frames(tmp_path / "in", lengths=(3, 4, 5))
+    first = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=5)
+    changed = Path(first.paths[3])
+    changed.write_bytes(b"mine")
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=2, force=True)
+    assert sorted(tmp_path.glob("out-*.h5")) == [*map(Path, packed.paths), changed]
+    changed.unlink()
+    assert contents(tmp_path, tmp_path / "out-*.h5") == written
+
+
+def test_a_shard_that_pack_did_not_write_is_never_written_over(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in")
+    (tmp_path / "out-00003.h5").write_bytes(b"mine")
+    with pytest.raises(ConfigError, match=r"out-00003\.h5' is there already"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=4)
+    assert (tmp_path / "out-00003.h5").read_bytes() == b"mine"
 
 
 def test_options_that_cannot_be_met_are_refused() -> None:
