@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -18,7 +19,7 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -56,7 +57,7 @@ def _folders(data: Data, folder: Path) -> dict[str, float]:
         "pack": lambda out: _pack(source, out.with_suffix(".h5")),
     }
     took = _alternate(sides, folder / "out")
-    return {f"folders_{name}_mb_per_s": size / each / 1e6 for name, each in took.items()}
+    return {f"folders_{name}_mb_per_s": size / each.seconds / 1e6 for name, each in took.items()}
 
 
 def _videos(data: Data, count: int) -> list[tuple[str, list[bytes]]]:
@@ -94,7 +95,9 @@ def _films(data: Data, folder: Path) -> dict[str, float]:
         "pack": lambda out: _pack(source, out.with_suffix(".h5")),
     }
     took = _alternate(sides, folder / "out")
-    return {f"films_{name}_frames_per_s": _FILMS * _COPIES * _FILM_FRAMES / each for name, each in took.items()}
+    frames = _FILMS * _COPIES * _FILM_FRAMES
+    rates = {f"films_{name}_frames_per_s": frames / each.seconds for name, each in took.items()}
+    return rates | {f"films_{name}_frames_per_cpu_s": frames / each.cpu_s for name, each in took.items()}
 
 
 def _write_film(path: Path, frames: list[bytes]) -> None:
@@ -185,18 +188,31 @@ def _run(*words: str) -> None:
     subprocess.run(words, check=True, start_new_session=True)
 
 
-def _alternate(sides: dict[str, Callable[[Path], None]], out: Path) -> dict[str, float]:
-    """Return the median of the seconds that each side takes."""
-    took: dict[str, list[float]] = {name: [] for name in sides}
+class _Took(NamedTuple):
+    """Seconds of a run, and of the CPU in all its processes."""
+
+    seconds: float
+    cpu_s: float
+
+
+def _alternate(sides: dict[str, Callable[[Path], None]], out: Path) -> dict[str, _Took]:
+    """Return the medians of what each side takes."""
+    took: dict[str, list[_Took]] = {name: [] for name in sides}
     for turn in range(_TURNS):
         for name in sorted(sides, reverse=bool(turn % 2)):
             os.sync()
-            began = time.perf_counter()
+            began, cpu_s = time.perf_counter(), _cpu_s()
             sides[name](out)
-            took[name].append(time.perf_counter() - began)
+            took[name].append(_Took(time.perf_counter() - began, _cpu_s() - cpu_s))
             for path in out.parent.glob(f"{out.name}*"):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return {name: statistics.median(each) for name, each in took.items()}
+    return {name: _Took(*map(statistics.median, zip(*each, strict=True))) for name, each in took.items()}
+
+
+def _cpu_s() -> float:
+    """Return the CPU time of all processes that this one has started, and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 PACKING = {"pack": pack}

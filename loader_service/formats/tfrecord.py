@@ -21,7 +21,11 @@ from loader_service.formats.inflate import InflatedFile, InflateError
 #: Length and its checksum; the checksum of the data.
 _HEADER, _FOOTER = struct.Struct("<QI"), struct.Struct("<I")
 
-_OVERHEAD_BYTES = _HEADER.size + _FOOTER.size
+_HEADER_BYTES, _FOOTER_BYTES = _HEADER.size, _FOOTER.size
+_OVERHEAD_BYTES = _HEADER_BYTES + _FOOTER_BYTES
+
+#: Lengths whose checksums are remembered.
+_MOST_KNOWN = 65_536
 
 #: A protocol buffer cannot be longer, and no other record is worth so much memory.
 MOST_RECORD_BYTES = 2**31 - 1
@@ -110,31 +114,39 @@ def read_records(source: str | os.PathLike[str] | BinaryIO, on_bad: OnBad | None
 
 
 def _records(window: _Window, name: str, on_bad: OnBad | None) -> Iterator[Record]:
-    """Yield the records of a stream of bytes; all that is done for each record is spelled out here: the hot path."""
-    number = 0
-    unpack_header, unpack_footer = _HEADER.unpack_from, _FOOTER.unpack_from
+    """Yield the records of a stream of bytes; all that is done for each record is spelled out here: the hot path.
+
+    Lengths repeat, so those whose checksum was right are remembered.
+    """
+    number = place = size = base = 0
+    block = b""
+    known: dict[int, int] = {}
+    unpack_header, unpack_footer, make = _HEADER.unpack_from, _FOOTER.unpack_from, tuple.__new__
     while True:
-        available = len(window.block) - window.place
-        if available < _HEADER.size:
-            available = _fill(window, _HEADER.size, name, number)
-            if not available:
+        if size - place < _HEADER_BYTES:
+            block, base = window.fill(place, _HEADER_BYTES, (name, number))
+            place, size = 0, len(block)
+            if not size:
                 return
-        block, place = window.block, window.place
         length, length_crc = unpack_header(block, place)
-        _check_length(length, length_crc, block[place : place + 8], (name, number, window.base + place))
-        if available < length + _OVERHEAD_BYTES:
-            _fill(window, length + _OVERHEAD_BYTES, name, number)
-            block, place = window.block, window.place
-        end = place + _HEADER.size + length
-        data = block[place + _HEADER.size : end]
-        window.place = end + _FOOTER.size
-        offset = window.base + place
+        if known.get(length) != length_crc:
+            _check_length(length, length_crc, block[place : place + 8], (name, number, base + place))
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known[length] = length_crc
+        start = place + _HEADER_BYTES
+        end = start + length
+        if end + _FOOTER_BYTES > size:
+            block, base = window.fill(place, length + _OVERHEAD_BYTES, (name, number))
+            place, size, start, end = 0, len(block), _HEADER_BYTES, _HEADER_BYTES + length
+        data = block[start:end]
         if masked_crc32c(data) == unpack_footer(block, end)[0]:
-            yield Record(offset, data)
+            yield make(Record, (base + place, data))
         elif on_bad is None:
-            raise _bad_data(name, number, offset)
+            raise _bad_data(name, number, base + place)
         else:
-            on_bad(_bad_data(name, number, offset))
+            on_bad(_bad_data(name, number, base + place))
+        place = end + _FOOTER_BYTES
         number += 1
 
 
@@ -240,12 +252,34 @@ class RecordWriter:
 
 
 class _Window:
-    """A block of a stream, and the place in it that comes next; `base` is where the block begins in the stream."""
+    """A block of a stream, and where it begins in the stream."""
 
     def __init__(self, stream: _Readable) -> None:
-        self.stream = stream
-        self.block = b""
-        self.place = self.base = 0
+        self._stream = stream
+        self._block, self._base = b"", 0
+
+    def fill(self, place: int, needed: int, where: tuple[str, int]) -> tuple[bytes, int]:
+        """Return a block that begins at a place of the one before, and where that is in the stream.
+
+        It has as many bytes as are needed, or none at the end of the stream. Raises DamagedInput.
+        """
+        name, number = where
+        pieces = [self._block[place:]]
+        self._base += place
+        available = len(pieces[0])
+        try:
+            while available < needed:
+                piece = self._stream.read(max(_BLOCK_BYTES, min(needed - available, 2**24)))
+                if not piece:
+                    break
+                pieces.append(piece)
+                available += len(piece)
+        except InflateError as error:
+            raise DamagedInput(name, f"record {number}", self._base, f"{error}; {_REMEDY}") from error
+        self._block = b"".join(pieces)
+        if 0 < available < needed:
+            raise _cut(name, number, self._base)
+        return self._block, self._base
 
 
 class _Rewound:
@@ -259,26 +293,6 @@ class _Rewound:
             head, self._head = self._head[:size], self._head[size:]
             return head
         return self._file.read(size) or b""
-
-
-def _fill(window: _Window, needed: int, name: str, number: int) -> int:
-    """Have so many bytes in the block, from its place on; return how many there are, 0 at the end of the stream."""
-    pieces = [window.block[window.place :]]
-    window.base, window.place = window.base + window.place, 0
-    available = len(pieces[0])
-    try:
-        while available < needed:
-            piece = window.stream.read(max(_BLOCK_BYTES, min(needed - available, 2**24)))
-            if not piece:
-                break
-            pieces.append(piece)
-            available += len(piece)
-    except InflateError as error:
-        raise DamagedInput(name, f"record {number}", window.base, f"{error}; {_REMEDY}") from error
-    window.block = b"".join(pieces)
-    if 0 < available < needed:
-        raise _cut(name, number, window.base)
-    return available
 
 
 def _read_fully(file: BinaryIO, size: int) -> bytes:

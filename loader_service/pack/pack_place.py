@@ -8,6 +8,7 @@ are whole, and the header that says with which options they were made.
 from __future__ import annotations
 
 import fcntl
+import glob
 import json
 import os
 from collections.abc import Iterator
@@ -49,6 +50,14 @@ class PackPlace:
     def shard(self, number: int) -> Path:
         """Return the path of a finished shard."""
         return self._beside(f"-{number:05}{self.output.suffix}") if self._is_sharded else self.output
+
+    def finished(self) -> list[Path]:
+        """Return the shards that are there, of whomever."""
+        if not self._is_sharded:
+            return [self.output] if self.output.exists() else []
+        return sorted(
+            self._stem.parent.glob(f"{glob.escape(self._stem.name)}-[0-9][0-9][0-9][0-9][0-9]{self.output.suffix}")
+        )
 
     def bytes_of(self, number: int) -> Path:
         """Return the path of a shard that is being written."""

@@ -143,7 +143,7 @@ class PackPool:
                 else:
                     self._read[unit] = hand, ReadUnit(unit, hand.asked[unit], found)
             elif "failed" in reply:
-                raise PackError(_no_room(reply["failed"]))
+                raise PackError(no_room(reply["failed"]))
             else:
                 del hand.asked[unit], self._placed[unit]
                 self._written.append(unit)
@@ -167,7 +167,8 @@ def _outcome(found: dict[str, Any]) -> PackedVideo | Failure:
     return Failure(found["failed"]) if "failed" in found else PackedVideo.of_json(found["record"])
 
 
-def _no_room(reason: str) -> str:
+def no_room(reason: str) -> str:
+    """Return what to say when something could not be written."""
     return f"writing: {reason}; make room, and run the same command again: it goes on where it stopped"
 
 

@@ -18,7 +18,7 @@ from loader_service.pack.pack_journal import (
 )
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
-from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit
+from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit, no_room
 from loader_service.pack.pack_worker import PackWorkerOptions
 from loader_service.pack.records import Item, PackedVideo, Recoding
 from loader_service.pack.shard_index import FIRST_BYTE, write_index
@@ -83,11 +83,34 @@ def pack(items: Sequence[Item], options: PackOptions, watcher: Watcher) -> Packe
     before = [] if options.force else read_manifest(place.manifest, decided)
     if not options.force:
         _check_free(place, before)
-    with place.claimed(decided, anew=options.force):
-        result = _Packing(place, options, watcher).run(items, before)
-        write_manifest(place.manifest, decided, result.records)
-        place.finish()
+    try:
+        with place.claimed(decided, anew=options.force):
+            old = _forget_manifest(place) if options.force else []
+            result = _Packing(place, options, watcher).run(items, before)
+            write_manifest(place.manifest, decided, result.records)
+            _remove_shards(place, old, {record.shard for record in result.records})
+            place.finish()
+    except OSError as error:
+        raise PackError(no_room(f"{error.strerror or error}, at {str(place.output)!r}")) from error
     return result
+
+
+def _forget_manifest(place: PackPlace) -> list[PackedVideo]:
+    """Remove the manifest before what it tells of is written over; return what it told."""
+    try:
+        old = read_manifest(place.manifest, {})
+    except ConfigError:
+        return []  # it is not ours, and a new one takes its place
+    place.manifest.unlink(missing_ok=True)
+    return old
+
+
+def _remove_shards(place: PackPlace, old: Sequence[PackedVideo], stay: set[int]) -> None:
+    """Remove the shards of an output that was packed anew into fewer: those that still are as its manifest said."""
+    for shard in sorted({record.shard for record in old} - stay):
+        records = [record for record in old if record.shard == shard]
+        if len(whole_records(place.shard(shard), records)) == len(records):
+            place.shard(shard).unlink()
 
 
 def _check_free(place: PackPlace, before: Sequence[PackedVideo]) -> None:
@@ -98,8 +121,8 @@ def _check_free(place: PackPlace, before: Sequence[PackedVideo]) -> None:
         raise ConfigError(f"{str(gone)!r} is gone, and {str(place.manifest)!r} has its videos; --force packs all anew")
     _, sealed = read_journal(place.journal)
     known |= {place.shard(number) for number in sealed}
-    found = place.shard(0)
-    if found.exists() and found not in known:
+    found = next((path for path in place.finished() if path not in known), None)
+    if found is not None:
         raise ConfigError(f"{str(found)!r} is there already, and not of pack; name another output, or give --force")
 
 
@@ -160,12 +183,13 @@ class _Packing:
         unfinished: list[PackedVideo] = []
         for shard in sorted({record.shard for record in fresh}):
             mine = [record for record in fresh if record.shard == shard]
+            grown = [*([] if self._options.is_sharded else before), *mine]
             if shard in sealed and not place.bytes_of(shard).exists() and place.shard(shard).exists():
-                finished += mine if self._options.is_sharded else [*before, *mine]
-            else:
-                unfinished += whole_records(
-                    place.bytes_of(shard), [*([] if self._options.is_sharded else before), *mine]
-                )
+                finished += mine if self._options.is_sharded else grown
+                continue
+            # Of what comes after it some may be written, and something before that not: so the order would be another.
+            unfinished = whole_records(place.bytes_of(shard), grown)
+            break
         if before and not self._options.is_sharded and not unfinished and not finished:
             return _Kept(list(before), [])
         return _Kept(finished, unfinished)
@@ -202,8 +226,9 @@ class _Packing:
         """Seal the shards that nothing is added to any more."""
         waiting = {record.shard for records in self._waiting.values() for record in records}
         for shard in sorted(self._of_shard):
-            if shard < plan.number and shard not in waiting:
-                self._seal(shard, journal)
+            if shard >= plan.number or shard in waiting:
+                break
+            self._seal(shard, journal)
 
     def _threads(self, workers: int) -> int:
         return max(1, self._options.worker_count // workers)

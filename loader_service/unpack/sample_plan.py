@@ -19,6 +19,9 @@ from loader_service.unpack.unpack_options import UnpackOptions
 
 Int64s = npt.NDArray[np.int64]
 
+#: What lies in a place beside the samples: the manifest, and the table of all samples.
+MANIFEST_NAME, TABLE_NAME = RESERVED_NAMES = ("manifest.json", "labels.csv")
+
 #: What a sample takes beside its pictures and numbers: its names, and the frame around them.
 _OVERHEAD_BYTES = 200
 
@@ -149,7 +152,7 @@ def video_paths(catalog: Catalog, *, dots: bool, by_class: bool) -> list[str]:
     elif by_class and catalog.classes and catalog.labels is not None and not any("/" in name for name in names):
         texts = [catalog.classes[int(label)] if label >= 0 else "" for label in catalog.labels]
         paths = [f"{safe_path(text.replace('/', '_'))}/{path}" for text, path in zip(texts, paths, strict=True)]
-    return distinct_paths(paths)
+    return distinct_paths([*RESERVED_NAMES, *paths])[len(RESERVED_NAMES) :]
 
 
 def _frame_sizes(catalog: Catalog) -> Int64s:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,9 @@ from loader_service.catalog.columns import Catalog
 from loader_service.protocol.fields import CatalogField
 from loader_service.worker.opencv import opencv
 from loader_service.worker.reader import Reader
+
+#: Frames that are read together: enough that a look at the file for each read costs little.
+_FRAMES_AT_ONCE = 64
 
 #: PNG's fastest compression that compresses: raw pixels are packed without loss.
 _PNG_LEVEL = 1
@@ -27,16 +32,46 @@ class SampleRange(NamedTuple):
     stop: int
 
 
+class FrameBytes(Sequence[bytes]):
+    """The bytes of each frame, read when they are asked for: a long video is never in memory as a whole.
+
+    Parameters
+    ----------
+    count
+        How many there are.
+    read
+        Returns the frames from one place to another.
+    """
+
+    def __init__(self, count: int, read: Callable[[int, int], list[bytes]]) -> None:
+        self._count, self._read = count, read
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[bytes]: ...
+    def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
+        chosen = range(self._count)[place]
+        return self._read(chosen, chosen + 1)[0] if isinstance(chosen, int) else [self[each] for each in chosen]
+
+    def __iter__(self) -> Iterator[bytes]:
+        for first in range(0, self._count, _FRAMES_AT_ONCE):
+            yield from self._read(first, min(first + _FRAMES_AT_ONCE, self._count))
+
+
 class EncodedPictures(NamedTuple):
     """The pictures of one field: the extension of their format, and the bytes of each frame."""
 
     extension: str
-    frames: list[bytes]
+    frames: FrameBytes
 
 
 @dataclass(frozen=True)
 class SourceSample:
-    """A sample in memory.
+    """A sample: its numbers, and what reads its pictures, for as long as its reader is open.
 
     Attributes
     ----------
@@ -54,6 +89,8 @@ class SourceSample:
         By field: numbers or bytes of the video, ``shape``.
     texts
         By field: the class that a value, or the array of a row, stands for.
+    size_bytes
+        Of its pictures, as they are in the file, and its arrays.
     """
 
     range: SampleRange
@@ -64,6 +101,7 @@ class SourceSample:
     arrays: dict[str, npt.NDArray[Any]]
     values: dict[str, npt.NDArray[Any]]
     texts: dict[str, str]
+    size_bytes: int
 
     @property
     def frame_count(self) -> int:
@@ -84,12 +122,6 @@ class SourceSample:
             return None
         return int(found.reshape(-1)[0])
 
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of its pictures and arrays."""
-        pictures = sum(len(frame) for each in self.pictures.values() for frame in each.frames)
-        return pictures + sum(each.nbytes for each in self.arrays.values())
-
 
 class SampleReader:
     """Reads samples; used by one thread.
@@ -105,7 +137,7 @@ class SampleReader:
         self._reader = Reader(catalog)
 
     def read(self, which: SampleRange, *, is_frame: bool) -> SourceSample:
-        """Return a sample.
+        """Return a sample; reading its pictures, when that is asked for, raises the same.
 
         Raises
         ------
@@ -119,18 +151,20 @@ class SampleReader:
         pictures: dict[str, EncodedPictures] = {}
         arrays: dict[str, npt.NDArray[Any]] = {}
         values: dict[str, npt.NDArray[Any]] = {}
+        size = 0
         for field in catalog.fields:
             if field.kind == "value":
                 values[field.name] = np.asarray(catalog.values(field.name)[video])
             elif catalog.is_encoded(field.name):
-                frames = self._reader.read(video, range(which.start, which.stop), field.name)
                 extension = "jpg" if catalog.codec(video, field.name) is JPEG else "png"
-                pictures[field.name] = EncodedPictures(extension, frames)
+                pictures[field.name] = EncodedPictures(extension, self._encoded(field.name, which))
+                size += int(catalog.extents(video, field.name)[1][which.start : which.stop].sum())
             elif field.kind == "image":
-                pixels = self._numbers(field, which)
-                pictures[field.name] = EncodedPictures("png", [_png(each) for each in pixels])
+                pictures[field.name] = EncodedPictures("png", self._packed(field, which))
+                size += math.prod(field.shape) * (which.stop - which.start)
             else:
-                arrays[field.name] = self._numbers(field, which)
+                arrays[field.name] = self._numbers(field, which.video, which.start, which.stop)
+                size += arrays[field.name].nbytes
         return SourceSample(
             which,
             catalog.name(video).decode("utf-8", "surrogateescape"),
@@ -140,16 +174,29 @@ class SampleReader:
             arrays,
             values,
             self._texts(arrays, values, is_frame=is_frame),
+            size,
         )
 
     def close(self) -> None:
         """Close all files."""
         self._reader.close()
 
-    def _numbers(self, field: CatalogField, which: SampleRange) -> npt.NDArray[Any]:
-        end = int(self._catalog.frame_counts[which.video]) - self._catalog.missing((field.name,))
-        out = np.empty((max(0, min(which.stop, end) - which.start), *field.shape), field.dtype)
-        self._reader.read_array(which.video, field.name, which.start, out)
+    def _encoded(self, field: str, which: SampleRange) -> FrameBytes:
+        def read(first: int, stop: int) -> list[bytes]:
+            return self._reader.read(which.video, range(which.start + first, which.start + stop), field)
+
+        return FrameBytes(which.stop - which.start, read)
+
+    def _packed(self, field: CatalogField, which: SampleRange) -> FrameBytes:
+        def read(first: int, stop: int) -> list[bytes]:
+            return [_png(each) for each in self._numbers(field, which.video, which.start + first, which.start + stop)]
+
+        return FrameBytes(which.stop - which.start, read)
+
+    def _numbers(self, field: CatalogField, video: int, start: int, stop: int) -> npt.NDArray[Any]:
+        end = int(self._catalog.frame_counts[video]) - self._catalog.missing((field.name,))
+        out = np.empty((max(0, min(stop, end) - start), *field.shape), field.dtype)
+        self._reader.read_array(video, field.name, start, out)
         return out
 
     def _texts(

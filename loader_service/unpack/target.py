@@ -7,18 +7,22 @@ files of its own, and one piece writes those of many samples.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
 
 from loader_service.catalog.columns import Catalog
 from loader_service.conversion.pieces import OutputEntry
+from loader_service.unpack.sample_files import field_names, sample_row
 from loader_service.unpack.source_samples import SampleRange, SourceSample
 from loader_service.unpack.unpack_options import UnpackOptions
 
 _Item_contra = TypeVar("_Item_contra", contravariant=True)
 Item = TypeVar("Item")
+
+#: Called at a frame.
+OnFrame = Callable[[], object]
 
 
 class ItemWriter(Protocol[_Item_contra]):
@@ -49,6 +53,7 @@ class Target(ABC):
 
     def __init__(self, catalog: Catalog, options: UnpackOptions, *, by_frame: bool) -> None:
         self.catalog, self.options, self.by_frame = catalog, options, by_frame
+        self.field_names = field_names(each.name for each in catalog.fields)
 
     @abstractmethod
     def describe(self, field: str) -> str:
@@ -85,45 +90,19 @@ class FileTarget(Target):
         """Return the paths of the files and folders of a sample, without reading it."""
 
     @abstractmethod
-    def write(self, sample: SourceSample, folder: Path) -> list[OutputEntry]:
-        """Write a sample into a folder, and return what was written: all that `names` says."""
+    def write(self, sample: SourceSample, folder: Path, on_frame: OnFrame) -> list[OutputEntry]:
+        """Write a sample into a folder, and return what was written: all that `names` says.
+
+        `on_frame` is called now and then where that takes long: it tells that this process is alive.
+        """
 
     @abstractmethod
-    def difference(self, sample: SourceSample, place: Path) -> str | None:
-        """Return what of a sample in a place is not as it was written, in words that name the file; None: nothing."""
+    def difference(self, sample: SourceSample, place: Path, on_frame: OnFrame) -> str | None:
+        """Return what of a sample in a place is not as it was written, in words that name the file; None: nothing.
+
+        `on_frame` is called as in `write`.
+        """
 
     def row(self, sample: SourceSample) -> Mapping[str, Any]:
         """Return what the table of all samples says of one."""
         return sample_row(sample)
-
-
-def sample_row(sample: SourceSample) -> dict[str, Any]:
-    """Return the numbers and texts of a sample that are no arrays, and where it comes from, by column."""
-    row: dict[str, Any] = {
-        "video": sample.range.key,
-        "file": sample.file,
-        "name": sample.name,
-        "start": sample.range.start,
-        "frames": sample.frame_count,
-    }
-    for name, value in scalars(sample).items():
-        row[name] = value
-        if name in sample.texts:
-            row.setdefault(f"{name}_text", sample.texts[name])
-    return row
-
-
-def scalars(sample: SourceSample) -> dict[str, Any]:
-    """Return each single number or text of a sample, as Python has it."""
-    found: dict[str, Any] = {}
-    for name, value in sample.values.items():
-        if value.ndim == 0:
-            found[name] = plain(value.item())
-    if sample.is_frame:
-        found |= {name: plain(value.item()) for name, value in sample.arrays.items() if value.size == value.ndim == 1}
-    return found
-
-
-def plain(value: Any) -> Any:
-    """Return a number as it is, and bytes as a text; what is not UTF-8 is surrogate-escaped."""
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value

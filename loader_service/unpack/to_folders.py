@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from loader_service.catalog.codecs import JPEG
 from loader_service.conversion.pieces import OutputEntry
 from loader_service.conversion.work_folder import size_of
 from loader_service.formats.checksums import crc32c
-from loader_service.unpack.sample_files import array_file, field_name, picture_names
+from loader_service.unpack.sample_files import array_file, picture_names
 from loader_service.unpack.source_samples import SampleRange, SourceSample
-from loader_service.unpack.target import FileTarget
+from loader_service.unpack.target import FileTarget, OnFrame
 
 
 class FolderTarget(FileTarget):
@@ -39,48 +40,54 @@ class FolderTarget(FileTarget):
         arrays = [each.name for each in self.catalog.fields if self.describe(each.name) == "npy"]
         several = len(pictures) > 1
         names = [
-            f"{which.key}{f'.{field_name(name)}' if several else ''}.{self._extension(which.video, name)}"
+            f"{which.key}{f'.{self.field_names[name]}' if several else ''}.{self._extension(which.video, name)}"
             for name in pictures
         ]
-        return (*names, *(f"{which.key}.{field_name(name)}.npy" for name in arrays))
+        return (*names, *(f"{which.key}.{self.field_names[name]}.npy" for name in arrays))
 
-    def write(self, sample: SourceSample, folder: Path) -> list[OutputEntry]:
+    def write(self, sample: SourceSample, folder: Path, on_frame: OnFrame) -> list[OutputEntry]:
         """Write a sample, as `FileTarget` says."""
-        files = self.files(sample)
-        for parent in {(folder / name).parent for name in files}:
-            parent.mkdir(parents=True, exist_ok=True)
-        total = 0
-        for name, data in sorted(files.items()):
-            _write(folder / name, data)
+        entries = []
+        total, made = 0, None
+        for name, data in self._files(sample):
+            path = folder / name
+            if path.parent != made:
+                made = path.parent
+                made.mkdir(parents=True, exist_ok=True)
+            _write(path, data)
             total = crc32c(data, total)
+            entries.append(OutputEntry(name, len(data), crc32c(data) if sample.is_frame else None))
+            on_frame()
         if sample.is_frame:
-            return [OutputEntry(name, len(data), crc32c(data)) for name, data in files.items()]
-        return [OutputEntry(sample.range.key, sum(map(len, files.values())), total)]
+            return entries
+        return [OutputEntry(sample.range.key, sum(each.size_bytes for each in entries), total)]
 
-    def difference(self, sample: SourceSample, place: Path) -> str | None:
+    def difference(self, sample: SourceSample, place: Path, on_frame: OnFrame) -> str | None:
         """Return what is not as it was written, as `FileTarget` says."""
-        files = self.files(sample)
-        for name, data in files.items():
+        names = set()
+        for name, data in self._files(sample):
             path = place / name
             if not path.is_file():
                 return f"{str(path)!r} is not there"
             if path.read_bytes() != data:
                 return f"{str(path)!r} holds other bytes"
+            names.add(name)
+            on_frame()
         if sample.is_frame:
             return None
         found: list[Path] = []
         size_of(place / sample.range.key, found.append)
-        more = {str(each.relative_to(place)) for each in found} - files.keys()
+        more = {str(each.relative_to(place)) for each in found} - names
         return f"{str(place / min(more))!r} is there, and no frame of the video" if more else None
 
-    def files(self, sample: SourceSample) -> dict[str, bytes]:
-        """Return the bytes of each file of a sample, by path."""
+    def _files(self, sample: SourceSample) -> Iterator[tuple[str, bytes]]:
+        """Yield path and bytes of each file of a sample."""
         key = sample.range.key
         joint = "." if sample.is_frame else "/"
-        files = {f"{key}{joint}{name}": data for name, data in picture_names(sample, "/")}
-        return files | {
-            f"{key}{joint}{field_name(name)}.npy": array_file(sample, name) for name in sample.arrays_with_axes
-        }
+        for name, data in picture_names(sample, "/", self.field_names):
+            yield f"{key}{joint}{name}", data
+        for name in sample.arrays_with_axes:
+            yield f"{key}{joint}{self.field_names[name]}.npy", array_file(sample, name)
 
     def _extension(self, video: int, field: str) -> str:
         return "jpg" if self.catalog.is_encoded(field) and self.catalog.codec(video, field) is JPEG else "png"

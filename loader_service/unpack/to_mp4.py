@@ -16,9 +16,9 @@ from loader_service.conversion.summed_file import SummedFile
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.formats.checksums import crc32c
 from loader_service.formats.damage import missing_package
-from loader_service.unpack.sample_files import array_file, field_name
+from loader_service.unpack.sample_files import array_file, sample_row
 from loader_service.unpack.source_samples import EncodedPictures, SampleRange, SourceSample
-from loader_service.unpack.target import FileTarget, sample_row
+from loader_service.unpack.target import FileTarget, OnFrame
 from loader_service.unpack.unpack_options import UnpackOptions
 from loader_service.worker.decode import DecodeLimits, check_header, decode_into
 from loader_service.worker.opencv import opencv
@@ -68,43 +68,45 @@ class Mp4Target(FileTarget):
         """Return the paths of a sample, as `FileTarget` says."""
         arrays = [each.name for each in self.catalog.fields if self.describe(each.name) == "npy"]
         videos = [self._video_name(which.key, name) for name in self._pictures]
-        return (*videos, *(f"{which.key}.{field_name(name)}.npy" for name in arrays))
+        return (*videos, *(f"{which.key}.{self.field_names[name]}.npy" for name in arrays))
 
     def row(self, sample: SourceSample) -> dict[str, Any]:
         """Return what the table says of a sample, with its frames a second."""
         return {**sample_row(sample), "fps": float(self._rate(sample))}
 
-    def write(self, sample: SourceSample, folder: Path) -> list[OutputEntry]:
+    def write(self, sample: SourceSample, folder: Path, on_frame: OnFrame) -> list[OutputEntry]:
         """Write a sample, as `FileTarget` says."""
         entries = []
         for field in self._pictures:
             name = self._video_name(sample.range.key, field)
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._encode(sample, sample.pictures[field], path)
+            self._encode(sample, sample.pictures[field], path, on_frame)
             entries.append(OutputEntry(name, path.stat().st_size, _sum_of(path)))
         for field in sample.arrays_with_axes:
-            name = f"{sample.range.key}.{field_name(field)}.npy"
+            name = f"{sample.range.key}.{self.field_names[field]}.npy"
             with SummedFile(folder / name) as file:
                 file.write(array_file(sample, field))
             entries.append(OutputEntry(name, file.size_bytes, file.crc32c))
         return entries
 
-    def difference(self, sample: SourceSample, place: Path) -> str | None:
+    def difference(self, sample: SourceSample, place: Path, on_frame: OnFrame) -> str | None:
         """Return what is not as it was written, as `FileTarget` says."""
         for field in sample.arrays_with_axes:
-            path = place / f"{sample.range.key}.{field_name(field)}.npy"
+            path = place / f"{sample.range.key}.{self.field_names[field]}.npy"
             if not path.is_file() or path.read_bytes() != array_file(sample, field):
                 return f"{str(path)!r} is not there, or holds other bytes"
         for field in self._pictures:
             path = place / self._video_name(sample.range.key, field)
-            reason = self._video_difference(sample.pictures[field], path) if path.is_file() else "is not there"
+            reason = (
+                self._video_difference(sample.pictures[field], path, on_frame) if path.is_file() else "is not there"
+            )
             if reason is not None:
                 return f"{str(path)!r} {reason}"
         return None
 
     def _video_name(self, key: str, field: str) -> str:
-        return f"{key}.mp4" if len(self._pictures) == 1 else f"{key}.{field_name(field)}.mp4"
+        return f"{key}.mp4" if len(self._pictures) == 1 else f"{key}.{self.field_names[field]}.mp4"
 
     def _rate(self, sample: SourceSample) -> Fraction:
         found = sample.values.get(self._rate_field or "")
@@ -116,7 +118,7 @@ class Mp4Target(FileTarget):
             )
         return Fraction(rate).limit_denominator(1001)
 
-    def _encode(self, sample: SourceSample, pictures: EncodedPictures, path: Path) -> None:
+    def _encode(self, sample: SourceSample, pictures: EncodedPictures, path: Path, on_frame: OnFrame) -> None:
         av = _av()
         where = f"of video {sample.name!r} in {sample.file!r}"
         options = {"crf": str(self.options.quality), "preset": _PRESET}
@@ -135,9 +137,10 @@ class Mp4Target(FileTarget):
                         f"{size[:2]!r}; a video has frames of one size: give --to folders"
                     )
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+                on_frame()
             container.mux(stream.encode())
 
-    def _video_difference(self, pictures: EncodedPictures, path: Path) -> str | None:
+    def _video_difference(self, pictures: EncodedPictures, path: Path, on_frame: OnFrame) -> str | None:
         """Return in what a video is not what was encoded; None when it is, but for the loss that was asked for."""
         av = _av()
         most = _MOST_DIFFERENCE + self.options.quality
@@ -152,6 +155,7 @@ class Mp4Target(FileTarget):
                     if np.abs(found.astype(np.int16) - expected).mean() > most:
                         return f"has another picture as frame {count}"
                     count += 1
+                    on_frame()
                 if sum(1 for _ in frames):
                     return f"has more than {len(pictures.frames)} frames"
         except av.error.FFmpegError as error:

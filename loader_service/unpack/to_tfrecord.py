@@ -50,7 +50,7 @@ class TFRecordTarget(ShardTarget[bytes]):
         for name, text in sample.texts.items():
             features[f"{name}_text"] = text.encode("utf-8", "surrogateescape")
         for name, pictures in sample.pictures.items():
-            features[name] = pictures.frames
+            features[name] = list(pictures.frames)
         for name, numbers in (*sample.arrays.items(), *sample.values.items()):
             features[name] = _writable(numbers)
         data = encode_example(features)

@@ -32,8 +32,8 @@ class WebDatasetTarget(ShardTarget[TarContent]):
 
     def encode(self, sample: SourceSample) -> TarContent:
         """Return what a sample becomes, as `ShardTarget` says."""
-        files = dict(picture_names(sample, "."))
-        files |= {f"{name.lower()}.npy": array_file(sample, name) for name in sample.arrays_with_axes}
+        files = dict(picture_names(sample, ".", self.field_names))
+        files |= {f"{self.field_names[name].lower()}.npy": array_file(sample, name) for name in sample.arrays_with_axes}
         label = sample.label
         if label is not None:
             files["cls"] = str(label).encode("ascii")

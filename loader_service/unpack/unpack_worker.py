@@ -113,13 +113,14 @@ class UnpackWorker:
         entries: list[OutputEntry] = []
         rows: list[Any] = []
         for sample in self._read(samples, on_read):
-            try:
-                entries += target.write(sample, folder)
+            written = None
+            with self._skipping(sample.range, samples):
+                written = target.write(sample, folder, lambda: on_read(0))
                 rows.append(dict(target.row(sample)))
-            except (DecodeError, CatalogError) as error:
-                self._leave_out(sample.range, error, samples)
+            if written is None:
                 for name in target.names(sample.range):
                     _remove(folder / name)
+            entries += written or []
             passing("unpack")
         return entries, rows
 
@@ -127,7 +128,7 @@ class UnpackWorker:
         if isinstance(self._target, FileTarget):
             for sample in self._read(samples, on_read):
                 with self._skipping(sample.range, samples):
-                    found = self._target.difference(sample, self._place)
+                    found = self._target.difference(sample, self._place, lambda: on_read(0))
                     if found is not None:
                         yield LeftOut(sample.range.key, found)
             return

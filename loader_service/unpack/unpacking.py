@@ -23,13 +23,11 @@ from loader_service.conversion.work_folder import OutputError, WorkFolder, size_
 from loader_service.conversion.workforce import Workforce
 from loader_service.errors import ConfigError
 from loader_service.sizes import size_text
-from loader_service.unpack.sample_plan import cut, plan_samples
+from loader_service.unpack.sample_plan import MANIFEST_NAME, TABLE_NAME, cut, plan_samples
 from loader_service.unpack.target import FileTarget, ShardTarget
 from loader_service.unpack.targets import TARGETS, make_target
 from loader_service.unpack.unpack_options import UnpackOptions
 from loader_service.unpack.unpack_worker import UnpackTold, UnpackWorker
-
-MANIFEST_NAME, TABLE_NAME = "manifest.json", "labels.csv"
 
 #: Of the files of single samples, how many bytes, and how many of them, one worker writes in one go.
 _PIECE_BYTES, _PIECE_SAMPLES = 2**24, 512

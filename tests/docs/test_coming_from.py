@@ -10,6 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.formats.examples import encode_example
+from loader_service.formats.tfrecord import RecordWriter
 from tests.support import warm_python
 from tests.support.videos import make_videos, write_videos
 
@@ -52,6 +54,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with h5py.File(place / "data" / "unequal" / f"rows{number}.h5", "w") as file:
             file["features"] = random.standard_normal((rows, 8)).astype(np.float32)
             file["label"] = random.integers(0, 5, rows)
+    (place / "data" / "records").mkdir()
+    with (place / "data" / "records" / "clips.tfrecord").open("wb") as file, RecordWriter(file) as writer:
+        for number, frames in enumerate(make_videos([10, 12, 9] * 4, seed=9).values()):
+            writer.write(encode_example({"frames": frames, "label": np.array([number % 3])}))
     with h5py.File(place / "data" / "features.h5", "w") as file:
         file["features"] = random.standard_normal((200, 64)).astype(np.float32)
         file["key"] = np.array([f"img{row:03}".encode() for row in range(200)])

@@ -32,13 +32,32 @@ def _run(name: str, *arguments: object, **environment: str) -> str:
 
 
 def test_there_is_a_test_for_every_example() -> None:
-    assert {path.name for path in _EXAMPLES.iterdir()} == {"image_captioning.py", "numpy_loop.py", "train_keras.py"}
+    assert {path.name for path in _EXAMPLES.iterdir()} == {
+        "image_captioning.py",
+        "numpy_loop.py",
+        "pack_images.py",
+        "pack_tfrecord.py",
+        "pack_ucf101.py",
+        "train_keras.py",
+    }
 
 
 def test_the_numpy_loop_goes_through_one_epoch(small_videos: Path) -> None:
     lines = _run("numpy_loop.py", small_videos / "*.h5").splitlines()
     assert len(lines) == 1 + 12 // 8
     assert lines[1].startswith("0 [b'f")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pack_ucf101.py", "classes: Both, Down, Right"),
+        ("pack_images.py", "train[80%:] has 15 pictures, of each class"),
+        ("pack_tfrecord.py", "records.h5: 24 videos, 24 frames"),
+    ],
+)
+def test_sources_of_other_programs_are_packed_and_read(name: str, said: str) -> None:
+    assert said in _run(name)
 
 
 @pytest.mark.tensorflow

@@ -13,14 +13,17 @@ import pytest
 import simplejpeg
 
 import loader_client
+from loader_service.errors import PackError
 from loader_service.pack import shard_index
+from loader_service.pack.dry_run import estimate
+from loader_service.pack.find_items import found_items
 from loader_service.pack.pack_check import check_packed
+from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
 from loader_service.pack.records import PackedDataset, PackedVideo
 from tests.pack.films import pixels_of, write_film
 from tests.pack.runs import contents, run_pack
 from tests.pack.test_pictures import write_frames
-from tests.pack.test_resume import run_command
 from tests.support.services import running_service
 
 
@@ -46,14 +49,18 @@ def _decoded(frame: bytes) -> Any:
     return simplejpeg.decode_jpeg(frame, "RGB", fastdct=True, fastupsample=True)
 
 
-def test_a_dry_run_says_how_much_and_how_long_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_says_how_much_and_how_long(tmp_path: Path) -> None:
     write_film(tmp_path / "in" / "a.mp4", 10)
     write_film(tmp_path / "in" / "b.mp4", 10)
-    told = run_command(tmp_path / "in", "-o", tmp_path / "out.h5", "--dry-run")
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("would pack 2 videos of ")
-    assert "from 2 videos that were read" in told.stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    options = PackOptions((str(tmp_path / "in"),), str(tmp_path / "out.h5"), workers=1)
+    with found_items(options.sources, None, labelled=True) as items:
+        found = estimate(items, options)
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert found.videos == 2
+    assert found.read in {1, 2}
+    assert found.bad == ()
+    assert 0.5 < found.size_bytes / sum(record.size_bytes for record in packed.records) < 2
+    assert str(found).startswith("would pack 2 videos of ")
 
 
 def test_the_manifest_has_source_times_rates_and_checksums(tmp_path: Path) -> None:
@@ -117,17 +124,15 @@ def test_bytes_are_moved_where_hdf5_wants_them_elsewhere(tmp_path: Path) -> None
     assert replace(records[0], offset=1).end == 101
 
 
-def test_sources_that_are_not_there_or_nothing_known_end_in_one_line(tmp_path: Path) -> None:
+def test_sources_that_are_not_there_or_nothing_known_are_named(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
-    for words, said in (
-        ((tmp_path / "none",), "there is no such file or folder"),
-        ((tmp_path,), "nothing that can be packed was found"),
-        ((tmp_path, "--from", "videos"), "no video files"),
+    for path, kind, said in (
+        (tmp_path / "none", None, "there is no such file or folder"),
+        (tmp_path, None, "nothing that can be packed was found"),
+        (tmp_path, "videos", "no video files"),
     ):
-        told = run_command(*words, "-o", tmp_path / "out.h5")
-        assert told.returncode == 1
-        assert len(told.stderr.splitlines()) == 1
-        assert said in told.stderr
+        with pytest.raises(PackError, match=said), found_items([str(path)], kind, labelled=True):
+            pass
 
 
 def test_a_film_is_served_with_its_times(tmp_path: Path) -> None:

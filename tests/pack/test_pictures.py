@@ -13,6 +13,7 @@ from loader_service.catalog.columns import RAW
 from loader_service.errors import ConfigError, PackError
 from loader_service.pack.find_items import found_items
 from loader_service.pack.sources.image_folders import reading_of
+from loader_service.pack.sources.source_kind import Unchanged
 from tests.pack.runs import catalog_in, contents, run_pack
 from tests.support.videos import frame_jpeg, make_videos
 
@@ -123,6 +124,16 @@ def test_two_videos_of_one_name_are_an_error_or_the_second_is_left_out(tmp_path:
         run_pack(tmp_path, output=tmp_path / "out.h5")
     packed = run_pack(tmp_path, output=tmp_path / "out.h5", on_error="skip", kind="images")
     assert [each.source for each in packed.left_out] == [str(tmp_path / "rex.png")]
+
+
+def test_a_source_that_changes_while_it_is_read_is_a_bad_one(tmp_path: Path) -> None:
+    path = tmp_path / "1.jpg"
+    path.write_bytes(frame_jpeg(1))
+    unchanged = Unchanged([str(path)])
+    unchanged.check()
+    path.write_bytes(frame_jpeg(1) + b"\0")
+    with pytest.raises(PackError, match=r"1\.jpg' has changed while it was read"):
+        unchanged.check()
 
 
 def test_links_to_folders_are_followed_once_and_hidden_files_are_not_there(tmp_path: Path) -> None:

@@ -95,6 +95,25 @@ def test_what_is_new_goes_into_new_shards_and_the_old_ones_stay(tmp_path: Path) 
     assert contents(tmp_path, tmp_path / "out-*.h5") == written
 
 
+def test_packed_anew_into_fewer_shards_the_others_go_unless_somebody_has_changed_them(tmp_path: Path) -> None:
+    written = write_frames(tmp_path / "in", lengths=(3, 4, 5))
+    first = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=5)
+    changed = Path(first.paths[3])
+    changed.write_bytes(b"mine")
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=2, force=True)
+    assert sorted(tmp_path.glob("out-*.h5")) == [*map(Path, packed.paths), changed]
+    changed.unlink()
+    assert contents(tmp_path, tmp_path / "out-*.h5") == written
+
+
+def test_a_shard_that_pack_did_not_write_is_never_written_over(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in")
+    (tmp_path / "out-00003.h5").write_bytes(b"mine")
+    with pytest.raises(ConfigError, match=r"out-00003\.h5' is there already"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=4)
+    assert (tmp_path / "out-00003.h5").read_bytes() == b"mine"
+
+
 def test_options_that_cannot_be_met_are_refused() -> None:
     for given_options, said in (
         ({"output": "out.hdf"}, "ends in .h5"),

@@ -255,15 +255,38 @@ def test_two_files_with_videos_of_one_name_get_paths_of_their_own(tmp_path: Path
 
 
 def test_names_from_a_file_lead_to_no_other_place(tmp_path: Path) -> None:
-    made = {"..%2f..%2fx": [frame_jpeg(1)], "a\\b:c": [frame_jpeg(2)], "A": [frame_jpeg(3)], "a": [frame_jpeg(4)]}
+    made = {
+        "..%2f..%2fx": [frame_jpeg(1)],
+        "a\\b:c": [frame_jpeg(2)],
+        "A": [frame_jpeg(3)],
+        "a": [frame_jpeg(4)],
+        "labels.csv": [frame_jpeg(5)],
+    }
     write_videos(tmp_path / "a.h5", "group_vlen", made)
     with h5py.File(tmp_path / "a.h5", "a") as file:
         file.move("A", "x" * 300)
     unpacked(tmp_path, tmp_path / "out", to="folders")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.h5", "cache", "out"]
     found = files_in(tmp_path / "out")
-    assert len([name for name in found if name.endswith(".jpg")]) == 4
+    assert len([name for name in found if name.endswith(".jpg")]) == 5
+    assert {"labels.csv", "labels.csv~2.jpg", "manifest.json"} < found.keys()
     assert "%2E.%252f..%252fx.jpg" in found
+
+
+def test_fields_whose_names_differ_in_capitals_have_files_of_their_own(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "e.h5", "w") as file:
+        file["Pose"], file["pose"] = np.zeros((4, 3), np.float32), np.ones((4, 3), np.float32)
+        frames = file.create_dataset("frames", (4,), h5py.vlen_dtype(np.uint8))
+        for frame in range(4):
+            frames[frame] = np.frombuffer(frame_jpeg(frame), np.uint8)
+    for target in ("folders", "webdataset"):
+        unpacked(tmp_path, tmp_path / target, tmp_path / "e.h5", to=target)
+    found = files_in(tmp_path / "folders")
+    arrays = [np.load(io.BytesIO(data)).mean() for name, data in found.items() if name.endswith(".npy")]
+    arrays += [
+        np.load(io.BytesIO(data)).mean() for name, data in members(tmp_path / "webdataset").items() if "npy" in name
+    ]
+    assert sorted(arrays) == [0, 0, 1, 1]
 
 
 def test_pictures_of_two_sizes_make_no_mp4(tmp_path: Path) -> None:
