@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,9 @@ from loader_service.option_fields import build
 from loader_service.scan_options import ScanOptions
 from loader_service.sizes import counted, size_text
 from loader_service.unpack.unpack_options import UnpackOptions
-from loader_service.unpack.unpacking import UnpackEstimate, Unpacking, UnpackReport
+
+if TYPE_CHECKING:
+    from loader_service.unpack.unpacking import UnpackEstimate, UnpackReport
 
 _SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)} | {"cache_dir", "workers"})
 _OWN_OPTIONS = frozenset({each.name for each in dataclasses.fields(UnpackOptions)} - {"out"})
@@ -42,6 +44,9 @@ def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: 
 
     JPEG and PNG pass through unchanged, but for mp4. A run that was killed goes on where it was, by the same command.
     """
+    # Here, not above: it needs an extra, and no other command does.
+    from loader_service.unpack.unpacking import Unpacking  # noqa: PLC0415
+
     own = {name: given.pop(name) for name in (*_OWN_OPTIONS, "out")}
     options = UnpackOptions(**own)
     config = build(ServiceConfig, {"files": files, **given})

@@ -171,3 +171,16 @@ def test_the_time_and_size_of_a_run_are_told_without_writing(videos: Path, tmp_p
     assert "data-00000-of-00006.tfrecord, " in ended.stdout
     assert "in about 0:00:0" in ended.stdout
     assert not (tmp_path / "out").exists()
+
+
+def test_without_the_extra_all_other_commands_work_and_unpack_names_it(videos: Path, tmp_path: Path) -> None:
+    (tmp_path / "google_crc32c.py").write_text("raise ImportError")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    words = command_line("unpack", str(videos / "a.h5"), "-o", str(tmp_path / "out"))
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    assert ended.returncode == 2
+    assert "needs the package 'google-crc32c': pip install 'loader-service[pack]'" in ended.stderr
+    other = subprocess.run(
+        command_line("start", "--help"), capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    assert other.returncode == 0, other.stderr
