@@ -1,7 +1,8 @@
 """How many slots each open stream has: what its pace needs, while memory lasts and nobody else needs it more. Pure.
 
 A stream grows when its trainer asks for more before what it asked for earlier is there. It gives slots up when another
-one cannot open, and when nothing was wanted of it for a while; two stay.
+one cannot open, and when nothing was wanted of it for a while; two stay. What it gave up while it was idle it asks for
+again with the next want: with few slots, a trainer that holds several batches is given copies of them.
 
 A stream shall have `size` slots. What it has beyond that goes when it is free, but never the last slot that is not
 lent: its client may hold all others until the next batch comes.
@@ -44,9 +45,9 @@ class SlotShares:
         self._wanted_at: dict[int, float] = {}  # of streams with slots to give back, the earliest first
 
     def wanted(self, stream: StreamState, now: float, *, is_behind: bool) -> None:
-        """Take note of a want; let its stream grow where steps wanted before it are not there yet."""
+        """Take note of a want; let its stream grow where it has rested, or steps wanted before are not there yet."""
         self.watch(stream, now)
-        if (is_behind or stream.waiting) and stream.size < stream.plan.wanted_slots:
+        if (is_behind or stream.waiting or stream.rests) and stream.size < stream.plan.wanted_slots:
             self._grow(stream, now)
 
     def watch(self, stream: StreamState, now: float) -> None:
