@@ -1,7 +1,8 @@
 """How many slots each open stream has: what its pace needs, while memory lasts and nobody else needs it more. Pure.
 
 A stream grows when its trainer asks for more before what it asked for earlier is there. It gives slots up when another
-one cannot open, and when nothing was wanted of it for a while; two stay.
+one cannot open, down to two, and when nothing was wanted of it for a while, down to four. What it gave up while it was
+idle it asks for again with the next want: with few slots, a trainer that holds several batches is given copies.
 
 A stream shall have `size` slots. What it has beyond that goes when it is free, but never the last slot that is not
 lent: its client may hold all others until the next batch comes.
@@ -19,6 +20,9 @@ from loader_service.core.steps import Filling
 from loader_service.core.stream_state import StreamState
 from loader_service.plan.prefetch import LEAST_SLOTS, steps_ahead
 from loader_service.protocol import messages as m
+
+#: What an idle stream keeps: a trainer may hold a batch and take the next one without a copy, and more is made at once.
+IDLE_SLOTS = 4
 
 #: How soon a stream grows again after it grew, could not, or gave memory up, in seconds.
 GROW_AGAIN_S = 2.0
@@ -44,14 +48,14 @@ class SlotShares:
         self._wanted_at: dict[int, float] = {}  # of streams with slots to give back, the earliest first
 
     def wanted(self, stream: StreamState, now: float, *, is_behind: bool) -> None:
-        """Take note of a want; let its stream grow where steps wanted before it are not there yet."""
+        """Take note of a want; let its stream grow where it has rested, or steps wanted before are not there yet."""
         self.watch(stream, now)
-        if (is_behind or stream.waiting) and stream.size < stream.plan.wanted_slots:
+        if (is_behind or stream.waiting or stream.rests) and stream.size < stream.plan.wanted_slots:
             self._grow(stream, now)
 
     def watch(self, stream: StreamState, now: float) -> None:
         """Begin to look whether a stream is idle, if it has anything to give back."""
-        if stream.size > LEAST_SLOTS:
+        if stream.size > IDLE_SLOTS:
             if len(self._wanted_at) > 1:
                 self._wanted_at.pop(stream.number, None)
             self._wanted_at[stream.number] = now
@@ -70,8 +74,8 @@ class SlotShares:
             stream = self._streams.get(number)
             if stream is not None and (stream.fillings or stream.waiting or stream.is_growing):
                 self._wanted_at[number] = now
-            elif stream is not None and stream.size > LEAST_SLOTS:
-                stream.size, stream.rests = LEAST_SLOTS, True
+            elif stream is not None and stream.size > IDLE_SLOTS:
+                stream.size, stream.rests = IDLE_SLOTS, True
                 self._tell_size(stream, self._remove_surplus(stream))
 
     def segments_made(self, event: SegmentsMade, now: float) -> None:

@@ -55,6 +55,17 @@ def test_the_second_slot_answers_when_it_is_whole_first_and_the_first_is_not_use
     assert desk.streams()[0].wants_waiting == 0
 
 
+def test_one_stopped_worker_of_two_is_a_pause_of_two_seconds_at_most(desk: Desk) -> None:
+    stopped_at = desk.now
+    again = orders(_stop_worker_1(desk))
+    answers: list[a.Effect] = []
+    for worker, task in again:
+        desk.now += 0.1  # as long as its tasks took before
+        answers = desk.end(worker, task.task)
+    assert answers == [ready(2, slot=11, lease=2)]
+    assert desk.now - stopped_at == pytest.approx(1.2)
+
+
 def test_the_first_slot_answers_when_the_late_worker_is_first_after_all(desk: Desk) -> None:
     _stop_worker_1(desk)
     desk.end(2, 5)

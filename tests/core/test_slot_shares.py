@@ -66,34 +66,32 @@ def test_a_stream_that_could_not_grow_enough_tries_again_later(desk: Desk) -> No
     assert desk.happen(e.SegmentsMade(1, (), NO_ROOM, grows=True)) == []
 
 
-def test_an_idle_stream_gives_back_all_but_two_slots(desk: Desk) -> None:
+def test_an_idle_stream_gives_back_all_but_four_slots(desk: Desk) -> None:
     _grown(desk)
     assert desk.service.next_deadline() == IDLE_S
     answers = desk.tick(IDLE_S)
-    assert RemoveSegments((12, 13)) in answers, "one stays that is not lent"
-    assert _resized(answers) == [m.Resized(1, 2, 1, (12, 13))]
-    for lease in (1, 2):
-        assert [each for each in desk.release(lease) if isinstance(each, RemoveSegments)]
-    assert desk.streams()[0].slots == 2
+    assert RemoveSegments((12, 13)) in answers
+    assert _resized(answers) == [m.Resized(1, 4, 2, (12, 13))]
+    assert desk.streams()[0].slots == 4
     assert desk.tick(2 * IDLE_S) == []
 
 
 def test_a_stream_that_was_idle_gets_its_slots_again(desk: Desk) -> None:
     _grown(desk)
     desk.tick(IDLE_S)
-    for lease in (1, 2, 3):
-        desk.release(lease)
-    assert not [each for each in _want(desk, 4) if isinstance(each, MakeSegments)], "it may be slow enough for two"
-    assert MakeSegments(1, 4, 1, 7, grows=True) in _want(desk, 5)
+    assert MakeSegments(1, 2, 1, 7, grows=True) in _want(desk, 4)
+    assert not [each for each in _want(desk, 5) if isinstance(each, MakeSegments)], "it is under way"
 
 
 def test_a_stream_that_is_wanted_again_keeps_what_it_has_not_given_back_yet(desk: Desk) -> None:
     _grown(desk)
+    for want in (4, 5):
+        _want(desk, want)
+        desk.end(1, 2 * want)
+        desk.end(2, 2 * want - 1)
     desk.tick(IDLE_S)
-    _want(desk, 4)
-    answers = _want(desk, 5)
-    assert _resized(answers) == [m.Resized(1, 4, 2)], "three are lent, and one is being filled"
-    assert MakeSegments(1, 2, 1, 7, grows=True) in answers
+    assert desk.streams()[0].slots == 6, "five are lent, and one stays to be filled"
+    assert _resized(_want(desk, 6)) == [m.Resized(1, 6, 3)]
 
 
 def test_a_stream_whose_steps_take_long_is_not_idle(desk: Desk) -> None:

@@ -304,9 +304,13 @@ def test_an_endless_loop_when_a_transform_is_tried_ends_in_an_error_and_the_serv
             error = the_error(service.endpoint, clip=Clip(4))
             assert isinstance(error, ConfigError)
             assert str(error) == "the transform did not return within 1 s when it was tried; make it faster"
-        with connect(service.endpoint) as connection:
-            assert any("took too long to try the transform; it is killed" in e for e in connection.status().events)
-            eventually(lambda: [w.state for w in connection.status().workers] == ["working"], "a new worker works")
+            with connect(service.endpoint) as connection:
+                events = connection.status().events
+                assert any("took too long to try the transform; it is killed" in each for each in events)
+                eventually(
+                    lambda asked=connection: [each.state for each in asked.status().workers] == ["working"],
+                    "a new worker works",
+                )
 
 
 def test_an_endless_loop_for_one_sample_ends_in_an_error_that_names_it(small_videos):

@@ -103,7 +103,7 @@ def test_a_worker_that_stands_still_beside_an_idle_one_costs_two_seconds_and_no_
         assert log == undisturbed
         assert counters_of(service)["steps_redone"] > 0
         assert counters_of(service)["workers_lost"] == 0, "its deadline is a minute"
-        assert sorted(pauses_s)[-2] <= 2.0, "one of them may fall on a busy moment of the machine"
+        assert max(pauses_s) <= 2.0
 
 
 def test_a_worker_that_stands_still_for_less_than_its_deadline_is_not_killed(videos: str, undisturbed: Log) -> None:
