@@ -19,6 +19,7 @@ import loader_client
 from loader_client import CatalogError, Clip, Patience, ServiceUnavailable, Spec
 from tests.faults.training import Log, Train, train_numpy
 from tests.support import processes
+from tests.support.machine import at_most
 from tests.support.waiting import eventually
 
 
