@@ -18,6 +18,7 @@ from loader_service import endpoint as endpoints
 from loader_service.daemon.occupant import find_occupant
 from loader_service.protocol.segment_files import instance_directory
 from tests.support import processes
+from tests.support.machine import at_most
 from tests.support.services import command_line, new_endpoint, running_service, started_service
 from tests.support.waiting import eventually
 
@@ -68,13 +69,13 @@ def test_a_service_that_does_not_end_in_time_is_an_error_that_names_it(small_vid
         os.kill(worker, signal.SIGSTOP)  # draining waits for it, up to ten seconds
         begun = time.monotonic()
         done = run("stop", service.endpoint, "--timeout", 1)
-        assert time.monotonic() - begun < 8.0
+        assert time.monotonic() - begun < at_most(8.0)
         assert (done.returncode, done.stdout) == (1, f"service {service.pid} is stopping\n")
         (line,) = done.stderr.splitlines()
         assert f"service {service.pid} at {service.endpoint} was told to end and is still there after 1 s" in line
         assert "--timeout" in line
         assert run("stop", service.endpoint).returncode == 0  # again, with more time
-        assert service.wait(within_s=1.0) == 0
+        assert service.wait() == 0
 
 
 def test_a_halted_service_is_told_by_a_signal_and_named_when_that_does_not_help(small_videos: Path) -> None:

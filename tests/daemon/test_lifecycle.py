@@ -21,6 +21,7 @@ from loader_client.patience import Patience
 from loader_service.errors import ConfigError, ServiceUnavailable
 from loader_service.protocol.segment_files import instance_directory, user_directory
 from tests.support import processes
+from tests.support.machine import at_most
 from tests.support.services import new_endpoint, running_service, started_service
 from tests.support.waiting import eventually
 
@@ -59,7 +60,8 @@ def test_a_service_starts_over_what_a_killed_one_left_and_removes_only_that(part
             assert list(left.iterdir())
             workers = killed.worker_pids
             killed.kill()
-        eventually(lambda: not any(map(processes.is_alive, workers)), "the workers end with their daemon", within_s=1.0)
+        soon_s = at_most(1.0)
+        eventually(lambda: not any(map(processes.is_alive, workers)), "its workers end with it", within_s=soon_s)
         assert left.exists()
         socket, lock = (Path(killed.endpoint.removeprefix("ipc://") + suffix) for suffix in ("", ".lock"))
         assert socket.exists()
@@ -100,7 +102,7 @@ def test_workers_that_cannot_start_end_the_service_with_their_reason(part):
     started = time.monotonic()
     with started_service(part, environment={"LOADER_SERVICE_FAILPOINTS": "worker.starting=exit"}) as service:
         assert service.wait() == 1
-        assert time.monotonic() - started < 20
+        assert time.monotonic() - started < at_most(20.0)
         assert "Traceback" not in service.log
         last = service.log.splitlines()[-1]
         assert last.startswith("loader-service: ")
@@ -158,7 +160,7 @@ def test_an_idle_worker_that_is_killed_is_replaced_within_a_second(part):
         eventually(replaced, "another worker is there")
         took_s = time.monotonic() - killed
         print(f"replaced after {took_s:.3f} s")
-        assert took_s < 1.0
+        assert took_s < at_most(1.0)
         assert epoch_of(connection) == expected
         assert any("was killed by SIGKILL" in line for line in connection.status().events)
 
@@ -237,7 +239,8 @@ def test_a_second_signal_ends_the_service_at_once(part):
         sent = time.monotonic()
         service.process.send_signal(signal.SIGTERM)
         assert service.wait() == -signal.SIGTERM
-        assert time.monotonic() - sent < 1.0
+        took_s = time.monotonic() - sent
+        assert took_s < at_most(1.0)
         eventually(lambda: not processes.is_alive(worker), "the worker ends with its daemon")
         endpoint = service.endpoint
     with running_service(part, endpoint=endpoint):  # over what it left, and removes it

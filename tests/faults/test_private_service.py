@@ -19,6 +19,7 @@ import loader_client
 from loader_client import CatalogError, Clip, Patience, ServiceUnavailable, Spec
 from tests.faults.training import Log, Train, train_numpy
 from tests.support import processes
+from tests.support.machine import at_most
 from tests.support.waiting import eventually
 
 
@@ -50,7 +51,8 @@ def test_a_private_service_killed_three_times_is_a_pause_at_the_same_step(
         log += itertools.islice(steps, 3)
         workers = processes.children(the_service())
         kill(number)
-        eventually(lambda left=workers: not any(map(processes.is_alive, left)), "its workers end", within_s=2.0)
+        soon_s = at_most(2.0)
+        eventually(lambda left=workers: not any(map(processes.is_alive, left)), "its workers end", within_s=soon_s)
     log += steps
     assert log == undisturbed
     told = [record.getMessage() for record in caplog.records if "started again" in record.getMessage()]

@@ -19,6 +19,7 @@ from loader_service.protocol.messages import Status
 from loader_service.protocol.segment_files import instance_directory
 from tests.client.trainers import trainer
 from tests.faults.training import EPOCHS, STREAM, Entry, Log, Train, entry, train_numpy
+from tests.support.machine import at_most
 from tests.support.services import Service, running_service
 from tests.support.waiting import eventually
 
@@ -69,7 +70,8 @@ def test_a_trainer_killed_with_leases_loses_them_and_another_trainer_does_not_no
                 theirs = next(s for s in status_of(service).streams if s.client_pid == holder.pid)
                 assert theirs.slots_leased >= 2
                 holder.kill()
-                eventually(lambda: status_of(service).memory_bytes == alone, "its slots are freed", within_s=2.0)
+                soon_s = at_most(2.0)
+                eventually(lambda: status_of(service).memory_bytes == alone, "its slots are freed", within_s=soon_s)
             log += itertools.islice(steps, 4)
         log += steps
         assert log == undisturbed

@@ -9,6 +9,7 @@ import pytest
 
 from tests.daemon.peer import Peer
 from tests.hostile.honest import Honest
+from tests.support.machine import at_most
 from tests.support.services import Service, surviving_service
 from tests.support.waiting import eventually
 
@@ -25,7 +26,7 @@ def honest(service: Service) -> Iterator[Honest]:
     with Honest(service.endpoint) as honest:
         yield honest
         before = honest.check()
-        eventually(lambda: honest.check() > before + 10, "the trainer goes on", within_s=30.0)
+        eventually(lambda: honest.check() > before + 10, "the trainer goes on", within_s=at_most(30.0))
 
 
 @pytest.fixture
