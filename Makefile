@@ -46,6 +46,7 @@ format: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
+	$(BIN)/python -m benchmarks.reading --results benchmarks/results
 
 soak: $(INSTALLED)
 	$(BIN)/python -m tests.ends 1800
