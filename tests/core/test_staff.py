@@ -309,16 +309,15 @@ def test_a_worker_has_room_for_eight_small_tasks(pair: Crew) -> None:
 
 def test_a_worker_holds_as_many_tasks_as_it_asks_for_within_bounds(pair: Crew) -> None:
     for asked, held in ((5, 5), (0, 2), (1_000, MOST_TASKS_OUTSTANDING)):
-        pair.staff.deepen(1, asked)
+        pair.worker(1).ask_for(asked)
         assert pair.worker(1).depth == held
-    pair.staff.deepen(77, 5)  # one that is gone
-    pair.staff.deepen(1, 3)
+    pair.worker(1).ask_for(3)
     for task in range(3):
         assert pair.worker(1).has_room
         pair.give(1, task, now=0.0)
     assert not pair.worker(1).has_room
-    pair.staff.deepen(1, 4)
-    assert pair.staff.vacancies.any.all() == (1, 2)
+    pair.worker(1).ask_for(4)
+    assert pair.worker(1).has_room
 
 
 def test_waiting_for_the_disk_makes_no_straggler(pair: Crew) -> None:
