@@ -49,6 +49,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
 	$(BIN)/python -m benchmarks.unpacking --results benchmarks/results
+	$(BIN)/python -m benchmarks.reading --results benchmarks/results
 
 soak: $(INSTALLED)
 	$(BIN)/python -m tests.ends 1800

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,8 +95,10 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(files: list[str], cache: Path, *flags: str) -> Iterator[Service]:
-    """Run a service with an index cache of its own and further flags, and end it.
+def running(
+    files: list[str], cache: Path, *flags: str, environment: Mapping[str, str] | None = None
+) -> Iterator[Service]:
+    """Run a service with an index cache of its own, further flags and variables, and end it.
 
     Raises
     ------
@@ -108,7 +110,9 @@ def running(files: list[str], cache: Path, *flags: str) -> Iterator[Service]:
         command = [sys.executable, "-m", "loader_service", "start", f"--endpoint={endpoint}"]
         command += [f"--workers={WORKERS}", f"--cache-dir={cache}", *flags, "--", *files]
         began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
+        )
         try:
             _await_ready(process)
             yield Service(endpoint, process.pid, time.perf_counter() - began)

@@ -112,7 +112,7 @@ def cli() -> None:
 @click.argument("files", nargs=-1)
 @options_of(ServiceConfig)
 def start(files: tuple[str, ...], **options: Any) -> None:
-    """Serve the videos in FILES (names, or patterns such as 'data/*.h5'), or a Python source, until stopped."""
+    """Serve the videos in FILES (names, URLs, patterns such as 'data/*.h5'), or a Python source, until stopped."""
     config = build(ServiceConfig, {"files": files, **options})
     level = logging.WARNING if config.embedded else logging.INFO
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")

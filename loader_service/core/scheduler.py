@@ -68,6 +68,13 @@ class Scheduler:
         if task is not None:
             self.fillings.ended(task, message.bad)
 
+    def tasks_wanted(self, message: m.TasksWanted) -> None:
+        """Take note of how many tasks a worker wants to hold."""
+        worker = self.staff.get(message.worker)
+        if worker is not None:
+            worker.ask_for(message.count)
+            self.staff.vacancies.update(worker)
+
     def worker_exited(self, number: int, cause: str, now: float) -> list[PendingTask]:
         """Take note that a worker was reaped: it cannot write anywhere, and its tasks go to others.
 

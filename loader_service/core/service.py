@@ -75,7 +75,7 @@ class Service:
             m.TaskDone: self.scheduler.task_done,
             m.WorkerReady: self._worker_ready,
             m.Probed: self._probed,
-            m.TasksWanted: lambda message, _: self.scheduler.staff.deepen(message.worker, message.count),
+            m.TasksWanted: lambda message, _: self.scheduler.tasks_wanted(message),
         }
         self._of_event = self._handlers_of_events()
 

@@ -19,7 +19,7 @@ from loader_service.core.ownership import Ownership
 from loader_service.core.pace import Paces
 from loader_service.core.tasks import PendingTask
 from loader_service.core.vacancies import Vacancies
-from loader_service.core.worker import MOST_TASKS_OUTSTANDING, TASKS_OUTSTANDING, Worker, WorkerState
+from loader_service.core.worker import Worker, WorkerState
 from loader_service.core.worker_starts import WorkerStarts
 from loader_service.protocol.messages import Drain
 
@@ -151,13 +151,6 @@ class Staff:
             worker.pace.begun(now)
             self._clocks.begun(worker, self._deadline(worker, now))
         self.vacancies.filled(worker)
-
-    def deepen(self, number: int, tasks: int) -> None:
-        """Let a worker hold so many tasks, within bounds, since it begins the reads of those that wait."""
-        worker = self._workers.get(number)
-        if worker is not None:
-            worker.depth = min(max(tasks, TASKS_OUTSTANDING), MOST_TASKS_OUTSTANDING)
-            self.vacancies.update(worker)
 
     def take_back(self, number: int, task_number: int, now: float, waited_s: float = 0.0) -> PendingTask | None:
         """Return the task that a worker reports as ended, None when it does not hold it (a report said twice)."""

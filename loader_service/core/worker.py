@@ -45,6 +45,10 @@ class Worker:
     leaves: bool = False  # works until another one has taken its place
     depth: int = TASKS_OUTSTANDING  # tasks that it asks for at a time
 
+    def ask_for(self, tasks: int) -> None:
+        """Let it hold so many tasks, within bounds, since it begins the reads of those that wait."""
+        self.depth = min(max(tasks, TASKS_OUTSTANDING), MOST_TASKS_OUTSTANDING)
+
     def drop(self, number: int) -> PendingTask | None:
         """Take out and return a task that it has done, None when it does not hold it."""
         for place, task in enumerate(self.tasks):

@@ -9,7 +9,7 @@ from loader_service.core.ledger import Ledger, Limits
 from loader_service.core.ownership import Ownership
 from loader_service.core.staff import Staff
 from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
-from loader_service.core.worker import Worker, WorkerState
+from loader_service.core.worker import MOST_TASKS_OUTSTANDING, Worker, WorkerState
 from loader_service.core.worker_starts import FIRST_RETRY_S, LAST_RETRY_S
 from loader_service.protocol.messages import Drain
 from tests.core.desk import killed
@@ -305,6 +305,28 @@ def test_a_worker_has_room_for_eight_small_tasks(pair: Crew) -> None:
         assert pair.worker(1).has_room
         pair.give(1, task, now=0.0, size=100)
     assert not pair.worker(1).has_room
+
+
+def test_a_worker_holds_as_many_tasks_as_it_asks_for_within_bounds(pair: Crew) -> None:
+    for asked, held in ((5, 5), (0, 2), (1_000, MOST_TASKS_OUTSTANDING)):
+        pair.worker(1).ask_for(asked)
+        assert pair.worker(1).depth == held
+    pair.worker(1).ask_for(3)
+    for task in range(3):
+        assert pair.worker(1).has_room
+        pair.give(1, task, now=0.0)
+    assert not pair.worker(1).has_room
+    pair.worker(1).ask_for(4)
+    assert pair.worker(1).has_room
+
+
+def test_waiting_for_the_disk_makes_no_straggler(pair: Crew) -> None:
+    for turn in range(12):
+        for worker, seconds, waited_s in ((1, 0.1, 0.0), (2, 1.0, 0.9)):
+            task = 2 * turn + worker
+            pair.give(worker, task, now=float(turn))
+            pair.staff.take_back(worker, task, turn + seconds, waited_s)
+    assert not pair.worker(2).straggles
 
 
 def test_only_a_working_worker_has_room(crew: Crew) -> None:

@@ -10,6 +10,19 @@ from loader_service.core.effects import Send
 from loader_service.protocol import messages as m
 from tests.core.desk import Desk, failed, killed, noted, orders, ready, send
 
+# ---- workers whose reads take long
+
+
+def test_a_worker_gets_as_many_tasks_as_it_asks_for() -> None:
+    desk = Desk(workers=1, files=1)
+    desk.open(slots=4, files=(0, 0))
+    assert desk.want(5) == [send(1, 1, (0, 1))]
+    assert desk.want(6) == [send(1, 2, (0, 1), slot=11)]
+    assert desk.want(7) == []
+    assert desk.hear(1, m.TasksWanted(1, 3)) == [send(1, 3, (0, 1), slot=12)]
+    assert desk.hear(9, m.TasksWanted(9, 3)) == []  # one that is gone
+
+
 # ---- workers that die
 
 

@@ -1,9 +1,14 @@
-"""A web server that gives ranges of files, and fails when it is told to; in a thread of the test's own process."""
+"""A web server that gives ranges of files, and fails when it is told to; in a thread of the test's own process.
+
+``python -m tests.support.range_server FOLDER`` is the same as a process, for benchmarks: it prints its URL, and ends
+with its standard input.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import sys
 import threading
 import time
 from collections import deque
@@ -138,3 +143,9 @@ def range_server(folder: Path) -> Iterator[RangeServer]:
         yield server
     finally:
         server.stop()
+
+
+if __name__ == "__main__":
+    with range_server(Path(sys.argv[1])) as running:
+        print(running.url(""), flush=True)
+        sys.stdin.read()

@@ -1,0 +1,174 @@
+"""Measures what slow reads and an object store cost: injected latency, and a local server of ranges.
+
+    python -m benchmarks.reading
+
+Sides alternate within one run. Latency: a library preloaded into a service makes each read of the data wait; beside it
+runs a service that reads the same files from the kernel's memory. With the library and no latency nothing must be lost.
+Store: a service that reads the files from a server of ranges on this machine, against two processes that do nothing but
+get the same ranges with obstore, eight at a time, and decode them; the server takes its share of both cores in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import loader_client
+from benchmarks.data import BATCH_SIZE, CLIP_FRAMES, DEFAULT_DIRECTORY, FRAMES_PER_BATCH, HEIGHT, WIDTH, Data, prepare
+from benchmarks.service import CLIP, WORKERS, running
+from benchmarks.summary import RESULTS_DIRECTORY, write_summary
+from loader_client import Image
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.scan_options import ScanOptions
+
+_ROOT = Path(__file__).parent.parent
+
+#: How long a side runs before it is measured, in seconds: it finds out that reads are slow, and fills what is ahead.
+_WARM_S = 2.0
+
+#: Ranges that a bare process asks for at a time.
+_AT_A_TIME = 8
+
+LATENCIES_MS = (0.0, 1.0, 10.0, 100.0)
+
+
+def measure(endpoint: str, seconds: float) -> float:
+    """Return frames/s of a stream at its default prefetch."""
+    with loader_client.connect(endpoint) as connection:
+        started, begun, count = time.monotonic(), 0.0, 0
+        for _ in connection.batches(BATCH_SIZE, clip=CLIP, image=Image(), epochs=None, fields=("frames",)):
+            now = time.monotonic()
+            if begun:
+                count += 1
+            elif now - started > _WARM_S:
+                begun = now
+            if begun and now - begun > seconds:
+                return count * FRAMES_PER_BATCH / (now - begun)
+    raise RuntimeError("the stream ended")
+
+
+def slow_disk(folder: Path, latency_ms: float, data: Data) -> dict[str, str]:
+    """Return the environment of a service whose reads of the data take so long."""
+    library = folder / "slow_reads.so"
+    if not library.exists():
+        source = _ROOT / "tests" / "support" / "slow_reads.c"
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(library), "SLOW_PATH": str(data.directory.resolve()), "SLOW_READ_MS": str(latency_ms)}
+
+
+@contextlib.contextmanager
+def range_server(folder: Path) -> Iterator[str]:
+    """Run a server of ranges in a process of its own, and yield its URL."""
+    command = [sys.executable, "-m", "tests.support.range_server", str(folder)]
+    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+
+
+def bare_process(clips: list[tuple[str, list[tuple[int, int]]]], seed: int, seconds: float) -> float:
+    """Return frames/s of one process that gets ranges with obstore and decodes them."""
+    import obstore  # noqa: PLC0415
+    import simplejpeg  # noqa: PLC0415
+    from obstore.store import from_url  # noqa: PLC0415
+
+    stores: dict[str, Any] = {}
+    out = np.empty((HEIGHT, WIDTH, 3), np.uint8)
+    draws = random.Random(seed)
+
+    def get(clip: tuple[str, list[tuple[int, int]]]) -> tuple[bytes, list[tuple[int, int]]]:
+        url, frames = clip
+        root, _, name = url.rpartition("/")
+        store = stores.setdefault(root, from_url(root, client_options={"allow_http": True}))
+        end = max(offset + length for offset, length in frames)
+        return bytes(obstore.get_range(store, name, start=frames[0][0], end=end)), frames
+
+    with ThreadPoolExecutor(_AT_A_TIME) as threads:
+        ahead: deque[Future[Any]] = deque(threads.submit(get, draws.choice(clips)) for _ in range(_AT_A_TIME))
+        began, count = time.monotonic(), 0
+        while time.monotonic() - began < seconds:
+            data, frames = ahead.popleft().result()
+            ahead.append(threads.submit(get, draws.choice(clips)))
+            for offset, length in frames:
+                begin = offset - frames[0][0]
+                simplejpeg.decode_jpeg(data[begin : begin + length], "RGB", fastdct=True, fastupsample=True, buffer=out)
+            count += len(frames)
+        return count / (time.monotonic() - began)
+
+
+def clips_of(urls: list[str], cache: Path) -> list[tuple[str, list[tuple[int, int]]]]:
+    """Return where the frames of a clip of each video lie, in order."""
+    catalog = scan(urls, ScanOptions(), cache_dir=cache)
+    clips = []
+    for video in range(catalog.video_count):
+        offsets, lengths = (each[:CLIP_FRAMES].tolist() for each in catalog.extents(video))
+        frames = sorted(zip(offsets, lengths, strict=True))
+        clips.append((catalog.file_path(int(catalog.video_file[video])), frames))
+    catalog.close()
+    return clips
+
+
+def measure_latency(data: Data, folder: Path, rounds: int, seconds: float) -> dict[str, list[float]]:
+    """Return, for each latency, the rate as a share of that of a warm local service, of each round."""
+    found: dict[str, list[float]] = {}
+    cache = data.directory / "cache"
+    with running(data.videos, cache) as warm:
+        for latency_ms in LATENCIES_MS:
+            with running(data.videos, cache, environment=slow_disk(folder, latency_ms, data)) as slow:
+                pairs = [(measure(warm.endpoint, seconds), measure(slow.endpoint, seconds)) for _ in range(rounds)]
+            found[f"{latency_ms:g} ms a read"] = [slowed / plain for plain, slowed in pairs]
+    return found
+
+
+def measure_store(data: Data, rounds: int, seconds: float) -> dict[str, list[float]]:
+    """Return frames/s of a service and of bare processes that read from a server of ranges, and their ratio."""
+    service_rates, bare_rates = [], []
+    cache = data.directory / "cache"
+    with range_server(data.directory) as root:
+        urls = [root + Path(path).name for path in data.videos]
+        clips = clips_of(urls, cache)
+        with running(urls, cache) as service:
+            for _ in range(rounds):
+                service_rates.append(measure(service.endpoint, seconds))
+                with get_context("spawn").Pool(WORKERS) as pool:
+                    parts = [(clips, seed, seconds) for seed in range(WORKERS)]
+                    bare_rates.append(sum(pool.starmap(bare_process, parts)))
+    ratios = [ours / bare for ours, bare in zip(service_rates, bare_rates, strict=True)]
+    return {"store, service": service_rates, "store, bare obstore": bare_rates, "store, ratio": ratios}
+
+
+def main() -> None:
+    """Print medians, smallest and largest; write the summary."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DIRECTORY)
+    parser.add_argument("--results", type=Path, default=RESULTS_DIRECTORY)
+    options = parser.parse_args()
+    data = prepare(options.data)
+    found: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory(prefix="loader-bench-") as folder:
+        found.update(measure_latency(data, Path(folder), options.rounds, options.seconds))
+    found.update(measure_store(data, options.rounds, options.seconds))
+    for name, values in found.items():
+        print(f"{name:20s} median {statistics.median(values):9.3f}   {min(values):9.3f} to {max(values):9.3f}")
+    write_summary(options.results / "reading.json", found)
+
+
+if __name__ == "__main__":
+    main()
