@@ -196,12 +196,14 @@ def test_values_of_types_that_are_no_tensors_and_texts_too_long_are_left_out(tmp
     catalog = catalog_of(tmp_path)
     assert [field.name for field in catalog.fields] == ["frames", "good", "table"]
     expected = "expected one text, or numbers of at most 4096 bytes"
-    attributes = [line.split(":")[0] for line in catalog.left_out if line.startswith("'@")]
-    assert attributes == ["'@link'", "'@nothing'", "'@pair'", "'@table'", "'@words'"]
-    assert tuple(line for line in catalog.left_out if not line.startswith("'@")) == (
+    lines = catalog.left_out
+    catalog.close()
+    attributes = sorted(line.split(":")[0] for line in lines if line.startswith("'@"))
+    assert attributes == ["'@link'", "'@nothing'", "'@pair'", "'@words'"]
+    assert f"'@words': {expected}, found an attribute (2,) in a video of '{tmp_path}/a.h5'" in lines
+    assert tuple(line for line in lines if not line.startswith("'@")) == (
         f"'links': found references, such as MATLAB's cells, (2,), in a file of '{tmp_path}/a.h5'",
         f"'phase': found complex numbers (2,), in a file of '{tmp_path}/a.h5'",
-        f"'@words': {expected}, found an attribute (2,) in a video of '{tmp_path}/a.h5'",
         f"'story': expected texts of at most 4096 bytes, found one of 5000 in 'video0/story' of '{tmp_path}/a.h5'",
     )
 

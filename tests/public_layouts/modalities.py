@@ -95,13 +95,21 @@ def frames_beside_audio_by_group(folder: Path) -> Serves:
     return Serves(videos)
 
 
-@case("yjn870/SRCNN-pytorch: prepare.py (eval: lr/0, hr/0, … of different sides)")
-def super_resolution_eval(folder: Path) -> Refused:
-    """Lines of pictures are no frames, and two groups are no two videos."""
+@case("yjn870/SRCNN-pytorch: prepare.py (eval: lr/0, hr/0, … of different sides)", option=True)
+def super_resolution_eval(folder: Path) -> Layout:
+    """Lines of pictures are no frames, and two groups are no two videos; a schema makes each pair a sample."""
+    videos = []
     with h5py.File(folder / "Set5_x3.h5", "w") as root:
         for number in range(4):
-            root[f"lr/{number}"] = root[f"hr/{number}"] = numbers(number, 30 + number, 40 + number)
-    return Refused(["hr/0", "lr/0", "--source"])
+            picture = numbers(number, 30 + number, 40 + number)
+            root[f"lr/{number}"] = root[f"hr/{number}"] = picture
+            videos.append(Video(f"hr/{number}", {name: Array(picture[None]) for name in ("hr", "lr")}))
+    fields = [
+        f'{{name = "{name}", kind = "array", dataset = "{name}/{{video}}", shape = [0, 0]}}' for name in ("hr", "lr")
+    ]
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{", ".join(fields)}]\n')
+    refused = Refused([r'"hr/\{video\}", shape = \[0, 0\]', "--schema"])
+    return Layout(refused, {"schema": "./s.toml"}, Serves(videos))
 
 
 @case("yjn870/FSRCNN-pytorch: prepare.py (eval: lr/0, hr/0, … of equal sides)", option=True)

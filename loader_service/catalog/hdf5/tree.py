@@ -1,19 +1,13 @@
-"""Lists what an HDF5 file holds, and refuses what would read other files; knows nothing of videos."""
+"""What an HDF5 file holds: its datasets and groups, as a value that knows neither HDF5 nor videos."""
 
 from __future__ import annotations
 
 import enum
-import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import h5py
-
-from loader_service.catalog.hdf5.filters import check_filters
-from loader_service.catalog.hdf5.foreign_storage import check_storage, lies_elsewhere
-from loader_service.catalog.inner_paths import basename_of, parent_of, to_text
-from loader_service.errors import CatalogError
+from loader_service.catalog.inner_paths import basename_of, parent_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,125 +83,3 @@ class Tree:
         shown = [info.describe() for _, info in zip(range(most), self.datasets.values(), strict=False)]
         more = len(self.datasets) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
-    """List a file's datasets.
-
-    Soft links are ignored: what they lead to is found at its own place. External links are not followed.
-
-    Raises
-    ------
-    CatalogError
-        When the file has an external link, or a dataset that is virtual or stored in other files, and
-        `allow_external` is False; when it is True, and such a dataset's other files are not there; when a dataset was
-        compressed by a filter that HDF5 does not have here.
-    """
-    links: list[tuple[bytes, int]] = []
-    # One pass in C; it enters each group once, so hard links that form a circle end.
-    file.id.links.visit(lambda name, info: links.append((name, info.type)), info=True)
-    datasets: dict[str, DatasetInfo] = {}
-    file_path = os.fsdecode(file.id.name)
-    external_links: list[str] = []
-    groups: set[str] = set()
-    parents: set[str] = set()
-    unwritten: set[str] = set()
-    opened: tuple[bytes, Any] = (b"", file.id)
-    attributed = [""] if h5py.h5a.get_num_attrs(h5py.h5g.open(file.id, b"/")) else []
-    for name, link_type in links:
-        path = to_text(name)
-        if link_type == h5py.h5l.TYPE_EXTERNAL:
-            if not allow_external:
-                raise CatalogError(
-                    f"{path!r} is an external link, which could name any file; copy the data into this file, or leave "
-                    "it out with --allow-external"
-                )
-            external_links.append(path)
-        if link_type != h5py.h5l.TYPE_HARD:
-            continue
-        # Opening by the last part of the name, from its group, is four times as fast as from the root.
-        above, _, last = name.rpartition(b"/")
-        if opened[0] != above:
-            opened = (above, h5py.h5g.open(file.id, above or b"/"))
-        parents.add(parent_of(path))
-        node = h5py.h5o.open(opened[1], last)
-        if h5py.h5a.get_num_attrs(node):
-            attributed.append(path)
-        if isinstance(node, h5py.h5d.DatasetID):
-            datasets[path] = _examine(path, node)
-            # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
-            if datasets[path].address is None:
-                check_storage(file_path, path, node, allow_external=allow_external)
-                check_filters(path, node)
-                if datasets[path].size_bytes and not node.get_storage_size() and not lies_elsewhere(node):
-                    unwritten.add(path)
-        elif isinstance(node, h5py.h5g.GroupID):
-            groups.add(path)
-    empty = tuple(sorted(groups - parents))
-    return Tree(datasets, empty, tuple(external_links), tuple(attributed), frozenset(unwritten))
-
-
-def _examine(path: str, dataset: Any) -> DatasetInfo:
-    shape = dataset.shape
-    element = dataset.get_type()
-    address: int | None = dataset.get_offset() if _is_as_in_memory(element) else None
-    size_bytes = element.get_size()
-    for extent in shape or ():
-        size_bytes *= extent
-    return DatasetInfo(
-        path, _kind_of(element), shape if shape is not None else (0,), size_bytes, address, dtype_of(element)
-    )
-
-
-def _is_as_in_memory(element: Any) -> bool:
-    """Tell whether numbers lie in the file with all their bits, as NumPy has them: no 12 of 16 bits, no bfloat16.
-
-    Byte order is told by the dtype.
-    """
-    kind = element.get_class()
-    base = element.get_super() if kind == h5py.h5t.ENUM else element
-    if kind == h5py.h5t.FLOAT:
-        return any(base.equal(each) for each in _IEEE)
-    if kind in _WHOLE:
-        return bool(base.get_precision() == 8 * base.get_size() and base.get_offset() == 0)
-    return bool(kind != h5py.h5t.BITFIELD)
-
-
-_IEEE = tuple(getattr(h5py.h5t, f"IEEE_F{bits}{order}") for bits in (32, 64, 16) for order in ("LE", "BE"))
-_WHOLE = frozenset({h5py.h5t.INTEGER, h5py.h5t.ENUM})
-
-
-def dtype_of(element: Any) -> str:
-    """Return an element type as `DatasetInfo` has it."""
-    kind = _kind_of(element)
-    if kind is ElementKind.BYTES:  # a file may hold a million of them, and NumPy's dtype takes 9 µs
-        return "uint8" if element.get_sign() == h5py.h5t.SGN_NONE else "int8"
-    if kind is ElementKind.TEXT:
-        return "S" if element.is_variable_str() else f"S{element.get_size()}"
-    vlen = element.get_class() == h5py.h5t.VLEN
-    try:
-        dtype = (element.get_super() if vlen else element).dtype
-    except TypeError:
-        return ""  # NumPy has no such type
-    if dtype.kind not in "biuf" or dtype.itemsize > 8:
-        return ""
-    name = dtype.name if dtype.isnative else dtype.str
-    return f"vlen {name}" if vlen else name
-
-
-def _kind_of(element: Any) -> ElementKind:
-    kind = element.get_class()
-    if kind == h5py.h5t.VLEN:
-        base = element.get_super()
-        is_bytes = base.get_class() == h5py.h5t.INTEGER and base.get_size() == 1
-        return ElementKind.VLEN_BYTES if is_bytes else ElementKind.OTHER
-    if kind == h5py.h5t.INTEGER:
-        return ElementKind.BYTES if element.get_size() == 1 else ElementKind.INTEGER
-    if kind == h5py.h5t.OPAQUE:
-        return ElementKind.OPAQUE
-    if kind == h5py.h5t.FLOAT:
-        return ElementKind.FLOAT
-    if kind == h5py.h5t.COMPOUND:
-        names = {element.get_member_name(number) for number in range(min(3, element.get_nmembers()))}
-        return ElementKind.COMPLEX if names == {b"r", b"i"} else ElementKind.COMPOUND
-    return {h5py.h5t.STRING: ElementKind.TEXT, h5py.h5t.REFERENCE: ElementKind.REFERENCE}.get(kind, ElementKind.OTHER)

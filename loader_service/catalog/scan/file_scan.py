@@ -16,7 +16,8 @@ from loader_service.catalog.findings import FieldScan, FileScan
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
-from loader_service.catalog.hdf5.tree import Tree, read_tree
+from loader_service.catalog.hdf5.read_tree import read_tree
+from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.layouts.search import EXPECTED, explain_texts, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches

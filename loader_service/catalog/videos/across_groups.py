@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, array_part, single_part
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
@@ -211,19 +212,25 @@ def _looks_alike(tree: Tree, episode: Episode, group: str) -> bool:
 
 def samples_of_groups(datasets: Iterable[DatasetInfo], groups: Sequence[str]) -> TwoReadingsError:
     """Return the error for groups that hold a dataset for each sample, whose first axes do not count the same."""
-    shown, fields, infos = [], [], list(datasets)
+    shown, fields, wholes, infos = [], [], [], list(datasets)
     for group in groups:
         members = [info for info in infos if info.parent == group]
         shown.append(members[0].describe())
+        if len({len(info.shape) for info in members}) == 1:
+            sides = common_shape([info.shape for info in members])
+            wholes.append(SchemaField(basename_of(group), "array", (join(group, VIDEO),), "", sides))
         ordered = in_order(members)
         if ordered is not None:
             fields.append(SchemaField(basename_of(group), "array", (ordered.pattern,), "", members[0].shape))
     numbered = [Reading("one video, of which each number is a frame", Schema(("files",), tuple(fields)))]
+    uneven = len(wholes) == len(groups) and any(0 in field.shape for field in wholes if field.shape)
+    samples = [Reading("samples of one frame, of sides that differ", Schema(("groups",), tuple(wholes)))]
     across = tuple(SchemaField(basename_of(group), "array", (join(group, VIDEO),)) for group in groups)
     return TwoReadingsError(
         f"found {' and '.join(shown)}, named alike in each group",
         [
             *(numbered if len(fields) == len(groups) else []),
+            *(samples if uneven else []),
             Reading("videos with a field in each group", Schema(("groups",), across)),
             Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
         ],

@@ -123,6 +123,16 @@ def key_in(root: str | None, path: str) -> str:
     return path[len(root) :].removeprefix("/")
 
 
+def owner_of(by_root: Mapping[str | None, Episode], path: str) -> Episode | None:
+    """Return the video in whose group a dataset lies, at any depth; None where there is none."""
+    group = path
+    while group and by_root:
+        group = parent_of(group)
+        if group in by_root:
+            return by_root[group]
+    return None
+
+
 def group_frames(tree: Tree, found: Sequence[FoundVideo]) -> Found:
     """Return the videos that sequences of JPEG frames make up: several of one group can be its cameras."""
     sets = _camera_sets(tree, found)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from loader_service.catalog.hdf5.tree import dtype_of
-from loader_service.catalog.inner_paths import parent_of, to_bytes, to_text
+from loader_service.catalog.hdf5.read_tree import dtype_of
+from loader_service.catalog.inner_paths import to_bytes, to_text
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.frame_axis import is_picture
 from loader_service.catalog.videos.number_lists import list_part
 from loader_service.catalog.videos.set_aside import is_aside
@@ -50,23 +50,14 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
     for path, info in tree.datasets.items():
         if path in used or info.basename in INDEX_NAMES or is_aside(aside, info):
             continue
-        episode = _owner(by_root, path)
+        episode = owner_of(by_root, path)
         if episode is not None:
             _add_dataset(found, episode, info)
     for path, reason in aside.items():
-        owner = _owner(by_root, path)
+        owner = owner_of(by_root, path)
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
     if filled:
         _add_attributes(file, found, filled)
-
-
-def _owner(by_root: Mapping[str | None, Episode], path: str) -> Episode | None:
-    group = path
-    while group and by_root:
-        group = parent_of(group)
-        if group in by_root:
-            return by_root[group]
-    return None
 
 
 def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.videos.episodes import key_in
+from loader_service.catalog.videos.episodes import key_in, owner_of
 from loader_service.catalog.videos.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
 
 if TYPE_CHECKING:
@@ -40,10 +39,10 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     used = {part.path for episode in found.episodes for part in episode.parts.values() if not part.attribute}
     used.update(*(episode.helpers for episode in found.episodes), (episode.dataset_path for episode in found.episodes))
     used.update(*(_members(part.frames) for episode in found.episodes for part in episode.parts.values()))
-    roots = {episode.root: episode for episode in found.episodes if episode.root is not None}
+    roots: dict[str | None, Episode] = {each.root: each for each in found.episodes if each.root is not None}
     reasons: dict[str, str] = {}
     for info in tree.datasets.values():
-        episode = _owner(roots, info.path)
+        episode = owner_of(roots, info.path)
         # Labels are read beside videos, and as one of a video.
         read = info.basename in labels and (episode is None or not info.shape or 1 in info.shape[:1])
         if info.path in used or read or info.basename in INDEX_NAMES:
@@ -64,15 +63,6 @@ def _members(frames: FoundVideo | None) -> Collection[str]:
 def _above(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-
-
-def _owner(roots: Mapping[str, Episode], path: str) -> Episode | None:
-    group = path
-    while group:
-        group = parent_of(group)
-        if group in roots:
-            return roots[group]
-    return None
 
 
 def _outside(found: Found) -> str:

@@ -14,7 +14,8 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.hdf5.file import HDF5File
-from loader_service.catalog.hdf5.tree import Tree, read_tree
+from loader_service.catalog.hdf5.read_tree import read_tree
+from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.layouts import LAYOUT_NAMED
 from loader_service.catalog.layouts.layout import Candidates, FoundVideo
 from loader_service.catalog.layouts.layout import Layout as CatalogLayout
