@@ -16,7 +16,7 @@ _TIMELESS = frozenset({"frames", "images", "hdf5"})
 
 @contextmanager
 def found_items(
-    sources: Sequence[str], kind: str | None, *, labelled: bool, fps: float | None = None
+    sources: Sequence[str], kind: str | None, *, labelled: bool, fps: float | None = None, shuffled: bool = False
 ) -> Iterator[list[Item]]:
     """Give the videos in some files and folders, which can be read until the end of the context.
 
@@ -30,11 +30,14 @@ def found_items(
         Whether the folders of videos are their labels.
     fps
         What ``--fps`` says; None: nothing.
+    shuffled
+        Whether they are to be read in another order than that of their names.
 
     Raises
     ------
     ConfigError
-        When it is not clear, some videos have a label and others none, or ``--fps`` is given for what has no times.
+        When it is not clear, some videos have a label and others none, ``--fps`` is given for what has no times, or
+        compressed records are to be shuffled.
     PackError
         When there is nothing, or it is damaged as a whole.
     """
@@ -46,6 +49,7 @@ def found_items(
             items += _items_in(look, kind, labelled=labelled)
         _check_labels(items, labelled=labelled)
         _check_rate(items, fps)
+        _check_order(items, shuffled=shuffled)
         yield items
 
 
@@ -63,6 +67,15 @@ def _check_rate(items: Sequence[Item], fps: float | None) -> None:
     if fps is not None and timeless is not None:
         raise ConfigError(
             f"--fps {fps:g}: the frames of {timeless.path!r} have no times; leave --fps out, or pack films alone"
+        )
+
+
+def _check_order(items: Sequence[Item], *, shuffled: bool) -> None:
+    in_turn = next((item for item in items if item.in_turn), None)
+    if shuffled and in_turn is not None:
+        raise ConfigError(
+            f"--shuffle: {in_turn.path!r} is compressed, and is read in order; leave --shuffle out, or unpack it with "
+            "`gunzip` first"
         )
 
 

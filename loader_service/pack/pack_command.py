@@ -32,7 +32,13 @@ def pack_command(**given: Any) -> None:
     from loader_service.pack.find_items import found_items  # noqa: PLC0415 - with all kinds of sources
 
     options = PackOptions(**given)
-    with found_items(options.sources, options.kind, labelled=options.labels == "folder", fps=options.fps) as items:
+    with found_items(
+        options.sources,
+        options.kind,
+        labelled=options.labels == "folder",
+        fps=options.fps,
+        shuffled=options.shuffle is not None,
+    ) as items:
         if options.dry_run:
             _say_plan(items, options)
         else:
