@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -61,7 +62,8 @@ class PackPool:
     def __init__(self, units: Iterator[list[Item]], processes: int, options: PackWorkerOptions) -> None:
         self._units = enumerate(units)
         self._options = options
-        self._hands = [_Hand(options) for _ in range(processes)]
+        self._hands: list[_Hand] = []
+        self._processes = processes
         self._again: deque[tuple[int, list[Item]]] = deque()
         self._read: dict[int, tuple[_Hand, ReadUnit]] = {}
         self._bad: dict[int, dict[int, str]] = {}
@@ -71,11 +73,15 @@ class PackPool:
         self._written: deque[int] = deque()
 
     def __enter__(self) -> PackPool:
+        with ExitStack() as stack:
+            for _ in range(self._processes):
+                self._hands.append(_Hand(self._options))
+                stack.callback(self._hands[-1].line.close)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for hand in self._hands:
-            hand.line.close()
+        self._stack.close()
 
     def turns(self) -> Iterator[ReadUnit | int | None]:
         """Yield each unit when it is its turn, the number of each that is written, and None about once a second.
