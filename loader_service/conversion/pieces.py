@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+#: Called with bytes that are done, and bytes in all.
+OnProgress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class RateBar:
         self._doing, self._say = doing, say
         self._bar: tqdm[Any] | None = None
         self._began = self._said = time.monotonic()
-        self._at_begin = 0
+        self._at_begin: int | None = None
 
     def __enter__(self) -> RateBar:
         return self
@@ -68,11 +68,18 @@ class RateBar:
             if self._bar is None:
                 tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
                 self._bar = tqdm(
-                    total=total_bytes, initial=done_bytes, unit="B", unit_scale=True, desc=self._doing, leave=False
+                    total=total_bytes,
+                    initial=done_bytes,
+                    unit="B",
+                    unit_scale=True,
+                    unit_divisor=1024,
+                    desc=self._doing,
+                    leave=False,
                 )
             self._bar.update(done_bytes - self._bar.n)
             return
-        self._at_begin = self._at_begin or done_bytes
+        if self._at_begin is None:
+            self._at_begin = done_bytes
         if now - self._said >= _SAY_EVERY_S and done_bytes < total_bytes:
             self._said = now
             left = total_bytes - self._at_begin

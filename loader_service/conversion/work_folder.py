@@ -21,12 +21,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from loader_service.conversion.claimed_folder import claimed_folder, write_whole
 from loader_service.conversion.piece_log import LOG_NAME, PieceLog
 from loader_service.conversion.pieces import OutputEntry, Piece, PieceOutcome
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.failpoints import passing
-from loader_service.flocks import Lock, lock
-from loader_service.private_folders import NotOurs, open_folder
 
 #: The name of the work folder in the place.
 WORK_NAME = ".loader-service-unfinished"
@@ -69,15 +68,10 @@ class WorkFolder:
         with ExitStack() as stack:
             try:
                 place.mkdir(parents=True, exist_ok=True)
-                self._parent = stack.enter_context(open_folder(place))
-                self._folder = stack.enter_context(self._parent.private(WORK_NAME))
-            except NotOurs as error:
-                raise ConfigError(f"{error}: write to another place") from error
+                self._parent, self._folder = stack.enter_context(claimed_folder(place, WORK_NAME))
             except OSError as error:
                 raise output_error(place, error) from error
             self.path = self._folder.path
-            if lock(self._folder.fileno(), self._parent, WORK_NAME) in (Lock.TAKEN, Lock.GONE):
-                raise ConfigError(f"another conversion is at work in {str(place)!r}; wait for its end, or stop it")
             self._log = stack.enter_context(PieceLog(self._folder))
             self._begin(plan)
             self._stack = stack.pop_all()
@@ -147,13 +141,8 @@ class WorkFolder:
 
     def write_beside(self, name: str, content: bytes) -> None:
         """Write a small file into the place, whole or not at all; it takes the place of an older one."""
-        unfinished = self.path / "file"
         try:
-            with unfinished.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(self.place / name)
+            write_whole(self.place / name, self.path / "file", [content])
         except OSError as error:
             raise output_error(self.place / name, error) from error
 

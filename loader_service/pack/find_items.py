@@ -10,9 +10,14 @@ from loader_service.pack.records import Item
 from loader_service.pack.sources import KIND_NAMED, SOURCE_KINDS
 from loader_service.pack.sources.source_kind import Look, SourceKind
 
+#: Kinds whose frames have no times, so that none can be left out by ``--fps``.
+_TIMELESS = frozenset({"frames", "images", "hdf5"})
+
 
 @contextmanager
-def found_items(sources: Sequence[str], kind: str | None, *, labelled: bool) -> Iterator[list[Item]]:
+def found_items(
+    sources: Sequence[str], kind: str | None, *, labelled: bool, fps: float | None = None, shuffled: bool = False
+) -> Iterator[list[Item]]:
     """Give the videos in some files and folders, which can be read until the end of the context.
 
     Parameters
@@ -23,11 +28,16 @@ def found_items(sources: Sequence[str], kind: str | None, *, labelled: bool) -> 
         What ``--from`` says; None: the bytes decide.
     labelled
         Whether the folders of videos are their labels.
+    fps
+        What ``--fps`` says; None: nothing.
+    shuffled
+        Whether they are to be read in another order than that of their names.
 
     Raises
     ------
     ConfigError
-        When it is not clear, or some videos have a label and others none.
+        When it is not clear, some videos have a label and others none, ``--fps`` is given for what has no times, or
+        compressed records are to be shuffled.
     PackError
         When there is nothing, or it is damaged as a whole.
     """
@@ -38,6 +48,8 @@ def found_items(sources: Sequence[str], kind: str | None, *, labelled: bool) -> 
             stack.callback(look.close)
             items += _items_in(look, kind, labelled=labelled)
         _check_labels(items, labelled=labelled)
+        _check_rate(items, fps)
+        _check_order(items, shuffled=shuffled)
         yield items
 
 
@@ -47,6 +59,23 @@ def _check_labels(items: Sequence[Item], *, labelled: bool) -> None:
         raise ConfigError(
             f"{without.path!r} lies in no folder that could be its label, and others do; move it into one, or give "
             "--labels none"
+        )
+
+
+def _check_rate(items: Sequence[Item], fps: float | None) -> None:
+    timeless = next((item for item in items if item.kind in _TIMELESS), None)
+    if fps is not None and timeless is not None:
+        raise ConfigError(
+            f"--fps {fps:g}: the frames of {timeless.path!r} have no times; leave --fps out, or pack films alone"
+        )
+
+
+def _check_order(items: Sequence[Item], *, shuffled: bool) -> None:
+    in_turn = next((item for item in items if item.in_turn), None)
+    if shuffled and in_turn is not None:
+        raise ConfigError(
+            f"--shuffle: {in_turn.path!r} is compressed, and is read in order; leave --shuffle out, or unpack it with "
+            "`gunzip` first"
         )
 
 

@@ -7,58 +7,14 @@ import time
 from typing import Any
 
 import click
-from tqdm import tqdm
 
 from loader_service.click_options import options_of
+from loader_service.conversion.rate import RateBar
 from loader_service.pack.pack_options import PackOptions
 from loader_service.sizes import counted, size_text
 
-#: How often a log says how far it is, in seconds.
-_SAY_EVERY_S = 10.0
-
 #: Words of ``--from``, as the kinds name themselves; the kinds are only loaded when they are needed.
 KIND_WORDS = ("frames", "images", "videos", "hdf5", "tfrecord", "tar", "lerobot")
-
-
-class PackBar:
-    """Progress on standard error: a bar with rate and time left at a terminal, a line now and then elsewhere."""
-
-    def __init__(self, doing: str) -> None:
-        self._doing = doing
-        self._bar: tqdm[Any] | None = None
-        self._began = self._said = time.monotonic()
-        self._first = -1
-
-    def moved(self, done_bytes: int, total_bytes: int) -> None:
-        """Show that so many bytes of so many are done."""
-        if self._first < 0:
-            self._first = done_bytes
-        if sys.stderr.isatty():
-            self._move(done_bytes, total_bytes)
-        else:
-            self._say(done_bytes, total_bytes)
-
-    def close(self) -> None:
-        """Take the bar away."""
-        if self._bar is not None:
-            self._bar.close()
-
-    def _move(self, done: int, total: int) -> None:
-        if self._bar is None:
-            tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
-            self._bar = tqdm(
-                total=total, initial=done, unit="B", unit_scale=True, unit_divisor=1024, desc=self._doing, leave=False
-            )
-        self._bar.update(done - self._bar.n)
-
-    def _say(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._said < _SAY_EVERY_S or done >= total:
-            return
-        self._said = now
-        rate = (done - self._first) / (now - self._began)
-        left = f", {(total - done) / rate:,.0f} s left" if rate else ""
-        click.echo(f"{self._doing}: {size_text(done)} of {size_text(total)}, {size_text(int(rate))}/s{left}", err=True)
 
 
 @click.command("pack")
@@ -76,7 +32,13 @@ def pack_command(**given: Any) -> None:
     from loader_service.pack.find_items import found_items  # noqa: PLC0415 - with all kinds of sources
 
     options = PackOptions(**given)
-    with found_items(options.sources, options.kind, labelled=options.labels == "folder") as items:
+    with found_items(
+        options.sources,
+        options.kind,
+        labelled=options.labels == "folder",
+        fps=options.fps,
+        shuffled=options.shuffle is not None,
+    ) as items:
         if options.dry_run:
             _say_plan(items, options)
         else:
@@ -86,12 +48,9 @@ def pack_command(**given: Any) -> None:
 def _pack(items: list[Any], options: PackOptions) -> None:
     from loader_service.pack.packing import pack  # noqa: PLC0415 - with HDF5
 
-    bar = PackBar("packing")
     began = time.monotonic()
-    try:
-        done = pack(items, options, bar)
-    finally:
-        bar.close()
+    with RateBar("packing", _say) as bar:
+        done = pack(items, options, bar.at)
     took = time.monotonic() - began
     for left in done.left_out:
         click.echo(str(left), err=True)
@@ -113,6 +72,10 @@ def _pack(items: list[Any], options: PackOptions) -> None:
         sys.exit(1)
 
 
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
 def _say_plan(items: Any, options: PackOptions) -> None:
     from loader_service.pack.dry_run import estimate  # noqa: PLC0415 - with all kinds of sources
 
@@ -126,9 +89,8 @@ def _check(options: PackOptions, done: Any) -> None:
     from loader_service.pack.pack_check import check_packed  # noqa: PLC0415 - with HDF5
     from loader_service.pack.pack_place import PackPlace  # noqa: PLC0415 - with HDF5
 
-    bar = PackBar("checking")
-    bad = check_packed(PackPlace(options.output, is_sharded=options.is_sharded), done.records, bar.moved)
-    bar.close()
+    with RateBar("checking", _say) as bar:
+        bad = check_packed(PackPlace(options.output, is_sharded=options.is_sharded), done.records, bar.at)
     for line in bad:
         click.echo(f"bad: {line}; pack again with --force", err=True)
     if bad:

@@ -1,4 +1,8 @@
-"""Which videos of an unfinished output are whole, a line each, and the manifest of a finished one."""
+"""Which videos of an unfinished output are whole, a line each, and the manifest of a finished one.
+
+Unlike the log of `unpack`, whose lines rename files and so are on disk first, a line here only says what is to be
+compared with its checksum: so there is no wait for the disk at each video, but one at each shard.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,13 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from loader_service.conversion.claimed_folder import write_whole
 from loader_service.errors import ConfigError
-from loader_service.pack.pack_place import FORMAT
+from loader_service.pack.pack_place import FORMAT, PackPlace
 from loader_service.pack.records import PackedVideo
 from loader_service.pack.shard_index import FIRST_BYTE
 
@@ -97,15 +103,10 @@ def _checksum(descriptor: int, record: PackedVideo) -> int:
     return crc
 
 
-def write_manifest(path: Path, options: dict[str, Any], records: Sequence[PackedVideo]) -> None:
-    """Write what an output holds, one line for each video, by one rename."""
-    made = path.with_name(f"{path.name}.new")
-    with made.open("w", encoding="ascii") as file:
-        file.write(json.dumps({**FORMAT, "options": options}) + "\n")
-        file.writelines(json.dumps(record.as_json()) + "\n" for record in records)
-        file.flush()
-        os.fsync(file.fileno())
-    made.replace(path)
+def write_manifest(place: PackPlace, options: dict[str, Any], records: Sequence[PackedVideo]) -> None:
+    """Write what an output holds, one line for each video, by one rename; the place is claimed."""
+    lines = chain([{**FORMAT, "options": options}], (record.as_json() for record in records))
+    write_whole(place.manifest, place.new_manifest, (json.dumps(line).encode("ascii") + b"\n" for line in lines))
 
 
 def read_manifest(path: Path, options: dict[str, Any]) -> list[PackedVideo]:

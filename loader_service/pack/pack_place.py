@@ -7,18 +7,17 @@ are whole, and the header that says with which options they were made.
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from loader_service.conversion.claimed_folder import claimed_folder
 from loader_service.errors import ConfigError
 
-_HEADER, _JOURNAL = "pack.json", "journal.jsonl"
+_HEADER, _JOURNAL, _MANIFEST = "pack.json", "journal.jsonl", "manifest.jsonl"
 
 #: What the header says of itself, so that no other folder is taken for one of ours.
 FORMAT = {"format": "loader-service pack", "version": 1}
@@ -42,6 +41,7 @@ class PackPlace:
         self.manifest = self._beside(".manifest.jsonl")
         self.unfinished = self._beside(".packing")
         self.journal = self.unfinished / _JOURNAL
+        self.new_manifest = self.unfinished / _MANIFEST
         self._header = self.unfinished / _HEADER
 
     def _beside(self, ending: str) -> Path:
@@ -85,23 +85,9 @@ class PackPlace:
         """
         if not self.output.parent.is_dir():
             raise ConfigError(f"-o {str(self.output)!r}: there is no folder {str(self.output.parent)!r}; make it first")
-        with suppress(FileExistsError):
-            self.unfinished.mkdir(mode=0o700)
-        descriptor = os.open(self.unfinished, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            self._lock(descriptor)
+        with claimed_folder(self.unfinished.parent, self.unfinished.name):
             self._agree(options, anew=anew)
             yield
-        finally:
-            os.close(descriptor)
-
-    def _lock(self, descriptor: int) -> None:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConfigError(
-                f"{str(self.output)!r} is being packed by another process; wait for it, or name another output"
-            ) from None
 
     def _agree(self, options: dict[str, Any], *, anew: bool) -> None:
         header = {**FORMAT, "options": options}
@@ -129,8 +115,8 @@ class PackPlace:
             self.unfinished.rmdir()
 
     def _clear(self) -> None:
-        own = [*self.unfinished.glob("[0-9]*.bytes"), *self.unfinished.glob("[0-9]*.index"), self.journal, self._header]
-        for path in own:
+        shards = [*self.unfinished.glob("[0-9]*.bytes"), *self.unfinished.glob("[0-9]*.index")]
+        for path in (*shards, self.new_manifest, self.journal, self._header):
             path.unlink(missing_ok=True)
 
 

@@ -1,18 +1,19 @@
-"""Has units of videos read by processes side by side, and hands them over in their order; reads none itself."""
+"""Has units of videos read by processes side by side, and hands them over in their order; reads none itself.
+
+Its processes are a `LineWorker` each, as those of `unpack`, but `Workforce` cannot give them work: where a video is
+written depends on the sizes of all before it, so each unit has two steps, the second ones in the order of the units.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import subprocess
-import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from loader_service.children import ONE_THREAD, Child, command, environment, readable
+from loader_service.children import command, readable
+from loader_service.conversion.line_worker import LineWorker
 from loader_service.errors import PackError, WorkerDied
 from loader_service.lifeline import arguments_for
 from loader_service.pack.pack_worker import PackWorkerOptions
@@ -29,12 +30,6 @@ _SILENCE_S = 300.0
 
 #: How long nothing may happen without a look at the time, in seconds.
 _LONGEST_WAIT_S = 1.0
-
-#: How long a process that can say no more may take to end, in seconds.
-_END_S = 5.0
-
-#: Bytes of a request that are written at once: what a pipe takes.
-_PIPE_BYTES = 2**16
 
 
 class Failure(NamedTuple):
@@ -67,7 +62,8 @@ class PackPool:
     def __init__(self, units: Iterator[list[Item]], processes: int, options: PackWorkerOptions) -> None:
         self._units = enumerate(units)
         self._options = options
-        self._hands = [_Hand(options) for _ in range(processes)]
+        self._hands: list[_Hand] = []
+        self._processes = processes
         self._again: deque[tuple[int, list[Item]]] = deque()
         self._read: dict[int, tuple[_Hand, ReadUnit]] = {}
         self._bad: dict[int, dict[int, str]] = {}
@@ -77,11 +73,15 @@ class PackPool:
         self._written: deque[int] = deque()
 
     def __enter__(self) -> PackPool:
+        with ExitStack() as stack:
+            for _ in range(self._processes):
+                self._hands.append(_Hand(self._options))
+                stack.callback(self._hands[-1].line.close)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for hand in self._hands:
-            hand.child.close()
+        self._stack.close()
 
     def turns(self) -> Iterator[ReadUnit | int | None]:
         """Yield each unit when it is its turn, the number of each that is written, and None about once a second.
@@ -103,7 +103,7 @@ class PackPool:
                 yield self._written.popleft()
             if self._is_over and not self._read and not any(hand.asked for hand in self._hands):
                 return
-            ready = readable([each for hand in self._hands for each in hand.child.outputs], _LONGEST_WAIT_S)
+            ready = readable([each for hand in self._hands for each in hand.line.outputs], _LONGEST_WAIT_S)
             for hand in self._hands:
                 self._hear(hand)
             if not ready:
@@ -113,7 +113,7 @@ class PackPool:
         """Have a unit's videos written, each to a place of a file; None for those that failed."""
         hand, _ = self._read.pop(unit)
         self._placed[unit] = places
-        hand.tell({"unit": unit, "write": places})
+        hand.line.tell({"unit": unit, "write": places})
 
     def _give(self) -> None:
         """Give units to processes, the next one always to that which has least to read: turns come in their order."""
@@ -128,7 +128,7 @@ class PackPool:
             min(free, key=lambda hand: len(hand.unread)).ask(*unit, self._bad.get(unit[0], {}))
 
     def _hear(self, hand: _Hand) -> None:
-        for reply in hand.replies():
+        for reply in hand.line.replies():
             unit = reply["unit"]
             if "alive" in reply:
                 continue
@@ -139,7 +139,7 @@ class PackPool:
                 hand.unread.discard(unit)
                 found = [_outcome(each) for each in reply["read"]]
                 if unit in self._placed:  # the process that read it before ended before it was written
-                    hand.tell({"unit": unit, "write": self._placed[unit]})
+                    hand.line.tell({"unit": unit, "write": self._placed[unit]})
                 else:
                     self._read[unit] = hand, ReadUnit(unit, hand.asked[unit], found)
             elif "failed" in reply:
@@ -147,12 +147,12 @@ class PackPool:
             else:
                 del hand.asked[unit], self._placed[unit]
                 self._written.append(unit)
-        if hand.is_over(is_busy=bool(hand.unread) or any(unit in self._placed for unit in hand.asked)):
+        if hand.line.is_over(is_busy=bool(hand.unread) or any(unit in self._placed for unit in hand.asked)):
             self._replace(hand)
 
     def _replace(self, hand: _Hand) -> None:
         """Blame the video at which a process ended, or was silent; all that it had is read again by another."""
-        cause = hand.end()
+        cause = hand.line.end()
         if not hand.unread:
             raise WorkerDied(f"a process that packs {cause}; look at memory and limits, and run the command again")
         guilty = min(hand.unread)
@@ -176,55 +176,19 @@ class _Hand:
     """A process, and the units that it has."""
 
     def __init__(self, options: PackWorkerOptions) -> None:
-        self._words = command("loader_service.pack.pack_worker", *arguments_for(options))
-        self.begin_anew()
+        self.line = LineWorker(command("loader_service.pack.pack_worker", *arguments_for(options)), _SILENCE_S)
+        self._forget()
 
     def begin_anew(self) -> None:
-        self.child = Child(self._words, environment(**ONE_THREAD), stdin=subprocess.PIPE)
-        os.set_blocking(self.child.stdin, False)
+        self.line.begin_anew()
+        self._forget()
+
+    def _forget(self) -> None:
         self.asked: dict[int, list[Item]] = {}
         self.unread: set[int] = set()
         self.at = 0
-        self._received = b""
-        self._heard = time.monotonic()
 
     def ask(self, unit: int, items: list[Item], bad: dict[int, str]) -> None:
         self.asked[unit] = items
         self.unread.add(unit)
-        self.tell({"unit": unit, "read": [asdict(item) for item in items], "bad": bad})
-
-    def tell(self, request: dict[str, Any]) -> None:
-        """Send one line, and hear meanwhile what the process says: neither waits for the other for ever."""
-        self._heard = time.monotonic()
-        data = memoryview(json.dumps(request).encode("ascii") + b"\n")
-        while data and self.child.out.is_open:
-            try:
-                data = data[os.write(self.child.stdin, data[:_PIPE_BYTES]) :]
-            except BlockingIOError:
-                self._received += self.child.out.read()
-                poll = select.poll()
-                poll.register(self.child.stdin, select.POLLOUT)
-                for each in self.child.outputs:
-                    poll.register(each, select.POLLIN)
-                poll.poll(_LONGEST_WAIT_S * 1000)
-            except BrokenPipeError:  # it has ended, which is seen at the next turn
-                return
-
-    def replies(self) -> list[dict[str, Any]]:
-        self.child.errors.read()  # else it could not go on
-        *lines, self._received = (self._received + self.child.out.read()).split(b"\n")
-        if lines:
-            self._heard = time.monotonic()
-        return [json.loads(line) for line in lines]
-
-    def is_over(self, *, is_busy: bool) -> bool:
-        return not self.child.out.is_open or (is_busy and time.monotonic() - self._heard > _SILENCE_S)
-
-    def end(self) -> str:
-        if self.child.out.is_open:
-            self.child.close()
-            return f"gave no sign of life for {_SILENCE_S:.0f} s"
-        self.child.wait(_END_S)
-        cause = self.child.cause()
-        self.child.close()
-        return cause
+        self.line.tell({"unit": unit, "read": [asdict(item) for item in items], "bad": bad})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from loader_service.conversion.pieces import OnProgress
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import passing
 from loader_service.pack.pack_journal import (
@@ -27,13 +28,6 @@ from loader_service.pack.sources import KIND_NAMED
 from loader_service.pack.sources.source_kind import Unchanged
 
 _PIECE_BYTES = 2**26
-
-
-class Watcher(Protocol):
-    """Who wants to know how far it is."""
-
-    def moved(self, done_bytes: int, total_bytes: int) -> None:
-        """Note that so many bytes of the sources are packed, of so many."""
 
 
 @dataclass
@@ -68,7 +62,7 @@ class _Kept(NamedTuple):
     unfinished: list[PackedVideo]
 
 
-def pack(items: Sequence[Item], options: PackOptions, watcher: Watcher) -> Packed:
+def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -> Packed:
     """Pack videos that were found; those that the output has already are not read.
 
     Raises
@@ -86,8 +80,8 @@ def pack(items: Sequence[Item], options: PackOptions, watcher: Watcher) -> Packe
     try:
         with place.claimed(decided, anew=options.force):
             old = _forget_manifest(place) if options.force else []
-            result = _Packing(place, options, watcher).run(items, before)
-            write_manifest(place.manifest, decided, result.records)
+            result = _Packing(place, options, on_progress).run(items, before)
+            write_manifest(place, decided, result.records)
             _remove_shards(place, old, {record.shard for record in result.records})
             place.finish()
     except OSError as error:
@@ -129,8 +123,8 @@ def _check_free(place: PackPlace, before: Sequence[PackedVideo]) -> None:
 class _Packing:
     """One run."""
 
-    def __init__(self, place: PackPlace, options: PackOptions, watcher: Watcher) -> None:
-        self._place, self._options, self._watcher = place, options, watcher
+    def __init__(self, place: PackPlace, options: PackOptions, on_progress: OnProgress) -> None:
+        self._place, self._options, self._on_progress = place, options, on_progress
         self._result = Packed()
         self._ends: dict[int, int] = {}
         self._of_shard: dict[int, list[PackedVideo]] = {}
@@ -220,7 +214,7 @@ class _Packing:
                 elif turn is not None:
                     self._journal(turn, journal)
                     self._seal_full(plan, journal)
-                self._watcher.moved(self._done_bytes, self._total_bytes)
+                self._on_progress(self._done_bytes, self._total_bytes)
 
     def _seal_full(self, plan: ShardPlan, journal: PackJournal) -> None:
         """Seal the shards that nothing is added to any more."""

@@ -33,6 +33,8 @@ class Item:
         Of its source, as far as known; for progress and for shards.
     label
         A number, a text, or None; a label that its reader finds comes first.
+    in_turn
+        Whether it is reached through all that come before it in its file, as in a compressed one.
     """
 
     kind: str
@@ -41,6 +43,7 @@ class Item:
     place: tuple[Any, ...] = ()
     size_bytes: int = 0
     label: PackedLabel = None
+    in_turn: bool = False
 
     @classmethod
     def of_json(cls, found: dict[str, Any]) -> Item:

@@ -82,9 +82,6 @@ class ShardTarget(Target, Generic[Item]):
 class FileTarget(Target):
     """A target that gives each sample files, or a folder, of its own."""
 
-    #: Whether a file is large enough for a wait for the disk.
-    sync = False
-
     @abstractmethod
     def names(self, which: SampleRange) -> tuple[str, ...]:
         """Return the paths of the files and folders of a sample, without reading it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -43,8 +44,6 @@ class Mp4Target(FileTarget):
     Sides that are even give yuv420p, which everything plays; others yuv444p, so that no pixel is lost or made up.
     """
 
-    sync = True
-
     def __init__(self, catalog: Catalog, options: UnpackOptions, *, by_frame: bool) -> None:
         super().__init__(catalog, options, by_frame=by_frame)
         self._pictures = [each.name for each in catalog.fields if each.kind == "image"]
@@ -82,7 +81,7 @@ class Mp4Target(FileTarget):
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             self._encode(sample, sample.pictures[field], path, on_frame)
-            entries.append(OutputEntry(name, path.stat().st_size, _sum_of(path)))
+            entries.append(OutputEntry(name, path.stat().st_size, _sum_on_disk(path)))
         for field in sample.arrays_with_axes:
             name = f"{sample.range.key}.{self.field_names[field]}.npy"
             with SummedFile(folder / name) as file:
@@ -178,10 +177,11 @@ def _pixels(pictures: EncodedPictures, start: int, where: str) -> Iterator[npt.N
         yield out
 
 
-def _sum_of(path: Path) -> int:
-    """Return the checksum of a file that another library has written."""
+def _sum_on_disk(path: Path) -> int:
+    """Return the checksum of a file that another library has written, and which is on disk by then."""
     total = 0
     with path.open("rb") as file:
+        os.fsync(file.fileno())
         while piece := file.read(_READ_BYTES):
             total = crc32c(piece, total)
     return total

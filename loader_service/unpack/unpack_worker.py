@@ -11,7 +11,7 @@ from typing import Any
 
 from loader_service.catalog.cache.column_files import open_catalog
 from loader_service.catalog.columns import Catalog
-from loader_service.conversion.piece_server import OnRead, serve_pieces
+from loader_service.conversion.piece_server import PieceProgress, serve_pieces
 from loader_service.conversion.pieces import LeftOut, OutputEntry, PieceOutcome
 from loader_service.conversion.summed_file import SummedFile
 from loader_service.errors import CatalogChanged, CatalogError, DecodeError, FileTouched
@@ -42,6 +42,7 @@ class _Samples:
     """The samples of a piece, in order, without those that cannot be read where that is allowed."""
 
     ranges: list[SampleRange]
+    progress: PieceProgress
     left_out: list[LeftOut] = field(default_factory=list)
 
 
@@ -68,7 +69,7 @@ class UnpackWorker:
         """Close all files."""
         self._reader.close()
 
-    def do(self, task: Any, folder: Path, on_read: OnRead) -> PieceOutcome:
+    def do(self, task: Any, folder: Path, progress: PieceProgress) -> PieceOutcome:
         """Write a piece, or compare it; what differs is in `left_out` then.
 
         Parameters
@@ -77,8 +78,8 @@ class UnpackWorker:
             ``{"name": of a shard, or "", "samples": [[key, video, start, stop], …]}``.
         folder
             Where to write.
-        on_read
-            Called with the bytes of each sample.
+        progress
+            Told of each sample, and of its bytes; its parts are the samples.
 
         Raises
         ------
@@ -89,33 +90,31 @@ class UnpackWorker:
         OSError
             When something cannot be written.
         """
-        samples = _Samples([SampleRange(*each) for each in task["samples"]])
+        samples = _Samples([SampleRange(*each) for each in task["samples"]], progress)
         if self._given.checks:
-            return PieceOutcome((), tuple(self._differences(task["name"], samples, on_read)))
+            return PieceOutcome((), tuple(self._differences(task["name"], samples)))
         if isinstance(self._target, ShardTarget):
-            entries, facts = [self._write_shard(self._target, folder / task["name"], samples, on_read)], None
+            entries, facts = [self._write_shard(self._target, folder / task["name"], samples)], None
         else:
-            entries, facts = self._write_files(self._target, folder, samples, on_read)
+            entries, facts = self._write_files(self._target, folder, samples)
         return PieceOutcome(tuple(entries), tuple(samples.left_out), facts)
 
-    def _write_shard(self, target: ShardTarget[Any], path: Path, samples: _Samples, on_read: OnRead) -> OutputEntry:
+    def _write_shard(self, target: ShardTarget[Any], path: Path, samples: _Samples) -> OutputEntry:
         count = 0
         with SummedFile(path) as file, target.writer(file.as_file) as writer:
-            for _, item in self._encoded(target, samples, on_read):
+            for _, item in self._encoded(target, samples):
                 writer.write(item)
                 count += 1
                 passing("unpack")
         return OutputEntry(path.name, file.size_bytes, file.crc32c, count)
 
-    def _write_files(
-        self, target: FileTarget, folder: Path, samples: _Samples, on_read: OnRead
-    ) -> tuple[list[OutputEntry], list[Any]]:
+    def _write_files(self, target: FileTarget, folder: Path, samples: _Samples) -> tuple[list[OutputEntry], list[Any]]:
         entries: list[OutputEntry] = []
         rows: list[Any] = []
-        for sample in self._read(samples, on_read):
+        for sample in self._read(samples):
             written = None
             with self._skipping(sample.range, samples):
-                written = target.write(sample, folder, lambda: on_read(0))
+                written = target.write(sample, folder, lambda: samples.progress.read(0))
                 rows.append(dict(target.row(sample)))
             if written is None:
                 for name in target.names(sample.range):
@@ -124,11 +123,11 @@ class UnpackWorker:
             passing("unpack")
         return entries, rows
 
-    def _differences(self, name: str, samples: _Samples, on_read: OnRead) -> Iterator[LeftOut]:
+    def _differences(self, name: str, samples: _Samples) -> Iterator[LeftOut]:
         if isinstance(self._target, FileTarget):
-            for sample in self._read(samples, on_read):
+            for sample in self._read(samples):
                 with self._skipping(sample.range, samples):
-                    found = self._target.difference(sample, self._place, lambda: on_read(0))
+                    found = self._target.difference(sample, self._place, lambda: samples.progress.read(0))
                     if found is not None:
                         yield LeftOut(sample.range.key, found)
             return
@@ -138,7 +137,7 @@ class UnpackWorker:
             return
         items = self._target.read(path)
         try:
-            for key, expected in self._encoded(self._target, samples, on_read):
+            for key, expected in self._encoded(self._target, samples):
                 if next(items, None) != expected:
                     yield LeftOut(key, f"{str(path)!r} holds something else")
                     return
@@ -147,21 +146,26 @@ class UnpackWorker:
         except DamagedInput as error:
             yield LeftOut(name, str(error))
 
-    def _encoded(self, target: ShardTarget[Any], samples: _Samples, on_read: OnRead) -> Iterator[tuple[str, Any]]:
-        for sample in self._read(samples, on_read):
+    def _encoded(self, target: ShardTarget[Any], samples: _Samples) -> Iterator[tuple[str, Any]]:
+        for sample in self._read(samples):
             item = None
             with self._skipping(sample.range, samples):
                 item = target.encode(sample)
             if item is not None:
                 yield sample.range.key, item
 
-    def _read(self, samples: _Samples, on_read: OnRead) -> Iterator[SourceSample]:
-        for each in samples.ranges:
+    def _read(self, samples: _Samples) -> Iterator[SourceSample]:
+        progress = samples.progress
+        for part, each in enumerate(samples.ranges):
             sample = None
+            progress.begins(part)
             with self._skipping(each, samples):
+                if part in progress.crashed:
+                    raise DecodeError(f"{progress.crashed[part]}; leave it out")
+                passing("unpack_sample", each.key)
                 sample = self._reader.read(each, is_frame=self._given.by_frame)
             if sample is not None:
-                on_read(sample.size_bytes)
+                progress.read(sample.size_bytes)
                 yield sample
 
     @contextlib.contextmanager

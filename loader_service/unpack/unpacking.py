@@ -9,7 +9,6 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from loader_service.catalog.columns import Catalog
-from loader_service.conversion.pieces import LeftOut, Piece, PieceOutcome
+from loader_service.conversion.piece_server import PieceProgress
+from loader_service.conversion.pieces import LeftOut, OnProgress, Piece, PieceOutcome
 from loader_service.conversion.work_folder import OutputError, WorkFolder, size_of
 from loader_service.conversion.workforce import Workforce
 from loader_service.errors import ConfigError
@@ -36,9 +36,6 @@ _PIECE_BYTES, _PIECE_SAMPLES = 2**24, 512
 _TRIAL_BYTES = 2**24
 
 _MODULE = "loader_service.unpack.unpack_worker"
-
-#: Called with bytes done and bytes in all.
-OnProgress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class Unpacking:
             worker = UnpackWorker(self._catalog, self._told())
             began = time.monotonic()
             try:
-                worker.do(self._task("trial", 0, few), Path(folder), lambda _: None)
+                worker.do(self._task("trial", 0, few), Path(folder), PieceProgress())
             finally:
                 worker.close()
             seconds = time.monotonic() - began
@@ -168,7 +165,8 @@ class Unpacking:
         return UnpackTold(str(self._catalog.directory), asdict(self._options), self._plan.by_frame, checks)
 
     def _force(self, *, checks: bool) -> Workforce:
-        return Workforce(_MODULE, self._told(checks=checks), self._workers)
+        skips = self._options.on_error == "skip"
+        return Workforce(_MODULE, self._told(checks=checks), self._workers, survives=skips)
 
     def _task(self, name: str, first: int, stop: int) -> dict[str, Any]:
         return {"name": name, "samples": self._plan.samples(first, stop)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,24 +16,19 @@ if TYPE_CHECKING:
     from loader_service.catalog.columns import Catalog
 
 
-@dataclass
-class Silent:
-    """Watches, and keeps what it was told."""
-
-    told: list[tuple[int, int]] = field(default_factory=list)
-
-    def moved(self, done_bytes: int, total_bytes: int) -> None:
-        """Keep it."""
-        self.told.append((done_bytes, total_bytes))
-
-
 def run_pack(*sources: Path, output: Path, **given: Any) -> Packed:
     """Pack as the command does, and compare what was written with what was read."""
     options = PackOptions(tuple(map(str, sources)), str(output), **{"workers": 1, **given})
-    watcher = Silent()
-    with found_items(options.sources, options.kind, labelled=options.labels == "folder") as items:
-        packed = pack(items, options, watcher)
-    assert all(done <= total for done, total in watcher.told)
+    told: list[tuple[int, int]] = []
+    with found_items(
+        options.sources,
+        options.kind,
+        labelled=options.labels == "folder",
+        fps=options.fps,
+        shuffled=options.shuffle is not None,
+    ) as items:
+        packed = pack(items, options, lambda done, total: told.append((done, total)))
+    assert all(done <= total for done, total in told)
     place = PackPlace(str(output), is_sharded=options.is_sharded)
     assert check_packed(place, packed.records, lambda _done, _total: None) == []
     assert not place.unfinished.exists()

@@ -117,6 +117,13 @@ def test_labels_that_only_some_videos_have_are_refused(tmp_path: Path) -> None:
     assert len(contents(tmp_path, tmp_path / "out.h5")) == 2
 
 
+def test_a_rate_is_refused_for_pictures_as_they_have_no_times(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in", classes=("cat",))
+    with pytest.raises(ConfigError, match=r"--fps 5: the frames of .*in/cat/v0' have no times"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5", fps=5.0)
+    assert not (tmp_path / "out.packing").exists()
+
+
 def test_two_videos_of_one_name_are_an_error_or_the_second_is_left_out(tmp_path: Path) -> None:
     for ending in ("jpg", "png"):
         (tmp_path / f"rex.{ending}").write_bytes(frame_jpeg(1))

@@ -13,10 +13,11 @@ import pytest
 from loader_service.errors import ConfigError, LoaderError, PackError
 from loader_service.formats.examples import encode_example, encode_sequence_example
 from loader_service.formats.tars import SampleWriter
-from loader_service.formats.tfrecord import RecordWriter
+from loader_service.formats.tfrecord import Compression, RecordWriter
 from loader_service.pack.find_items import found_items
 from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.records import Recoding
+from loader_service.pack.sources.compressed_records import CompressedRecords
 from loader_service.pack.sources.tar_files import features_of
 from loader_service.pack.sources.tfrecord_files import pack_features
 from tests.pack.films import jpegs_of, write_film
@@ -24,8 +25,9 @@ from tests.pack.runs import catalog_in, contents, run_pack
 from tests.support.videos import frame_jpeg
 
 
-def write_records(path: Path, records: list[bytes], compression: str = "") -> Path:
-    with path.open("wb") as file, RecordWriter(file, compression) as writer:  # type: ignore[arg-type]
+def write_records(path: Path, records: list[bytes], compression: Compression = "") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as file, RecordWriter(file, compression) as writer:
         for record in records:
             writer.write(record)
     return path
@@ -125,10 +127,33 @@ def test_a_file_of_records_that_is_cut_off_is_named(tmp_path: Path, cut: int) ->
         pass
 
 
-def test_compressed_records_say_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "compression"), [("a.tfrecord.gz", "GZIP"), ("a.tfrecord", "ZLIB")])
+def test_compressed_records_are_read_as_plain_ones(tmp_path: Path, name: str, compression: Compression) -> None:
+    examples = [encode_example({"image": frame_jpeg(n), "label": np.array([n])}) for n in range(3)]
+    plain = write_records(tmp_path / "plain" / "a.tfrecord", examples)
+    path = write_records(tmp_path / name, examples, compression)
+    run_pack(plain, output=tmp_path / "plain.h5")
+    run_pack(path, output=tmp_path / "out.h5")
+    assert (tmp_path / "out.h5").read_bytes() == (tmp_path / "plain.h5").read_bytes()
+    with pytest.raises(ConfigError, match=r"--shuffle: .* is compressed.*gunzip"):
+        run_pack(path, output=tmp_path / "shuffled.h5", shuffle=1)
+
+
+def test_a_compressed_file_of_records_that_is_cut_off_is_named(tmp_path: Path) -> None:
     path = write_records(tmp_path / "a.tfrecord.gz", [encode_example({"image": frame_jpeg(1)})], "GZIP")
-    with pytest.raises(PackError, match="gunzip"), found_items([str(path)], None, labelled=True):
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(LoaderError, match=r"a\.tfrecord\.gz"), found_items([str(path)], None, labelled=True):
         pass
+
+
+def test_compressed_records_are_found_in_any_order_and_after_a_change(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "a.tfrecord.gz", [b"0", b"1", b"2"], "GZIP")
+    records = CompressedRecords()
+    assert [records.read(str(path), number) for number in (0, 2, 1, 2)] == [b"0", b"2", b"1", b"2"]
+    write_records(path, [b"other"], "GZIP")
+    with pytest.raises(PackError, match=r"has no record 2 any more"):
+        records.read(str(path), 2)
+    assert records.read(str(path), 0) == b"other"
 
 
 def test_samples_of_tars_are_videos_with_all_that_lies_beside(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from loader_service.errors import ConfigError
 from loader_service.failpoints import ENVIRONMENT_VARIABLE
+from loader_service.pack.pack_place import PackPlace
 from tests.pack.runs import contents, run_pack
 from tests.pack.test_pictures import write_frames
 
@@ -110,6 +111,23 @@ def test_what_pack_did_not_write_is_never_written_over_nor_removed(tmp_path: Pat
     with pytest.raises(ConfigError, match=r"new\.packing' was not made by pack"):
         run_pack(tmp_path / "in", output=tmp_path / "new.h5", force=True)
     assert (tmp_path / "new.packing" / "00000.bytes").read_bytes() == b"mine"
+
+
+def test_a_second_run_at_once_is_refused(tmp_path: Path, source: Path) -> None:
+    place = PackPlace(str(tmp_path / "out.h5"), is_sharded=False)
+    with (
+        place.claimed({}, anew=False),
+        pytest.raises(ConfigError, match=r"another conversion is at work in '.*out\.packing'"),
+    ):
+        run_pack(source, output=tmp_path / "out.h5")
+
+
+def test_a_link_in_the_place_of_what_is_unfinished_is_not_followed(tmp_path: Path, source: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "out.packing").symlink_to(tmp_path / "mine")
+    with pytest.raises(ConfigError, match=r"out\.packing' is a link or no folder: write to another place"):
+        run_pack(source, output=tmp_path / "out.h5")
+    assert not list((tmp_path / "mine").iterdir())
 
 
 def test_other_options_than_before_are_refused(tmp_path: Path, source: Path) -> None:

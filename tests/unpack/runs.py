@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loader_service.catalog.columns import Catalog
+from loader_service.conversion.piece_server import PieceProgress
 from loader_service.conversion.pieces import LeftOut, Piece
 from loader_service.conversion.workforce import FolderOf, OnBytes, OnDone
 from loader_service.unpack.unpack_options import UnpackOptions
@@ -30,7 +31,7 @@ class _HereForce:
         worker = UnpackWorker(self._catalog, self._given)
         try:
             for piece in pieces:
-                on_done(piece, worker.do(piece.task, folder_of(piece.number) or Path("/dev/null"), unheard))
+                on_done(piece, worker.do(piece.task, folder_of(piece.number) or Path("/dev/null"), PieceProgress()))
                 on_bytes(piece.size_bytes)
         finally:
             worker.close()

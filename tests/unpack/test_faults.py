@@ -79,6 +79,30 @@ def test_a_worker_that_dies_is_named_with_its_file(videos: Path, tmp_path: Path)
     assert "run the same command again: what is finished stays" in killed.stderr
 
 
+def test_what_ends_processes_is_left_out_and_the_rest_is_written(videos: Path, tmp_path: Path) -> None:
+    failpoint = "unpack_sample[video1]=segv;unpack_sample[video2]=segv"
+    ended = run(videos, tmp_path, "--workers", "1", "--on-error", "skip", "--shards", "2", failpoint=failpoint)
+    assert ended.returncode == 0, ended.stderr
+    left_out = [line for line in ended.stderr.splitlines() if line.startswith("left out")]
+    for line, name in zip(left_out, ("video1", "video2"), strict=True):
+        assert line.startswith(f"left out: {name}: the process that converted it was killed by SIGSEGV")
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert [each["name"] for each in manifest["left_out"]] == ["video1", "video2"]
+    assert sum(each["samples"] for each in manifest["entries"]) == len(LENGTHS) - 2
+
+
+def test_what_ended_a_process_once_by_chance_is_not_left_out(
+    videos: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    place = tmp_path / "out"
+    once = f"unpack_sample[video1]=kill:{tmp_path / 'once'}"
+    ended = run(videos, place, "--workers", "1", "--on-error", "skip", failpoint=once)
+    assert ended.returncode == 0, ended.stderr
+    assert "left out" not in ended.stderr
+    assert (tmp_path / "once").exists()
+    assert whole(place) == expected
+
+
 def test_a_disk_that_takes_no_more_is_one_line_and_the_same_command_goes_on(
     videos: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -11,10 +11,11 @@ import numpy as np
 
 from loader_service.catalog.codecs import codec_of
 from loader_service.errors import PackError
-from loader_service.formats.tfrecord import RecordPlace, compression_of, locate_records, read_record
+from loader_service.formats.tfrecord import RecordPlace, compression_of, locate_records, read_record, read_records
 from loader_service.pack.named_values import LABEL_NAMES, as_label, field_name, put_value
 from loader_service.pack.recode import encoded_frame
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.sources.compressed_records import CompressedRecords
 from loader_service.pack.sources.source_kind import Look, stem_of
 from loader_service.pack.sources.video_files import read_film
 
@@ -34,6 +35,9 @@ class TFRecordFiles:
     name = "tfrecord"
     takes = "TFRecord files of tf.train.Example"
 
+    def __init__(self) -> None:
+        self._compressed = CompressedRecords()
+
     def claims(self, look: Look) -> bool:
         """Tell whether a file begins with a length and its checksum."""
         return any(_is_records(file, head) for file, head in look.sample())
@@ -45,11 +49,12 @@ class TFRecordFiles:
             if not _is_records(file, head):
                 continue
             path = os.path.join(look.root, file)
-            if compression_of(head):
-                raise PackError(f"{path!r} is compressed, and is read in pieces; unpack it with `gunzip` first")
-            stem = checked_name(stem_of(file) if file.endswith((".tfrecord", ".tfrecords")) else file, look.given)
-            for place in locate_records(path):
-                yield Item(self.name, f"{stem}/{place.number:06}", path, tuple(place), place.length)
+            is_compressed = bool(compression_of(head))
+            plain = file.removesuffix(".gz")
+            stem = checked_name(stem_of(plain) if plain.endswith((".tfrecord", ".tfrecords")) else file, look.given)
+            for place in _inflated_places(path) if is_compressed else locate_records(path):
+                name = f"{stem}/{place.number:06}"
+                yield Item(self.name, name, path, tuple(place), place.length, in_turn=is_compressed)
 
     def files(self, item: Item) -> list[str]:
         """Return the file of the record."""
@@ -61,11 +66,7 @@ class TFRecordFiles:
         from loader_service.formats.examples import decode_sequence_example  # noqa: PLC0415
 
         place = RecordPlace(*item.place)
-        descriptor = os.open(item.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            data = read_record(descriptor, place, item.path)
-        finally:
-            os.close(descriptor)
+        data = self._compressed.read(item.path, place.number) if item.in_turn else _plain_record(item.path, place)
         where = f"{item.path!r}, record {place.number}"
         try:
             found = decode_sequence_example(data)
@@ -74,6 +75,20 @@ class TFRecordFiles:
         features: dict[str, Any] = dict(found.context)
         features |= {name: _steps(steps) for name, steps in found.lists.items()}
         return pack_features(features, recoding, sink, where)
+
+
+def _inflated_places(path: str) -> Iterator[RecordPlace]:
+    """Yield the records of a compressed file, with their places in what it holds; reads all of it."""
+    for number, record in enumerate(read_records(path)):
+        yield RecordPlace(record.offset, len(record.data), number)
+
+
+def _plain_record(path: str, place: RecordPlace) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return read_record(descriptor, place, path)
+    finally:
+        os.close(descriptor)
 
 
 def _is_records(file: str, head: bytes) -> bool:
