@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loader_service.catalog.columns import Catalog, FileStat
+    from loader_service.stores.copy_folder import CopyFolder
     from loader_service.worker.read_ahead import Opened
     from loader_service.worker.retry_patience import RetryPatience
 
@@ -33,6 +34,8 @@ class CatalogFiles:
         How long a read that fails is tried again.
     drop
         Called with the number of a file that is closed since it may be another one now.
+    copy
+        Keeps what is fetched of objects.
 
     Attributes
     ----------
@@ -46,7 +49,12 @@ class CatalogFiles:
     """
 
     def __init__(
-        self, catalog: Catalog, most_open: int, patience: RetryPatience, drop: Callable[[int], object]
+        self,
+        catalog: Catalog,
+        most_open: int,
+        patience: RetryPatience,
+        drop: Callable[[int], object],
+        copy: CopyFolder | None = None,
     ) -> None:
         if most_open < 1:
             raise ConfigError(f"max_open_files={most_open!r} leaves no file to read from; give 1 or more")
@@ -54,6 +62,7 @@ class CatalogFiles:
         self._most_open = most_open
         self._patience = patience
         self._drop = drop
+        self._copy = copy
         self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
         self._adopted: dict[int, FileStat] = {}
         self.touched = -1
@@ -136,7 +145,7 @@ class CatalogFiles:
         if file is None:
             while len(self._open_files) >= self._most_open:
                 self._open_files.popitem(last=False)[1].close()
-            file = _open_object(path) if in_store else OpenFile(path)
+            file = _open_object(path, self._copy) if in_store else OpenFile(path)
             if file.status() != expected:
                 file.close()
                 self._touched(number, path)
@@ -155,7 +164,7 @@ class CatalogFiles:
         return f"frame {frame} of video {name!r} in {path!r}"
 
 
-def _open_object(path: str) -> OpenFile:
+def _open_object(path: str, copy: CopyFolder | None) -> OpenFile:
     from loader_service.worker.open_object import OpenObject  # noqa: PLC0415 - most services have no store
 
-    return OpenObject(path)
+    return OpenObject(path, copy)

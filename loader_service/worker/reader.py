@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from loader_service.stores.copy_folder import CopyFolder
     from loader_service.worker.read_ahead import ByteRange
 
 
@@ -36,6 +37,8 @@ class Reader:
         How many files are kept open at most; the one used longest ago is closed first.
     patience
         How long a read that fails is tried again.
+    copy
+        Keeps what is fetched of objects; stays the caller's.
 
     Raises
     ------
@@ -43,10 +46,16 @@ class Reader:
         When `max_open_files` is less than 1.
     """
 
-    def __init__(self, catalog: Catalog, max_open_files: int = 64, patience: RetryPatience | None = None) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        max_open_files: int = 64,
+        patience: RetryPatience | None = None,
+        copy: CopyFolder | None = None,
+    ) -> None:
         self._catalog = catalog
         self._patience = patience or RetryPatience()
-        self._files = CatalogFiles(catalog, max_open_files, self._patience, self._drop)
+        self._files = CatalogFiles(catalog, max_open_files, self._patience, self._drop, copy)
         # URLs come after all paths in their order.
         in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
         self.reads = TaskReads(self._files.hold, always=in_store)
