@@ -40,6 +40,9 @@ UNUSED_S = 3600.0
 _LOCK_S = 2.0
 
 
+#: Room that a process takes ahead at most, so that it seldom needs the lock; and as a share of what there is.
+_AHEAD_BYTES, _AHEAD_SHARE = 4 * 2**20, 1 / 1024
+
 #: While it is full, how often room is looked for, in seconds.
 _FULL_S = 10.0
 
@@ -90,6 +93,7 @@ class CopyFolder:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._full_until = 0.0
+        self._ahead = 0  # bytes that are taken and not used yet
         self._keeps_no_more = False
         self.counts = CopyCounts()
         with open_folder(folder, make=True) as above:
@@ -106,8 +110,9 @@ class CopyFolder:
         return self._folder.path
 
     def close(self) -> None:
-        """Close it; objects that were opened in it stay open."""
+        """Close it; objects that were opened in it stay open, and keep nothing more."""
         if self._taken >= 0:
+            self._give_back()
             os.close(self._taken)
             self._taken = -1
         self._folder.close()
@@ -129,7 +134,12 @@ class CopyFolder:
     def take(self, size_bytes: int) -> bool:
         """Take room for bytes that will be written; False when there is none now. Raises OSError."""
         with self._lock:
-            if self._keeps_no_more or time.monotonic() < self._full_until:
+            if self._keeps_no_more or self._taken < 0:
+                return False
+            if size_bytes <= self._ahead:
+                self._ahead -= size_bytes
+                return True
+            if time.monotonic() < self._full_until:
                 return False
             try:
                 with locked(self._folder, _LOCK_S):
@@ -167,12 +177,23 @@ class CopyFolder:
         if taken > self._most_bytes:
             taken -= self._make_room(taken - self._most_bytes)
         fits = taken <= self._most_bytes
-        self._write_taken(taken if fits else taken - size_bytes)
-        if not fits:
+        if fits:
+            ahead = min(_AHEAD_BYTES, int(_AHEAD_SHARE * self._most_bytes), self._most_bytes - taken)
+            self._ahead += ahead
+            self._write_taken(taken + ahead)
+        else:
+            self._write_taken(taken - size_bytes)
             if not self._full_until:
                 _LOG.warning("the local copy %r is full; what it lacks is fetched each time", str(self.path))
             self._full_until = time.monotonic() + _FULL_S
         return fits
+
+    def _give_back(self) -> None:
+        with self._lock:
+            ahead, self._ahead, self._keeps_no_more = self._ahead, 0, True
+            # Without the lock in time it stays taken, until somebody counts anew.
+            with contextlib.suppress(NotOurs), locked(self._folder, _LOCK_S):
+                self._write_taken(self._read_taken() - ahead)
 
     def _copies(self) -> list[tuple[str, os.stat_result]]:
         return [(name, each) for name, each in self._folder.entries() if _BLOCKS.match(name) and is_own_file(each)]

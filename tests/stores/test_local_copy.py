@@ -186,6 +186,22 @@ def test_it_takes_no_more_than_it_may(tmp_path, caplog, monkeypatch):
     folder.close()
 
 
+def test_room_that_was_not_used_is_given_back(tmp_path):
+    first, second = (CopyFolder(tmp_path / "copies", ROOMY) for _ in range(2))
+    taken = first.path / "taken"
+    assert first.take(1000)
+    ahead = int.from_bytes(taken.read_bytes(), "little") - 1000
+    assert 0 < ahead <= ROOMY / 1024
+    assert second.take(ahead)  # never of what another one has
+    second.close()
+    assert int.from_bytes(taken.read_bytes(), "little") == 1000 + 2 * ahead
+    assert first.take(ahead)
+    first.close()
+    assert int.from_bytes(taken.read_bytes(), "little") == 1000 + 2 * ahead
+    CopyFolder(tmp_path / "copies", ROOMY).close()  # alone, it counts what is there
+    assert int.from_bytes(taken.read_bytes(), "little") == 0
+
+
 def test_a_disk_that_fails_costs_no_training(tmp_path, folder, caplog, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
