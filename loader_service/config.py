@@ -14,6 +14,8 @@ from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
 from loader_service.option_fields import expand_paths, option
 from loader_service.scan_options import ScanOptions
+from loader_service.stores.copy_option import parse_copy_option
+from loader_service.stores.urls import is_url
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
@@ -67,6 +69,11 @@ class ServiceConfig:
     cache_dir: str | None = option(
         None, "Where to keep what was found in the files; default: the user's cache folder.", path=True
     )
+    local_copy: str | None = option(
+        None,
+        "Keep what is fetched from stores on a local disk, as SIZE:FOLDER, such as 200G:/scratch; default: each epoch "
+        "fetches what it needs.",
+    )
     worker_memory: int = option(
         2**30, "Memory of its own at which a worker is replaced by a fresh one; default: 1G.", spelling="size"
     )
@@ -86,6 +93,7 @@ class ServiceConfig:
                 "no files given; name HDF5 files or a pattern, such as 'data/*.h5', or a Python source with --source"
             )
         self._check_source()
+        self._check_copy()
         if self.workers != 0:
             check_workers(self.workers)
         for name in ("task_timeout", "client_timeout"):
@@ -111,6 +119,25 @@ class ServiceConfig:
             if not 0 <= getattr(self, name) <= most:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is out of range; give 0 to {most}")
         parse_arguments(self.source_arg)
+
+    def _check_copy(self) -> None:
+        if self.local_copy is None:
+            return
+        copy = parse_copy_option(self.local_copy)
+        parse_size(copy.size)
+        if not any(map(is_url, self.files)):
+            raise ConfigError(
+                f"local_copy={self.local_copy!r} is for files in stores, and no file is a URL; leave it out"
+            )
+        object.__setattr__(self, "local_copy", str(copy))
+
+    @property
+    def copy_place(self) -> tuple[str, int]:
+        """In which folder fetched blocks are kept, and how many bytes of them; an empty name for none."""
+        if self.local_copy is None:
+            return "", 0
+        copy = parse_copy_option(self.local_copy)
+        return copy.folder, parse_size(copy.size)
 
     @property
     def worker_count(self) -> int:

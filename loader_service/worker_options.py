@@ -18,4 +18,6 @@ class WorkerOptions:
     source: Mapping[str, Any] | None = None  # the user's own, instead of files: the fields of `SourceOptions`
     transform: str | None = None  # the user's own: module:function
     progress: int | None = None  # descriptor of the memory that tells which sample is made
+    copy_folder: str = ""  # keeps blocks of objects; empty for none
+    copy_bytes: int = 0  # that it may take
     task_timeout: float = 60.0  # after which a worker that is at one task is killed

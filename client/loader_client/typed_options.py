@@ -57,6 +57,7 @@ class ServiceOptions(TypedDict, total=False):
     source_seed: int | None
     transform: str | Callable[..., Any] | None
     cache_dir: _Path | None
+    local_copy: str | None
     worker_memory: int | str | None
     task_timeout: float | None
     client_timeout: float | None

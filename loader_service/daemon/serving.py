@@ -38,7 +38,9 @@ from loader_service.daemon.sockets import EndpointLock, Router
 from loader_service.daemon.sources import catalog_of, check_transform, source_options
 from loader_service.daemon.systemd_notifier import SystemdNotifier, restart_command
 from loader_service.daemon.workers import Workers
+from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
+from loader_service.stores.copy_folder import CopyFolder
 from loader_service.worker_options import WorkerOptions
 
 _LOG = logging.getLogger(__name__)
@@ -90,6 +92,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
         check_transform(config)
+        _check_copy(config)
         source = source_options(config)
         made = scan_files(config, onlooker.scanned) if source is None else catalog_of(source, config)
         catalog = stack.enter_context(closing(made))
@@ -165,6 +168,7 @@ def _worker_options(
 ) -> WorkerOptions:
     """Return what workers are told: where the daemon listens, whose they are, where the columns and the users' code."""
     source = source_options(config)
+    copy_folder, copy_bytes = config.copy_place
     return WorkerOptions(
         worker=0,
         address=endpoint.workers,
@@ -172,8 +176,20 @@ def _worker_options(
         catalog=str(catalog.directory),
         source=None if source is None else asdict(source),
         transform=config.transform,
+        copy_folder=copy_folder,
+        copy_bytes=copy_bytes,
         task_timeout=config.task_timeout,
     )
+
+
+def _check_copy(config: ServiceConfig) -> None:
+    """Make sure that the folder of the local copy can be used; raises ConfigError."""
+    folder, most_bytes = config.copy_place
+    if folder:
+        try:
+            CopyFolder(folder, most_bytes).close()
+        except OSError as error:
+            raise ConfigError(f"local_copy={config.local_copy!r}: {error}; give a folder of your own") from error
 
 
 def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> Catalog:

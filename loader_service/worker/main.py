@@ -48,6 +48,7 @@ from loader_service.worker.row_writer import RowWriter
 from loader_service.worker_options import WorkerOptions
 
 if TYPE_CHECKING:
+    from loader_service.stores.copy_folder import CopyFolder
     from loader_service.user_code.python_source import GeneratorSource, MapSource
     from loader_service.user_code.transformed_rows import TransformWriter
     from loader_service.worker.transforms import TransformedStreams
@@ -77,7 +78,8 @@ class WorkerProcess:
 
     def __init__(self, options: WorkerOptions, catalog: Catalog) -> None:
         self._options = options
-        self._reader = Reader(catalog, patience=RetryPatience(options.task_timeout))
+        self._copy = _open_copy(options)
+        self._reader = Reader(catalog, patience=RetryPatience(options.task_timeout), copy=self._copy)
         self._progress = Progress(options.progress, options.worker)
         self._origin = Origin(catalog, self._reader, _open_source(options), self._progress)
         self._transforms = _load_transform(options, self._origin)
@@ -202,6 +204,9 @@ class WorkerProcess:
         self._reader.close()
         for stream in list(self._writers):
             self.drop(DropStream(stream))
+        if self._copy is not None:
+            sys.stderr.write(f"worker {self._options.worker}: {self._copy.counts}\n")
+            self._copy.close()
 
 
 def _arrived(socket: zmq.Socket[bytes]) -> list[ToWorker]:
@@ -220,6 +225,18 @@ def _open_source(options: WorkerOptions) -> MapSource | GeneratorSource | None:
     from loader_service.user_code.python_source import open_source  # noqa: PLC0415
 
     return open_source(SourceOptions(**options.source), options.worker)
+
+
+def _open_copy(options: WorkerOptions) -> CopyFolder | None:
+    if not options.copy_folder:
+        return None
+    from loader_service.stores.copy_folder import CopyFolder  # noqa: PLC0415 - most services have no store
+
+    try:
+        return CopyFolder(options.copy_folder, options.copy_bytes)
+    except OSError as error:  # the daemon could open it a moment ago
+        sys.stderr.write(f"cannot use the local copy in {options.copy_folder!r}: {error}; reading the store alone\n")
+        return None
 
 
 def _load_transform(options: WorkerOptions, origin: Origin) -> TransformedStreams | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_service.catalog.columns import FileStat
 from loader_service.stores.faults import StoreFault
+from loader_service.stores.object_copy import ObjectCopy
 from loader_service.stores.objects import StoredObject
 from loader_service.worker.open_file import HDF5Failure, OpenFile
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     import h5py
 
+    from loader_service.stores.copy_folder import CopyFolder
     from loader_service.worker.read_ahead import Opened
 
 _Result = TypeVar("_Result")
@@ -26,6 +28,8 @@ class OpenObject(OpenFile):
     ----------
     path
         Its URL.
+    copy
+        Keeps what is fetched; None for none.
 
     Raises
     ------
@@ -35,9 +39,11 @@ class OpenObject(OpenFile):
 
     descriptor = -1
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, copy: CopyFolder | None = None) -> None:
         self._start(path)
         self._object = StoredObject(path)
+        self._kept = ObjectCopy(self._object.read_at, path, self._object.version, copy) if copy else None
+        self._read_at = self._kept.read_at if self._kept else self._object.read_at
 
     def status(self) -> FileStat:
         """Return what identifies the object that is open."""
@@ -45,7 +51,7 @@ class OpenObject(OpenFile):
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes of the object; raises StoreFault when they do not come, ObjectChanged when it is another now."""
-        data = self._object.read_at(offset, length)
+        data = self._read_at(offset, length)
         if len(data) != length:
             raise StoreFault(f"{self._path!r}: expected {length} bytes at byte {offset}, got {len(data)}")
         return data
@@ -75,10 +81,12 @@ class OpenObject(OpenFile):
             from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES  # noqa: PLC0415
             from loader_service.stores.blocks import BlockFile  # noqa: PLC0415
 
-            self._blocks = BlockFile(self._object.read_at, self._object.version.size_bytes)
+            self._blocks = BlockFile(self._read_at, self._object.version.size_bytes)
             self._hdf5 = h5py.File(self._blocks, "r", rdcc_nbytes=CHUNK_CACHE_BYTES)
         return self._hdf5
 
     def close(self) -> None:
-        """Close it."""
+        """Close it; threads that still read it go on."""
+        if self._kept is not None:
+            self._kept.close()
         self._close_hdf5()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loader_service.catalog.columns import RAW, Catalog, FileStat
-from loader_service.errors import ConfigError, DecodeError, FileTouched, LoaderError
-from loader_service.stores.faults import ObjectChanged
+from loader_service.errors import DecodeError
 from loader_service.stores.urls import is_url
-from loader_service.worker.open_file import HDF5Failure, OpenFile, stat_of
+from loader_service.worker.catalog_files import CatalogFiles
+from loader_service.worker.open_file import HDF5Failure, OpenFile
 from loader_service.worker.retry_patience import RetryPatience
 from loader_service.worker.task_reads import TaskReads
 
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from loader_service.worker.read_ahead import ByteRange, Opened
-
-_Result = TypeVar("_Result")
+    from loader_service.stores.copy_folder import CopyFolder
+    from loader_service.worker.read_ahead import ByteRange
 
 
 class Reader:
@@ -39,6 +37,8 @@ class Reader:
         How many files are kept open at most; the one used longest ago is closed first.
     patience
         How long a read that fails is tried again.
+    copy
+        Keeps what is fetched of objects; stays the caller's.
 
     Raises
     ------
@@ -46,18 +46,27 @@ class Reader:
         When `max_open_files` is less than 1.
     """
 
-    def __init__(self, catalog: Catalog, max_open_files: int = 64, patience: RetryPatience | None = None) -> None:
-        if max_open_files < 1:
-            raise ConfigError(f"max_open_files={max_open_files!r} leaves no file to read from; give 1 or more")
+    def __init__(
+        self,
+        catalog: Catalog,
+        max_open_files: int = 64,
+        patience: RetryPatience | None = None,
+        copy: CopyFolder | None = None,
+    ) -> None:
         self._catalog = catalog
-        self._max_open_files = max_open_files
         self._patience = patience or RetryPatience()
-        self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
-        self._adopted: dict[int, FileStat] = {}
-        self.touched = -1  # the file that was last found to have another time or inode
+        self._files = CatalogFiles(catalog, max_open_files, self._patience, self._drop, copy)
         # URLs come after all paths in their order.
         in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
-        self.reads = TaskReads(self._hold, always=in_store)
+        self.reads = TaskReads(self._files.hold, always=in_store)
+
+    @property
+    def touched(self) -> int:
+        """The file that was last found to have another time or inode; -1 without one."""
+        return self._files.touched
+
+    def _drop(self, file: int) -> None:
+        self.reads.drop_file(file)
 
     def begin(self, task: int = -1, foresee: Callable[[], Iterable[ByteRange]] = tuple) -> None:
         """Begin a task: what its reads may take together is counted from now.
@@ -78,8 +87,7 @@ class Reader:
 
     def adopt(self, file: int, status: FileStat) -> None:
         """Take a file with another size, time or inode for the one that was scanned: its content is the same."""
-        self._adopted[file] = status
-        self._close(file)
+        self._files.adopt(file, status)
 
     def read(self, video: int, frames: Sequence[int], field: str = "frames") -> list[bytes]:
         """Return the encoded bytes of some frames of one video, in the order asked for.
@@ -108,7 +116,7 @@ class Reader:
         for frame in frames:
             if not data[frame]:
                 raise DecodeError(
-                    f"reading {self._describe(video, frame)}: expected an image, got 0 bytes; write it again"
+                    f"reading {self._files.describe(video, frame)}: expected an image, got 0 bytes; write it again"
                 )
         return [data[frame] for frame in frames]
 
@@ -136,7 +144,7 @@ class Reader:
         data: dict[int, bytes] = {}
         for frame in dict.fromkeys(frames):
             if not 0 <= frame < len(offsets):
-                raise IndexError(f"reading {self._describe(video, frame)}: the video has {len(offsets)} frames")
+                raise IndexError(f"reading {self._files.describe(video, frame)}: the video has {len(offsets)} frames")
         read = self._read_direct if self._catalog.way(video, field) == RAW else self._read_through_hdf5
         for frame in dict.fromkeys(frames):
             extent = int(offsets[frame]), int(lengths[frame])
@@ -146,10 +154,12 @@ class Reader:
             # One look at the file is for all frames that are asked for together.
             is_checked = any(data.values())
             try:
-                data[frame] = self._try((video, frame), read, (video, frame, field), extent, is_checked=is_checked)
+                data[frame] = self._files.read(
+                    (video, frame), read, (video, frame, field), extent, is_checked=is_checked
+                )
             except HDF5Failure as error:
                 raise DecodeError(
-                    f"reading {self._describe(video, frame)}: HDF5 cannot give its bytes: {error}"
+                    f"reading {self._files.describe(video, frame)}: HDF5 cannot give its bytes: {error}"
                 ) from error
         return data
 
@@ -234,97 +244,16 @@ class Reader:
             As `read_array` does.
         """
         self._check_video(video)
-        return self._try((video, 0), _descriptor_of)
+        return self._files.read((video, 0), _descriptor_of)
 
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""
         self.reads.close()
-        while self._open_files:
-            self._open_files.popitem()[1].close()
+        self._files.close()
 
     def _check_video(self, video: int) -> None:
         if not 0 <= video < self._catalog.video_count:
             raise IndexError(f"video {video!r}: the catalog has {self._catalog.video_count}")
-
-    def _try(
-        self,
-        place: tuple[int, int],
-        read: Callable[..., _Result],
-        *arguments: Any,
-        is_checked: bool = False,
-    ) -> _Result:
-        """Return what a read of a frame gives; try again, with the file opened anew, when the disk fails meanwhile.
-
-        Parameters
-        ----------
-        place
-            Video and frame.
-        read, arguments
-            Called with the open file and the arguments.
-        is_checked
-            Whether the file was found unchanged a moment ago, and stays open.
-        """
-        number = int(self._catalog.video_file[place[0]])
-        attempts = None
-        is_second = False
-        while True:
-            try:
-                file = self._open_files.get(number) if is_checked else None
-                return read(file or self._open(number, place), *arguments)
-            except HDF5Failure:
-                # What HDF5 keeps in memory may come from a read that was cut short; a second look is at the file.
-                self._close(number)
-                if is_second:
-                    raise
-                is_second = True
-            except OSError as error:
-                self._close(number)
-                if isinstance(error, ObjectChanged):
-                    self._touched(number, self._catalog.file_path(number))
-                attempts = attempts or self._patience.attempts()
-                if not attempts.again(error):
-                    raise self._patience.give_up(number, attempts, error, self._describe(*place)) from error
-            is_checked = False
-
-    def _hold(self, number: int) -> Opened | None:
-        """Return what reads a file in any thread; None when it cannot be opened, which the next read of it will say."""
-        try:
-            return self._open(number, (int(self._catalog.videos_of(number)[0]), 0)).hold()
-        except (OSError, LoaderError):
-            return None
-
-    def _close(self, number: int) -> None:
-        self.reads.drop_file(number)
-        file = self._open_files.pop(number, None)
-        if file is not None:
-            file.close()
-
-    def _open(self, number: int, place: tuple[int, int]) -> OpenFile:
-        if self._patience.gave_up(number):
-            raise self._patience.gave_up_before(number, self._describe(*place))
-        path = self._catalog.file_path(number)
-        expected = self._adopted.get(number) or self._catalog.file_stat(number)
-        # By path and at every read: besides a file that was cut off or written to under its readers, this also finds
-        # one that another file has replaced, which a descriptor opened before would never show.
-        # One in a store is compared by every request for bytes.
-        in_store = is_url(path)
-        if not in_store and stat_of(path) != expected:
-            self._touched(number, path)
-        file = self._open_files.get(number)
-        if file is None:
-            while len(self._open_files) >= self._max_open_files:
-                self._open_files.popitem(last=False)[1].close()
-            file = _open_object(path) if in_store else OpenFile(path)
-            if file.status() != expected:
-                file.close()
-                self._touched(number, path)
-            self._open_files[number] = file
-        self._open_files.move_to_end(number)
-        return file
-
-    def _touched(self, number: int, path: str) -> None:
-        self.touched = number
-        raise FileTouched(f"{path!r} is not the file that was scanned: its size, time or inode, or ETag, is another")
 
     def _read_direct(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
         return self.reads.read(int(self._catalog.video_file[place[0]]), *extent, file.read)
@@ -333,25 +262,25 @@ class Reader:
         """Fill `out` from one place of the file, without a copy on the way."""
         memory: Any = out.reshape(-1).view(np.uint8)
         number = int(self._catalog.video_file[place[0]])
-        self._try(place, lambda file: self.reads.fill(number, offset, memory, file.read_into))
+        self._files.read(place, lambda file: self.reads.fill(number, offset, memory, file.read_into))
 
     def _read_rows(self, place: tuple[int, int, str], out: NDArray[Any], stride: int) -> None:
         video, first, field = place
         rows_place = self._catalog.rows_place(video, field)
         rows = range(first, first + len(out) * stride, stride)
         try:
-            unwritten = self._try((video, first), _read_array, rows_place, rows, out)
+            unwritten = self._files.read((video, first), _read_array, rows_place, rows, out)
         except HDF5Failure as error:
             if len(rows) > 1:  # one of them is the bad one: find its number
                 for number, frame in enumerate(rows):
                     self._read_rows((video, frame, field), out[number : number + 1], stride)
             raise DecodeError(
-                f"reading {field!r}, {self._describe(video, first)}: HDF5 cannot give its bytes: {error}"
+                f"reading {field!r}, {self._files.describe(video, first)}: HDF5 cannot give its bytes: {error}"
             ) from error
         if unwritten is not None:
             raise DecodeError(
-                f"reading {field!r}, {self._describe(video, unwritten)}: its part of the dataset {rows_place[0]!r} was "
-                "never written; write it, or leave the video out"
+                f"reading {field!r}, {self._files.describe(video, unwritten)}: its part of the dataset "
+                f"{rows_place[0]!r} was never written; write it, or leave the video out"
             )
 
     def _read_through_hdf5(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
@@ -361,17 +290,6 @@ class Reader:
         if len(data) != extent[1]:
             raise HDF5Failure(f"expected {extent[1]} bytes, got {len(data)}")
         return data
-
-    def _describe(self, video: int, frame: int) -> str:
-        name = self._catalog.name(video).decode("utf-8", "surrogateescape")
-        path = self._catalog.file_path(int(self._catalog.video_file[video]))
-        return f"frame {frame} of video {name!r} in {path!r}"
-
-
-def _open_object(path: str) -> OpenFile:
-    from loader_service.worker.open_object import OpenObject  # noqa: PLC0415 - most services have no store
-
-    return OpenObject(path)
 
 
 def _descriptor_of(file: OpenFile) -> int:
