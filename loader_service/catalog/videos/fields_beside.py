@@ -73,8 +73,6 @@ def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
         episode.parts[key] = part
     elif info.shape[0] == episode.frame_count - 1 > 1 and found.layout != "table":
         episode.parts[key] = replace(part, missing=1)
-    elif episode.frame_count == 1 and found.layout != "table" and info.basename not in LABEL_NAMES:
-        episode.parts[key] = single_part(info)
     elif info.basename in LABEL_NAMES and (found.layout == "table" or len(info.shape) > 1):
         found.left_out.setdefault(
             key, f"expected {episode.frame_count} entries, one for each frame, found {info.describe()} in a video"
