@@ -148,8 +148,9 @@ class Openings:
         if known is not None:
             stream = self._streams.get(known.stream)
             if known.answer is not None and stream is not None:
-                prefetch = steps_ahead(stream.size)
-                self._ledger.send(client.address, replace(known.answer, slots=stream.size, prefetch=prefetch))
+                size, ahead = stream.size, steps_ahead(stream.size)
+                answer = replace(known.answer, slots=size, prefetch=ahead, resizes=stream.resizes)
+                self._ledger.send(client.address, answer)
             return
         self._check_room(self._streams.count(client.address))
         opening = Opening(client.address, asked, Stage.PROBING)

@@ -123,7 +123,7 @@ class Service:
         return {
             m.Heartbeat: self._beat,
             m.Goodbye: self._goodbye,
-            m.OpenStream: self.openings.ask,
+            m.OpenStream: self._open,
             m.CloseStream: self._close,
             m.GetStatus: self._look,
             m.GetCatalog: self._tell_catalog,
@@ -196,6 +196,13 @@ class Service:
 
     def _beat(self, client: Client, message: m.Heartbeat, _now: float) -> None:
         self._ledger.send(client.address, message)
+        self.scheduler.streams.repeat_sizes(client.address)
+
+    def _open(self, client: Client, message: m.OpenStream, now: float) -> None:
+        if message.instance in ("", self._about.welcome.instance):
+            self.openings.ask(client, message, now)
+        else:  # it has not heard yet who welcomed it; its streams will be asked for under other numbers
+            self._ledger.send(client.address, self._about.welcome)
 
     def _goodbye(self, client: Client, _message: m.Goodbye, now: float) -> None:
         self._lose(client.address, "has said goodbye", now, in_peace=True)

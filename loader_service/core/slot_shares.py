@@ -18,7 +18,7 @@ from loader_service.core.events import SegmentsMade
 from loader_service.core.ledger import Ledger
 from loader_service.core.steps import Filling
 from loader_service.core.stream_state import StreamState
-from loader_service.plan.prefetch import LEAST_SLOTS, steps_ahead
+from loader_service.plan.prefetch import LEAST_SLOTS
 from loader_service.protocol import messages as m
 
 #: What an idle stream keeps: a trainer may hold a batch and take the next one without a copy, and more is made at once.
@@ -151,8 +151,8 @@ class SlotShares:
         return slots
 
     def _tell_size(self, stream: StreamState, removed: tuple[int, ...]) -> None:
-        size = m.Resized(stream.number, stream.size, steps_ahead(stream.size), removed)
-        self._ledger.send(stream.client, size)
+        stream.resize(removed)
+        self._ledger.send(stream.client, stream.resized)
 
     def shrink(self, stream: StreamState) -> None:
         """Remove what has become free of a stream that shall have fewer slots."""

@@ -12,10 +12,14 @@ from loader_service.core.slots import SlotState, SlotTable
 from loader_service.core.steps import Filling, Step
 from loader_service.core.tasks import PendingTask
 from loader_service.plan.order import MAX_POSITIONS
-from loader_service.protocol.messages import PrepareStream, StreamStatus, Want
+from loader_service.plan.prefetch import steps_ahead
+from loader_service.protocol.messages import PrepareStream, Resized, StreamStatus, Want
 
 #: Wants that are over and may still be asked for by a message that was doubled and came late.
 _WANTS_REMEMBERED = 1024
+
+#: Slots that were removed and of which the client is told again: more than the widest stream gives up at once.
+_REMOVED_REMEMBERED = 128
 
 
 @dataclass
@@ -36,6 +40,8 @@ class StreamState:
     leases: dict[int, int] = field(default_factory=dict)  # lease → want
     over: dict[int, None] = field(default_factory=dict)  # wants that its client has done with, the latest ones
     slots_asked: int = 0  # for, beside those that it has, and not made yet
+    resizes: int = 0  # how often its client was told another size
+    removed: tuple[int, ...] = ()  # slots that went, the latest ones
     steps_done: int = 0
     samples_substituted: int = 0  # in the steps that are done
 
@@ -49,6 +55,16 @@ class StreamState:
         self.over[want] = None
         if len(self.over) > _WANTS_REMEMBERED:
             del self.over[next(iter(self.over))]
+
+    def resize(self, removed: tuple[int, ...]) -> None:
+        """Take note that its size has changed, and of the slots that went with that."""
+        self.resizes += 1
+        self.removed = (*self.removed, *removed)[-_REMOVED_REMEMBERED:]
+
+    @property
+    def resized(self) -> Resized:
+        """What its client is told of its size."""
+        return Resized(self.number, self.size, steps_ahead(self.size), self.resizes, self.removed)
 
     def objection(self, want: Want) -> str:
         """Return why a want can never be met, "" when it can."""

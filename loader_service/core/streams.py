@@ -95,6 +95,12 @@ class Streams:
         """Return how many slots a client has on lease."""
         return sum(len(self._streams[number].leases) for number in self._of_client.get(client, ()))
 
+    def repeat_sizes(self, client: bytes) -> None:
+        """Tell a client again of its streams that were resized, in case it was not heard."""
+        for number in sorted(self._of_client.get(client, ())):
+            if self._streams[number].resizes:
+                self._ledger.send(client, self._streams[number].resized)
+
     def want(self, client: bytes, want: m.Want, now: float) -> None:
         """Put a want in the queue for a slot, or repeat the answer when it was answered before.
 

@@ -49,10 +49,14 @@ class Hello:
 
 @dataclass(frozen=True)
 class OpenStream:
-    """Ask for a stream; answered by `Opened` or `Refused` with the same request number."""
+    """Ask for a stream; answered by `Opened` or `Refused` with the same request number.
+
+    Another run of the service than the one it is meant for opens nothing, and answers with its `Welcome`.
+    """
 
     request: int
     spec: Spec
+    instance: str = ""  # of the run that it is meant for, as its `Welcome` said; "" for any
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,11 @@ class Release:
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """The client is alive; answered by a `Heartbeat`, which tells the client the same of the daemon."""
+    """The client is alive; answered by a `Heartbeat`, which tells the client the same of the daemon.
+
+    A `Resized` follows for each of the client's streams that ever had another number of slots: the one before may be
+    lost.
+    """
 
 
 @dataclass(frozen=True)
@@ -185,19 +193,22 @@ class Opened:
     prefetch: int
     samples: int = 0  # that exist, in all shards
     frames: int = 0  # that a slot has room for, in each field that varies
+    resizes: int = 0  # how often the stream had been resized when this was said
 
 
 @dataclass(frozen=True)
 class Resized:
     """A stream has another number of slots from now on; those that were removed are nobody's any more, and unmapped.
 
-    Said before any `Ready` that it has to do with: a batch that comes when half of the slots are held is copied.
+    Said before any `Ready` that it has to do with: a batch that comes when half of the slots are held is copied. Said
+    again with each `Heartbeat`. What is as old as the latest that came, or older, means nothing.
     """
 
     stream: int
     slots: int
     prefetch: int
-    removed: tuple[int, ...] = ()
+    resizes: int  # how often the stream was resized so far
+    removed: tuple[int, ...] = ()  # in this and in earlier resizes, the latest ones
 
 
 @frequent_message(frozen=True)

@@ -184,6 +184,73 @@ def test_an_answer_between_stranger_and_welcome_changes_nothing(talk):
     assert talk.take_sent(m.OpenStream) == [asked]
 
 
+def test_a_stream_that_opens_when_nobody_wants_it_any_more_is_closed(talk):
+    pending = Pending()
+    talk.do(talk.session.open(pending, Request(_SPEC), 0.0))
+    talk.do(talk.session.close(pending.stream))
+    (asked,) = talk.take_sent()
+    talk.hear(m.Opened(asked.request, 1, _FIELDS, 100, 4, 2, 200))
+    assert talk.take_sent() == [m.CloseStream(1)]
+
+
+@pytest.mark.parametrize("is_wanted_until_it_opens", [False, True])
+def test_a_stream_that_opens_while_we_are_strangers_and_is_given_up_is_closed_later(talk, is_wanted_until_it_opens):
+    pending = Pending()
+    talk.do(talk.session.open(pending, Request(_SPEC), 0.0))
+    (asked,) = talk.take_sent()
+    talk.hear(m.Stranger())
+    steps = [
+        lambda: talk.do(talk.session.close(pending.stream)),
+        lambda: talk.hear(m.Opened(asked.request, 1, _FIELDS, 100, 4, 2, 200)),
+    ]
+    for step in reversed(steps) if is_wanted_until_it_opens else steps:
+        step()
+    assert not talk.take_sent()
+    talk.welcome()
+    assert talk.take_sent() == [m.CloseStream(1)]
+
+
+def test_a_run_of_the_service_is_never_asked_for_the_streams_of_another(talk):
+    """Of a trainer that was halted, wakes up, and hears first what an earlier run said."""
+    pending = talk.open()
+    talk.hear(m.Stranger())
+    talk.hear(m.Welcome(f"{1:016x}", 1, "f" * 16, 3, 12, 146, 1.0))
+    (asked,) = talk.take_sent()
+    assert asked == m.OpenStream(1, _SPEC, f"{1:016x}")
+    talk.hear(m.Welcome(f"{2:016x}", 2, "f" * 16, 3, 12, 146, 1.0))
+    assert talk.sent == [_HELLO], "it has taken us in unheard, so it is greeted anew"
+    talk.welcome(instance=2)
+    talk.hear(m.Opened(1, 1, _FIELDS, 100, 4, 2, 200))
+    assert talk.take_sent() == [m.OpenStream(2, _SPEC, f"{2:016x}")]
+    talk.hear(m.Opened(2, 7, _FIELDS, 100, 4, 2, 200))
+    assert pending.result().at.opened.stream == 7
+
+
+def test_a_size_counts_once_and_not_after_a_later_one(talk):
+    talk.open(slots=8)
+    talk.ask(0)
+    wants = [each.want for each in talk.take_sent(m.Want)]
+    assert wants == [1, 2, 3, 4, 5]
+    for _ in range(2):
+        talk.hear(m.Resized(1, 4, 2, 2, (11, 12, 13, 14)))
+    assert talk.take_sent() == [m.Forget(1, 4), m.Forget(1, 5)]
+    talk.hear(m.Resized(1, 6, 3, 1, (11, 12)))
+    assert [each.slots for each in talk.effects if isinstance(each, f.UnmapSlots)] == [(11, 12, 13, 14)]
+    talk.ask(1)
+    assert [each.step for each in talk.take_sent(m.Want)] == [3], "two ahead"
+
+
+def test_a_size_that_came_before_its_stream_is_as_old_as_what_the_stream_opened_with(talk):
+    pending = Pending()
+    talk.do(talk.session.open(pending, Request(_SPEC), 0.0))
+    (asked,) = talk.take_sent()
+    talk.hear(m.Resized(1, 6, 3, 1))
+    talk.hear(m.Opened(asked.request, 1, _FIELDS, 100, 4, 2, 200, resizes=2))
+    talk.hear(m.Resized(1, 6, 3, 1))
+    talk.ask(0)
+    assert len(talk.take_sent(m.Want)) == 3
+
+
 def test_a_request_is_said_again_until_it_is_answered_or_given_up(talk):
     answered, given_up = Pending(), Pending()
     for each in (answered, given_up):

@@ -160,7 +160,7 @@ class Mirror:
             self._no_one_has_slot(slot)
             channel.removed.append(slot)
         told = [each.message for each in answers if isinstance(each, Send) and each.peer == channel.opened.client]
-        assert any(isinstance(each, m.Resized) and each.removed == slots for each in told)
+        assert any(isinstance(each, m.Resized) and each.removed[-len(slots) :] == slots for each in told)
         dropped = [
             each.peer for each in answers if isinstance(each, Send) and each.message == m.DropSlots(number, slots)
         ]

@@ -181,7 +181,7 @@ def test_a_new_stream_takes_free_slots_from_the_one_that_has_most(desk: Desk) ->
     assert desk.happen(e.SegmentsMade(3, (), NO_ROOM)) == [
         RemoveSegments(removed),
         *(Send(worker, m.DropSlots(2, removed)) for worker in (1, 2)),
-        Send(EVAL, m.Resized(2, 3, 2, removed)),
+        Send(EVAL, m.Resized(2, 3, 2, 1, removed)),
     ]
     assert desk.tick(LOOK_EVERY_S) == [MakeSegments(3, 4, 2, 7)]
     (opened,) = told(desk.happen(e.SegmentsMade(3, (30, 31))), m.Opened)
@@ -208,12 +208,19 @@ def test_slots_that_are_lent_or_filled_go_when_they_are_free_and_one_always_stay
     assert desk.streams()[1].slots_leased == 3
     desk.plan(3, slots=4)
     desk.ask(3)
-    assert desk.happen(e.SegmentsMade(3, (), NO_ROOM)) == [Send(EVAL, m.Resized(2, 2, 1))]
+    assert desk.happen(e.SegmentsMade(3, (), NO_ROOM)) == [Send(EVAL, m.Resized(2, 2, 1, 1))]
     answers = desk.release(1, stream=2, client=EVAL)
     assert RemoveSegments((23,)) in answers
-    assert told(answers, m.Resized) == [m.Resized(2, 2, 1, (23,))]
+    assert told(answers, m.Resized) == [m.Resized(2, 2, 1, 2, (23,))]
     assert desk.streams()[1].slots == 3, "the slot that was just released is left to fill"
-    assert told(desk.release(2, stream=2, client=EVAL), m.Resized) == [m.Resized(2, 2, 1, (20,))]
+    assert told(desk.release(2, stream=2, client=EVAL), m.Resized) == [m.Resized(2, 2, 1, 3, (23, 20))]
+
+
+def test_a_stream_that_another_run_was_asked_for_is_not_opened(desk: Desk) -> None:
+    desk.plan(5, slots=2)
+    ours = ABOUT.welcome.instance
+    assert desk.hear(TRAIN, m.OpenStream(5, spec_of(5), "another run")) == [Send(TRAIN, ABOUT.welcome)]
+    assert desk.hear(TRAIN, m.OpenStream(5, spec_of(5), ours)) == [MakeSegments(2, 2, 2, 7)]
 
 
 def test_there_is_a_most_of_streams_of_one_client(desk: Desk) -> None:

@@ -8,7 +8,7 @@ from loader_service.core import events as e
 from loader_service.core.effects import Effect, MakeSegments, RemoveSegments, Send
 from loader_service.core.slot_shares import GROW_AGAIN_S
 from loader_service.protocol import messages as m
-from tests.core.desk import Desk
+from tests.core.desk import TRAIN, Desk
 
 NO_ROOM = e.Shortage("2 batches need 14 bytes, 3 are left")
 IDLE_S = 30.0
@@ -58,7 +58,7 @@ def test_a_stream_whose_trainer_is_slower_than_the_workers_stays_small(desk: Des
 
 def test_a_stream_that_could_not_grow_enough_tries_again_later(desk: Desk) -> None:
     _want(desk, 1, 2, 3, 4)
-    assert _resized(desk.happen(e.SegmentsMade(1, (12, 13), grows=True))) == [m.Resized(1, 4, 2)]
+    assert _resized(desk.happen(e.SegmentsMade(1, (12, 13), grows=True))) == [m.Resized(1, 4, 2, 1)]
     assert desk.streams()[0].slots_filling == 4
     assert _want(desk, 5) == [], "not so soon"
     desk.now = GROW_AGAIN_S
@@ -71,7 +71,7 @@ def test_an_idle_stream_gives_back_all_but_four_slots(desk: Desk) -> None:
     assert desk.service.next_deadline() == IDLE_S
     answers = desk.tick(IDLE_S)
     assert RemoveSegments((12, 13)) in answers
-    assert _resized(answers) == [m.Resized(1, 4, 2, (12, 13))]
+    assert _resized(answers) == [m.Resized(1, 4, 2, 2, (12, 13))]
     assert desk.streams()[0].slots == 4
     assert desk.tick(2 * IDLE_S) == []
 
@@ -91,7 +91,7 @@ def test_a_stream_that_is_wanted_again_keeps_what_it_has_not_given_back_yet(desk
         desk.end(2, 2 * want - 1)
     desk.tick(IDLE_S)
     assert desk.streams()[0].slots == 6, "five are lent, and one stays to be filled"
-    assert _resized(_want(desk, 6)) == [m.Resized(1, 6, 3)]
+    assert _resized(_want(desk, 6)) == [m.Resized(1, 6, 3, 3)]
 
 
 def test_a_stream_whose_steps_take_long_is_not_idle(desk: Desk) -> None:
@@ -100,3 +100,24 @@ def test_a_stream_whose_steps_take_long_is_not_idle(desk: Desk) -> None:
     _want(desk, 3)
     desk.tick(IDLE_S)
     assert desk.streams()[0].slots == 6
+
+
+def test_a_size_is_said_again_with_each_heartbeat_once_it_has_changed(desk: Desk) -> None:
+    assert desk.hear(TRAIN, m.Heartbeat()) == [Send(TRAIN, m.Heartbeat())]
+    _grown(desk)
+    desk.tick(IDLE_S)
+    for _ in range(2):
+        assert desk.hear(TRAIN, m.Heartbeat())[-1] == Send(TRAIN, m.Resized(1, 4, 2, 2, (12, 13)))
+    (opened,) = desk.ask(1)
+    assert isinstance(opened, Send)
+    assert isinstance(opened.message, m.Opened)
+    assert (opened.message.slots, opened.message.resizes) == (4, 2)
+
+
+def test_slots_that_went_long_ago_are_not_told_for_ever() -> None:
+    desk = Desk(workers=1)
+    desk.open(slots=2)
+    (stream,) = desk.scheduler.streams
+    for slot in range(1000):
+        stream.resize((slot,))
+    assert (stream.resized.resizes, stream.resized.removed) == (1000, tuple(range(872, 1000)))

@@ -298,7 +298,7 @@ def end(world: World) -> None:
 def _check_session_is_empty(client: Client) -> None:
     session = client.session
     assert not client.mapped, f"slots stay mapped: {client.mapped}"
-    left = (session._streams, session._by_number, session._opening, session._requests._open)
+    left = (session._streams, session._numbers, session._opening, session._requests._open)
     assert not any(left), f"a session keeps {left}"
 
 

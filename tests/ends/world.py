@@ -44,7 +44,6 @@ class World:
         self._runs = self._addresses = 0
         self._connections: dict[bytes, int] = {}  # the number of each that stands
         self._latest: dict[int, float] = {}  # when the latest message to the service arrives, by connection
-        self._sized: dict[int, float] = {}  # when the latest message that says how many slots there are arrives
         self._last_connection = 0
         self.start_daemon()
 
@@ -147,12 +146,7 @@ class World:
             if self._connections.get(address) == connection:
                 client.hear(message)
 
-        # What says how many slots there are comes in its order, as all that ZeroMQ carries within a connection does.
-        if isinstance(message, (m.Opened, m.Resized)):
-            earliest = self._sized.get(connection, 0.0)
-            self._sized[connection] = max(earliest, *self._carry(arrive, earliest), 0.0)
-        else:
-            self._carry(arrive)
+        self._carry(arrive)
         return True
 
     def _carry(self, arrive: Callable[[], None], earliest: float = 0.0) -> list[float]:

@@ -209,6 +209,7 @@ def test_a_field_of_an_odd_shape_is_refused(shape):
         "prefetch": 1,
         "samples": 1,
         "frames": 0,
+        "resizes": 0,
     }
     assert "shape" in refusal(packed(opened), m.ToClient)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from loader_client.session.delivery import StreamAtService
-from loader_service.protocol.messages import Ready
+from loader_service.protocol.messages import Ready, Resized
 
 #: Returned leases that are remembered: more than there are answers on their way.
 _REMEMBERED = 1024
@@ -29,16 +29,20 @@ class LeaseBook:
 
     def __init__(self, at: StreamAtService) -> None:
         self._slots = at.opened.slots
+        self._resizes = at.opened.resizes
         self._most_lent = max(1, at.opened.slots // 2) if at.large else 0
         self._held: dict[int, Ready] = {}  # by lease: answers that came, until they are returned
         self._lent: set[int] = set()
         self._returned: dict[int, None] = {}
         self._last: dict[int, Ready] = {}  # by slot: of the leases that were returned, the one given last
 
-    def resize(self, slots: int) -> None:
-        """Take note that the stream has another number of slots."""
-        self._slots = slots
-        self._most_lent = max(1, slots // 2) if self._most_lent else 0
+    def resize(self, resized: Resized) -> bool:
+        """Take note that the stream has another number of slots; return whether that is news."""
+        if resized.resizes <= self._resizes:
+            return False
+        self._resizes, self._slots = resized.resizes, resized.slots
+        self._most_lent = max(1, resized.slots // 2) if self._most_lent else 0
+        return True
 
     @property
     def lent(self) -> int:

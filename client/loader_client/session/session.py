@@ -7,7 +7,6 @@ with its generation (see `contact`).
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -23,6 +22,7 @@ from loader_client.session.lookahead import Position
 from loader_client.session.pending import Pending, anew
 from loader_client.session.requests import Requests
 from loader_client.session.session_effects import Effect, Event
+from loader_client.session.stream_numbers import StreamNumbers
 from loader_client.session.stream_wants import StreamWants
 from loader_service.errors import CatalogChanged, LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol import messages as m
@@ -30,9 +30,6 @@ from loader_service.protocol.fields import SlotLayout
 
 #: How long a stream may take to open, in seconds; a transform is tried first.
 OPENING_S = 30.0
-
-#: Streams that were closed and are closed again when the same run of the service welcomes us again.
-_CLOSED_KEPT = 1024
 
 
 class Session:
@@ -58,10 +55,9 @@ class Session:
         self._status_endpoint = None if is_private else endpoint
         self._contact = Contact(hello, now)
         self._streams: dict[int, StreamWants] = {}
-        self._by_number: dict[int, StreamWants] = {}  # as the service knows them, in this generation
+        self._numbers = StreamNumbers()  # of those that are open, at this run of the service
         self._by_request: dict[int, StreamWants] = {}  # that asked this run of the service for them
         self._opening: dict[int, Pending] = {}  # by request: who waits for a stream that is not open yet
-        self._closed: deque[int] = deque(maxlen=_CLOSED_KEPT)  # streams of this run of the service
         self._requests = Requests(endpoint, patience.ask_again_s)
         self._last_key = self._last_request = self._last_of_others = 0
 
@@ -137,7 +133,7 @@ class Session:
             pending = self._opening.pop(request, Pending())
             pending.error = pending.error or _closed()
         effects = [*stream.fail(_closed()), *([] if stream.at is None else [e.UnmapSlots(stream.at)])]
-        for number in [number for number, each in self._by_number.items() if each is stream]:
+        for number in self._numbers.of(stream):
             effects += self._close_at_service(number)
         return effects
 
@@ -179,9 +175,13 @@ class Session:
     # ---- generations
 
     def _greeted(self, welcome: m.Welcome, now: float) -> list[Effect]:
-        return [] if self._contact.is_known else self._welcomed(welcome, now)
+        if not self._contact.is_known:
+            return self._welcomed(welcome, now)
+        if self.welcome is not None and self.welcome.instance == welcome.instance:
+            return []
+        return self._estranged(welcome, now)  # another run has taken us in; the one that lives answers us anew
 
-    def _estranged(self, _: m.Stranger, now: float) -> list[Effect]:
+    def _estranged(self, _: m.Stranger | m.Welcome, now: float) -> list[Effect]:
         if not self._contact.is_known:
             return []
         self._contact.is_known = False
@@ -215,7 +215,7 @@ class Session:
         if before is None:
             effects: list[Effect] = self._requests.all()
         elif before.instance == welcome.instance:
-            effects = [e.Enqueue(m.CloseStream(number)) for number in self._closed]
+            effects = [e.Enqueue(m.CloseStream(number)) for number in self._numbers.closed]
         else:
             effects = []
             self._renumber()
@@ -233,8 +233,7 @@ class Session:
         self._opening = {
             request: waiting[stream.key] for request, stream in self._by_request.items() if stream.key in waiting
         }
-        self._by_number.clear()
-        self._closed.clear()
+        self._numbers.clear()
 
     # ---- streams that begin and end
 
@@ -242,17 +241,24 @@ class Session:
         self._by_request[request] = stream
         self._opening[request] = pending
         pending.ask_at = now + self._patience.ask_again_s
-        return self._say(m.OpenStream(request, stream.spec))
+        return self._ask_for(request, stream)
+
+    def _ask_for(self, request: int, stream: StreamWants) -> list[Effect]:
+        instance = "" if self.welcome is None else self.welcome.instance
+        return self._say(m.OpenStream(request, stream.spec, instance))
 
     def _opened(self, opened: m.Opened, _now: float) -> list[Effect]:
         stream, welcome = self._by_request.get(opened.request), self._contact.welcome
-        if welcome is None or not self._contact.is_known or opened.request <= self._last_of_others:
-            return []  # it will be asked for again
+        if welcome is None or opened.request <= self._last_of_others:
+            return []  # by another run, whose streams have ended with it
         if stream is None or stream.failure is not None:
             return self._close_at_service(opened.stream)  # given up while it was being opened
         before = stream.at if stream.at is not None and stream.at.instance == welcome.instance else None
         if before is not None and opened.stream < before.opened.stream:
             return []  # it was given up since
+        if not self._contact.is_known:
+            self._numbers.add(opened.stream, stream)  # to be asked for again, and closed if nobody wants it by then
+            return []
         pending = self._opening.pop(opened.request, Pending())
         if before is not None and opened.stream == before.opened.stream:
             return stream.resumed()
@@ -272,20 +278,17 @@ class Session:
         effects: list[Effect] = []
         if before is not None:
             effects.append(e.UnmapSlots(before))
-            if before.instance == instance:
-                del self._by_number[before.opened.stream]
-        self._by_number[opened.stream] = stream
+        self._numbers.add(opened.stream, stream)
         pending.answer = stream
         return [*effects, *stream.opened(at), e.Settled(pending)]
 
     def _close_at_service(self, number: int) -> list[Effect]:
         """Close a stream as the service knows it; said again to the same run, if that welcomes us again."""
-        self._by_number.pop(number, None)
-        self._closed.append(number)
+        self._numbers.close(number)
         return self._say(m.CloseStream(number))
 
     def _heard_of_stream(self, message: Any, _now: float) -> list[Effect]:
-        stream = self._by_number.get(message.stream)
+        stream = self._numbers.get(message.stream)
         return [] if stream is None else stream.heard(message)
 
     # ---- requests, and time
@@ -306,7 +309,7 @@ class Session:
                 effects += [e.Settled(pending), *self.close(stream.key)]
             elif now >= pending.ask_at:
                 pending.ask_at = now + self._patience.ask_again_s
-                effects += self._say(m.OpenStream(request, stream.spec))
+                effects += self._ask_for(request, stream)
         return effects
 
     def _said(self, effects: list[Effect]) -> list[Effect]:

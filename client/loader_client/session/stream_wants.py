@@ -195,9 +195,9 @@ class StreamWants:
 
     def _resized(self, resized: Resized) -> list[Effect]:
         """Take note that the service has made slots, or taken back some that are free."""
-        if not self._known or self.at is None or self._book is None or self._lookahead is None:
+        is_news = self._known and self._book is not None and self._book.resize(resized)
+        if not is_news or self.at is None or self._lookahead is None:
             return []
-        self._book.resize(resized.slots)
         self._mapped.difference_update(resized.removed)
         surplus = self._lookahead.resize(resized.prefetch)
         forgotten = [effect for want in surplus for effect in self.forget(want)]
