@@ -18,7 +18,7 @@ from loader_service.catalog.videos.set_aside import is_aside
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
@@ -56,8 +56,24 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
     for path, reason in aside.items():
         owner = _owner(by_root, path)
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
+    if found.layout != "table":
+        _make_singles_alike(filled)
     if filled:
         _add_attributes(file, found, filled)
+
+
+def _make_singles_alike(episodes: Sequence[Episode]) -> None:
+    """Take arrays of one entry as a list of one, where other single images have lists of none or more."""
+    if any(episode.frame_count != 1 for episode in episodes):
+        return
+    for key in dict.fromkeys(key for episode in episodes for key in episode.parts):
+        parts = [episode.parts[key] for episode in episodes if key in episode.parts]
+        infos = [part.info for part in parts if part.info is not None and part.kind == "array"]
+        if len({len(part.shape) for part in parts}) == 2 and len({len(info.shape) for info in infos}) == 1:
+            for episode in episodes:
+                part = episode.parts.get(key)
+                if part is not None and part.info is not None and part.kind == "array":
+                    episode.parts[key] = single_part(part.info)
 
 
 def _owner(by_root: Mapping[str | None, Episode], path: str) -> Episode | None:
@@ -76,6 +92,8 @@ def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
     if value is not None:
         if info.basename not in LABEL_NAMES:
             episode.parts[key] = value
+    elif _is_empty_list(info) and episode.frame_count == 1 and found.layout != "table":
+        episode.parts[key] = single_part(info)
     elif info.shape == () or part is None:
         return  # `unused` says why
     elif info.shape[0] == episode.frame_count:
@@ -115,6 +133,11 @@ def check_labels(tree: Tree, found: Found) -> None:
         flat = info.shape and all(side == 1 for side in info.shape[1:])
         if info.basename in LABEL_NAMES and flat and info.shape[0] != episode.frame_count:
             raise CatalogError(f"expected {episode.frame_count} labels, one for each row; found {info.describe()}")
+
+
+def _is_empty_list(info: DatasetInfo) -> bool:
+    """Tell whether a dataset of numbers has no entry, such as the boxes of an image that shows nothing."""
+    return info.shape[:1] == (0,) and 0 not in info.shape[1:] and bool(info.dtype) and info.dtype[0] not in "Sv"
 
 
 def array_part(info: DatasetInfo) -> VideoField | None:
