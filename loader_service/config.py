@@ -18,6 +18,9 @@ from loader_service.scan_options import ScanOptions
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
 
+#: With more, processes that start keep the daemon itself from running: 500 a core made it deaf for minutes.
+MOST_WORKERS_PER_CORE = 64
+
 #: Samples of an epoch at most: as many as a plan can number, and what an endless generator counts as.
 MAX_SOURCE_LENGTH = 2**48
 
@@ -158,6 +161,13 @@ def check_workers(workers: int) -> None:
     """
     if not 1 <= workers <= MOST_WORKERS:
         raise ConfigError(f"workers={workers!r}; give 1 to {MOST_WORKERS}")
+    cores = os.cpu_count() or 1
+    most = cores * MOST_WORKERS_PER_CORE
+    if workers > most:
+        raise ConfigError(
+            f"workers={workers} would halt this host, which has {cores} CPU cores; give at most {most}, and seldom "
+            "more than there are cores"
+        )
 
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

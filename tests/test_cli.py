@@ -15,7 +15,7 @@ import pytest
 import loader_client
 from loader_service import reports
 from loader_service.cli import cli, main
-from loader_service.config import ServiceConfig, parse_size, parse_workers
+from loader_service.config import ServiceConfig, check_workers, parse_size, parse_workers
 from loader_service.errors import ConfigError
 from tests.support.services import command_line, new_endpoint, running_service
 from tests.support.waiting import eventually
@@ -124,7 +124,7 @@ def test_version_is_the_packages(in_process):
         ),
         (["inspect", "/nowhere/*.h5"], "'/nowhere/*.h5' matches no file"),
         (["inspect", "/dev/null"], "'/dev/null' is a device, pipe or socket; give HDF5 files"),
-        (["inspect", "/tmp"], "'/tmp' is a directory; give '/tmp/*.h5'"),
+        (["inspect", "/tmp"], "'/tmp' is a directory; give '/tmp/"),
     ],
 )
 def test_a_wrong_usage_is_one_line_and_exit_code_2(in_process, arguments, said):
@@ -293,6 +293,13 @@ def test_what_is_no_size_is_refused(text):
 def test_what_is_no_number_of_workers_is_refused(text):
     with pytest.raises(ConfigError, match="give 1 or more, or 'auto'"):
         parse_workers(text)
+
+
+def test_workers_that_would_halt_the_host_are_refused(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    check_workers(128)
+    with pytest.raises(ConfigError, match="workers=129 would halt this host, which has 2 CPU cores; give at most 128"):
+        check_workers(129)
 
 
 def test_auto_is_one_worker_for_each_core_that_may_be_used():
