@@ -20,6 +20,9 @@ from loader_service.stores.urls import is_url
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
 
+#: With more, processes that start keep the daemon itself from running: 500 a core made it deaf for minutes.
+MOST_WORKERS_PER_CORE = 64
+
 #: Samples of an epoch at most: as many as a plan can number, and what an endless generator counts as.
 MAX_SOURCE_LENGTH = 2**48
 
@@ -95,7 +98,7 @@ class ServiceConfig:
         self._check_source()
         self._check_copy()
         if self.workers != 0:
-            check_workers(self.workers)
+            check_workers(self.workers, most_workers())
         for name in ("task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
@@ -175,16 +178,31 @@ def workers_for_all_cores() -> int:
     return min(usable_cores(), MOST_WORKERS)
 
 
-def check_workers(workers: int) -> None:
-    """Make sure that a service may have so many workers.
+def most_workers() -> int:
+    """Return how many workers this host bears: more would only halt it."""
+    return min((os.cpu_count() or 1) * MOST_WORKERS_PER_CORE, MOST_WORKERS)
+
+
+def check_workers(workers: int, most: int) -> None:
+    """Make sure that a host bears so many workers.
+
+    Parameters
+    ----------
+    workers
+        How many are asked for.
+    most
+        What `most_workers` says of the host.
 
     Raises
     ------
     ConfigError
-        When it may not.
+        When there are more, or none.
     """
-    if not 1 <= workers <= MOST_WORKERS:
-        raise ConfigError(f"workers={workers!r}; give 1 to {MOST_WORKERS}")
+    if not 1 <= workers <= most:
+        raise ConfigError(
+            f"workers={workers!r}; give 1 to {most}, which is all that this host bears ({MOST_WORKERS_PER_CORE} for "
+            f"each CPU core, {MOST_WORKERS} in all), and seldom more than there are cores"
+        )
 
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

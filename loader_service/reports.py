@@ -129,7 +129,7 @@ def catalog_text(report: dict[str, Any]) -> str:
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
         *filter(None, (report[f"{what}_advice"] for what in ("class", "label", "volume", "list"))),
         *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
-        *(f"no field {reason}" for reason in report["left_out"]),
+        *(f"no field {reason}" if reason.startswith("'") else reason for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
     if report["empty_videos"]:
@@ -199,8 +199,14 @@ def _field_text(field: dict[str, Any]) -> str:
     else:
         per = {"image": "raw pixels", "array": "for each frame", "value": "for each video"}[field["kind"]]
         what = f"{field['dtype']} {shape} {per}" if shape else f"{field['dtype']} {per}"
-    read = ", ".join(f"{_WAYS.get(kind, f'HDF5, {kind}')} ({count} videos)" for kind, count in field["access"].items())
+    read = ", ".join(
+        f"{_WAYS.get(kind, f'HDF5, {kind}')} ({_videos(count)})" for kind, count in field["access"].items()
+    )
     return f"{field['kind']} {field['name']!r}: {what}" + (f"; read by {read}" if read else "")
+
+
+def _videos(count: int) -> str:
+    return "1 video" if count == 1 else f"{count} videos"
 
 
 def _differing_text(field: dict[str, Any]) -> str:

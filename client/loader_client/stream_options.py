@@ -129,9 +129,10 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name, _OPTIONS, n=1)
+    names = ("batch_size", "clip", "image", *_OPTIONS)
+    close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]!r}? They take" if close else "they take"
-    return f"unexpected keyword argument {name!r} of dataset and batches; {hint} {', '.join(_OPTIONS)}"
+    return f"unexpected keyword argument {name!r} of dataset and batches; {hint} {', '.join(names)}"
 
 
 def _suitable_clip(catalog: CatalogSummary) -> Clip | Frame:

@@ -47,7 +47,7 @@ def _expand(pattern: str) -> list[str]:
     pattern = local_path(pattern)
     if os.path.lexists(pattern):
         if os.path.isdir(pattern):
-            raise ConfigError(f"{pattern!r} is a directory; give {os.path.join(pattern, '*.h5')!r}")
+            raise ConfigError(f"{pattern!r} is a directory; {_what_of(pattern)}")
         return [_check_file(pattern)]
     matched = glob.glob(pattern, recursive=True)
     if not matched:
@@ -56,6 +56,15 @@ def _expand(pattern: str) -> list[str]:
     if not files:
         raise ConfigError(f"{pattern!r} matches only directories; give {os.path.join(pattern, '*.h5')!r}")
     return files
+
+
+def _what_of(folder: str) -> str:
+    """Return what to give in place of a folder: a pattern of the HDF5 files in it, or what packs its other files."""
+    for inner in ("*.h5", "*.hdf5", "*/*.h5", "*/*.hdf5"):
+        if next(glob.iglob(os.path.join(glob.escape(folder), inner)), None) is not None:
+            return f"give {os.path.join(folder, inner)!r}"
+    pattern = os.path.join(folder, "*.h5")
+    return f"give {pattern!r}; there are no such files yet, and `loader-service pack` makes them of pictures and films"
 
 
 def _check_file(path: str) -> str:

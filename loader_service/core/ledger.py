@@ -23,6 +23,7 @@ class Limits:
     drain_s: float = 10.0  # a stopping service waits so long for its workers to finish what they are at
     idle_s: float = 30.0  # a stream that wants nothing for so long gives its memory back
     least_wants: int = 64  # … or so many, where slots are few: each thread of a client waits for one
+    most_workers: int = 1024  # that the host bears
 
 
 @dataclass

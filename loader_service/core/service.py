@@ -251,7 +251,7 @@ class Service:
         self._ledger.send(client.address, dataclasses.replace(self._about.catalog, request=message.request))
 
     def _scale(self, client: Client, message: m.Scale, now: float) -> None:
-        check_workers(message.workers)
+        check_workers(message.workers, self._limits.most_workers)
         before = self._workers_wanted
         self._ledger.send(client.address, m.Done(message.request, f"{before} → {message.workers} workers"))
         line = f"client {client.name} scales from {before} to {message.workers} workers"

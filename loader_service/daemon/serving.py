@@ -18,7 +18,7 @@ from loader_service.advice import sides_advice
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.catalog.scan.catalog_scan import scan
-from loader_service.config import ServiceConfig
+from loader_service.config import ServiceConfig, most_workers
 from loader_service.core.effects import Note
 from loader_service.core.ledger import Limits
 from loader_service.core.service import Service
@@ -150,6 +150,7 @@ def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig,
         task_timeout_s=config.task_timeout,
         client_timeout_s=config.client_timeout,
         probe_timeout_s=min(config.task_timeout, PROBE_S),
+        most_workers=most_workers(),
     )
     planner = CatalogPlanner(catalog, tries_transforms=config.transform is not None)
     return Service(told, planner, catalog.file_bytes.tolist(), limits, config.worker_count, time.monotonic())

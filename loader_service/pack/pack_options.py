@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loader_service.config import check_workers
+from loader_service.config import check_workers, most_workers
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
 from loader_service.option_fields import expand_paths, option
@@ -48,7 +48,7 @@ class PackOptions:
                 f"-o {self.output!r}: expected a name that ends in .h5; write -o {self.output or 'OUT'}.h5"
             )
         if self.workers:
-            check_workers(self.workers)
+            check_workers(self.workers, most_workers())
         if self.shard_size and self.shards:
             raise ConfigError("--shard-size and --shards both say where files end; leave one out")
         _within("--shards", self.shards or None, 1, 100_000)

@@ -19,6 +19,7 @@ import numpy as np
 from loader_service.catalog.columns import Catalog
 from loader_service.conversion.piece_server import PieceProgress
 from loader_service.conversion.pieces import LeftOut, OnProgress, Piece, PieceOutcome
+from loader_service.conversion.uneven_arrays import refuse_uneven
 from loader_service.conversion.work_folder import OutputError, WorkFolder, size_of
 from loader_service.conversion.workforce import Workforce
 from loader_service.errors import ConfigError
@@ -82,6 +83,7 @@ class Unpacking:
     def __init__(self, catalog: Catalog, options: UnpackOptions, workers: int) -> None:
         if catalog.kind not in {"videos", "rows"}:
             raise ConfigError("unpack reads HDF5 files; a Python source has none: name files")
+        refuse_uneven(catalog.fields, "leave them out of a --schema FILE, which `inspect --toml` writes")
         self._catalog, self._options, self._workers = catalog, options, workers
         self._place = Path(options.out)
         kind = TARGETS[options.to]

@@ -301,6 +301,27 @@ def test_compressed_rows_of_sound_are_read_through_hdf5(tmp_path):
     assert array_of(catalog, 1, "audio", 2, 3, 2).tolist() == [2, 4, 6]
 
 
+@pytest.mark.parametrize("counts", [(2, 1, 3), (1, 2, 3), (0, 2, 1), (2, 0, 3), (0, 0, 0)])
+def test_boxes_of_single_images_may_be_one_or_none(tmp_path, counts):
+    boxes = [np.arange(4 * count, dtype=np.float32).reshape(count, 4) for count in counts]
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number, each in enumerate(boxes):
+            file[f"image{number}/jpeg"] = np.frombuffer(frame_jpeg(number), np.uint8)
+            file[f"image{number}/boxes"] = each
+    catalog = catalog_of(tmp_path)
+    field = catalog.field("boxes")
+    assert (field.kind, field.shape) == ("array", (0, 4))
+    reader = Reader(catalog)
+    try:
+        for number in np.flatnonzero(counts):  # a worker reads no list that is empty
+            each = boxes[number]
+            out = np.zeros((1, *each.shape), np.float32)
+            reader.read_array(number, "boxes", 0, out, 1)
+            np.testing.assert_array_equal(out[0], each)
+    finally:
+        reader.close()
+
+
 # --- sources ----------------------------------------------------------------------------------------------------------
 
 

@@ -156,7 +156,10 @@ def _explain_use(message: str) -> str:
 def _explain(message: str) -> str:
     """Return what HDF5 means by the error with which it refuses to open a file, and what to do."""
     if "signature not found" in message:
-        return f"expected an HDF5 file, got something else ({message}); leave it out"
+        return (
+            f"expected an HDF5 file, got something else ({message}); leave it out, or make HDF5 of it with "
+            "`loader-service pack`"
+        )
     if "truncated file" in message:
         return f"the file is truncated ({message}); its writer is not finished, or was killed: write it again"
     return f"HDF5 cannot open it: {message}; check it with `h5dump -H`, or copy it anew"

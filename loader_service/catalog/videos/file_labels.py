@@ -125,7 +125,10 @@ def _named_in(tree: Tree, group: str) -> DatasetInfo | None:
 def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str) -> list[Label | None]:
     found = [info for info in tree.datasets.values() if matches(pattern, info.path)]
     if not found:
-        raise CatalogError(f"no dataset matches --label {pattern!r}; found {tree.describe()}")
+        raise CatalogError(
+            f"no dataset matches --label {pattern!r}; found {tree.describe()}; correct the pattern, or give '@name' "
+            "for an attribute, '{folder}' or '{group}' for the name of what holds the video"
+        )
     if len(found) == 1 and found[0].shape:
         return list(_read_all(file, found[0], len(videos)))
     by_group = {info.parent: info for info in found}

@@ -12,6 +12,7 @@ import numpy as np
 from loader_service.catalog.cache.column_files import open_catalog
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.config import default_cache_directory
+from loader_service.conversion.uneven_arrays import refuse_uneven
 from loader_service.pack.named_values import field_name
 from loader_service.pack.recode import encode, encoded_frame
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
@@ -45,6 +46,7 @@ class HDF5Files:
         paths = [os.path.join(look.root, file) for file in look.files if _is_hdf5(look.head(file))]
         catalog = scan(paths, ScanOptions(), cache_dir=default_cache_directory())
         look.at_end(catalog.close)  # its folder is there for as long as it is open
+        refuse_uneven(catalog.fields, "serve these files as they are, without `pack`")
         for video in range(catalog.video_count):
             path = catalog.file_path(int(catalog.video_file[video]))
             name = catalog.name(video).decode("utf-8", "surrogateescape")
