@@ -1,6 +1,6 @@
 """How many slots each open stream has: what its pace needs, while memory lasts and nobody else needs it more. Pure.
 
-A stream grows when its trainer asks for more before what it asked for earlier is there. It gives slots up when another
+A stream grows when its trainer's wants wait for a slot. It gives slots up when another
 one cannot open, down to two, and when nothing was wanted of it for a while, down to four. What it gave up while it was
 idle it asks for again with the next want: with few slots, a trainer that holds several batches is given copies.
 
@@ -47,10 +47,10 @@ class SlotShares:
         self._ledger = ledger
         self._wanted_at: dict[int, float] = {}  # of streams with slots to give back, the earliest first
 
-    def wanted(self, stream: StreamState, now: float, *, is_behind: bool) -> None:
-        """Take note of a want; let its stream grow where it has rested, or steps wanted before are not there yet."""
+    def wanted(self, stream: StreamState, now: float) -> None:
+        """Take note of a want; let its stream grow where it has rested, or where wants wait for a slot."""
         self.watch(stream, now)
-        if (is_behind or stream.waiting or stream.rests) and stream.size < stream.plan.wanted_slots:
+        if (stream.waiting or stream.rests) and stream.size < stream.plan.wanted_slots:
             self._grow(stream, now)
 
     def watch(self, stream: StreamState, now: float) -> None:

@@ -129,11 +129,10 @@ class Streams:
             words = f"{len(stream.steps)} wants are open for {slots} slots; release some first"
             self._ledger.refuse(client, f"{place}: {words}")
             return
-        is_behind = bool(stream.fillings)
         stream.steps[want.want] = Step(want)
         stream.waiting.append(want.want)
         self.fillings.fill_slots(stream)
-        self.shares.wanted(stream, now, is_behind=is_behind)
+        self.shares.wanted(stream, now)
 
     def forget(self, client: bytes, message: m.Forget, _now: float) -> None:
         """Let go of a want; one that just failed or was released is gone already, and that is fine."""

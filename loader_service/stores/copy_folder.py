@@ -206,7 +206,8 @@ class CopyFolder:
 
     def _make_room(self, size_bytes: int) -> int:
         """Remove objects that went unused for long, the longest first; return how many bytes that gave."""
-        freed, before = 0, time.time() - UNUSED_S
+        os.utime(self._taken)  # the clock of the file system, which set the other times too
+        freed, before = 0, os.fstat(self._taken).st_mtime - UNUSED_S
         for name, status in sorted(self._copies(), key=lambda copy: copy[1].st_mtime):
             if freed >= size_bytes or status.st_mtime > before:
                 break

@@ -10,7 +10,6 @@ import os
 import tempfile
 import time
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +245,6 @@ class Unpacking:
         manifest = {
             "format": 1,
             "written_by": "loader-service unpack",
-            "written_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "plan": plan,
             "options": json.loads(self._options.key()),
             "sample": "frame" if self._plan.by_frame else "video",

@@ -25,6 +25,7 @@ from loader_client import (
     ServiceUnavailable,
     Spec,
 )
+from loader_service.config import most_workers
 from tests.support.services import Service, new_endpoint, running_service, started_service
 from tests.support.videos import make_videos, write_videos
 from tests.support.waiting import eventually
@@ -94,7 +95,7 @@ def test_a_service_is_scaled_and_stopped_by_its_clients(small_videos: Path) -> N
     with running_service(small_videos / "*.h5") as service, loader_client.connect(service.endpoint) as connection:
         assert connection.scale(3) == "1 → 3 workers"
         eventually(lambda: len(service.worker_pids) == 3, "three workers run")
-        with pytest.raises(ConfigError, match="workers=0; give 1 to 1024"):
+        with pytest.raises(ConfigError, match=f"workers=0; give 1 to {most_workers()}"):
             connection.scale(0)
         assert "stopping" in connection.stop()
         assert service.wait() == 0

@@ -94,7 +94,7 @@ def test_labels_by_folder_are_advised_where_folders_look_like_classes(
     tmp_path: Path, inspect: Inspect, folders: tuple[str, str], advised: bool
 ) -> None:
     paths = [_write(tmp_path / folder / f"{number}.h5", 2) for number, folder in enumerate(folders)]
-    text = inspect(*paths)
+    text = inspect("--split=all", *paths)
     assert ("--label '{folder}'" in text) == advised
     if advised:
         assert "2 classes of 'label': 0 'jump', 1 'run'" in inspect("--label={folder}", *paths)

@@ -177,7 +177,7 @@ def test_a_written_list_gives_both_the_same_numbers(tmp_path, caplog):
     train = write(tmp_path, "train", {"t0": "ant", "t1": "bee"})
     val = write(tmp_path, "val", {"v0": "bee", "v1": "bee"})
     classes = tmp_path / "classes.txt"
-    assert run("inspect", tmp_path / "*/*.h5", "--classes", classes).returncode == 0
+    assert run("inspect", tmp_path / "*/*.h5", "--split", "all", "--classes", classes).returncode == 0
     assert classes.read_text() == "ant\nbee\n"
     with (
         running_service(train, classes=classes) as first,

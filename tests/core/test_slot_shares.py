@@ -41,10 +41,10 @@ def _grown(desk: Desk) -> None:
     assert (desk.streams()[0].slots, desk.streams()[0].slots_leased) == (6, 3)
 
 
-def test_a_stream_grows_when_more_is_wanted_before_the_last_step_is_there(desk: Desk) -> None:
-    assert MakeSegments(1, 4, 1, 7, grows=True) not in _want(desk, 1)
-    assert MakeSegments(1, 4, 1, 7, grows=True) in _want(desk, 2)
-    assert _want(desk, 3) == [], "it is under way"
+def test_a_stream_grows_when_wants_wait_for_a_slot(desk: Desk) -> None:
+    assert MakeSegments(1, 4, 1, 7, grows=True) not in _want(desk, 1, 2)
+    assert MakeSegments(1, 4, 1, 7, grows=True) in _want(desk, 3)
+    assert _want(desk, 4) == [], "it is under way"
 
 
 def test_a_stream_whose_trainer_is_slower_than_the_workers_stays_small(desk: Desk) -> None:
