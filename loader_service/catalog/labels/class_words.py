@@ -32,6 +32,6 @@ def class_advice(catalog: Catalog) -> str | None:
         return None
     return (
         f"the classes of {fields[0].name!r} are numbered as they occur in these files, and a "
-        "service of other files may number them otherwise: have `loader-service inspect ALL-FILES --classes "
-        "classes.txt` write the list, and give all services --classes classes.txt"
+        "service of other files may number them otherwise: have `loader-service inspect ALL-FILES --split all "
+        "--classes classes.txt` write the list, and give all services --classes classes.txt"
     )
