@@ -54,10 +54,11 @@ def test_a_service_starts_over_what_a_killed_one_left_and_removes_only_that(part
     with running_service(part) as bystander, started_service(part) as killed:
         killed.await_ready()
         with connect(killed.endpoint) as connection:
-            connection.open(Spec(2, Clip(2)))
+            stream = connection.open(Spec(2, Clip(2)))
             left = instance_directory(killed.instance)
             kept = instance_directory(bystander.instance)
-            assert list(left.iterdir())
+            assert len(list(left.iterdir())) >= 2
+            assert stream.steps_per_epoch  # it is open until here
             workers = killed.worker_pids
             killed.kill()
         soon_s = at_most(1.0)
