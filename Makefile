@@ -10,11 +10,12 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench soak clean
+.PHONY: help install demo test again check format bench soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
 	@echo "make test     run the tests"
+	@echo "make again    run the tests once more that failed the last time, one at a time"
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
@@ -34,6 +35,9 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
+
+again: $(INSTALLED)
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak' -v
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .
