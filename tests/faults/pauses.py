@@ -6,12 +6,12 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 
 @contextmanager
 def halted_for(pid: int, seconds: float) -> Iterator[None]:
-    """Halt a process now, and have it go on after a time, or at the end when that comes first; it may be killed."""
+    """Halt a process now, and have it go on after a time, or at the end when that comes first."""
     os.kill(pid, signal.SIGSTOP)
     timer = threading.Timer(seconds, os.kill, (pid, signal.SIGCONT))
     timer.start()
@@ -20,5 +20,4 @@ def halted_for(pid: int, seconds: float) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        with suppress(ProcessLookupError):  # somebody killed it meanwhile
-            os.kill(pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
