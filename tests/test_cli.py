@@ -220,9 +220,11 @@ def test_scale_changes_the_number_of_workers(service, in_process):
 
 def test_scale_beyond_reason_is_refused(service, in_process):
     code, _, err = in_process("scale", "5000", service.endpoint)
-    assert code == 2
-    assert err.startswith(f"loader-service: workers=5000; give 1 to {most_workers()}, ")
-    assert err.count("\n") == 1
+    assert (code, err) == (
+        2,
+        f"loader-service: workers=5000; give 1 to {most_workers()}, which is all that this host bears (64 for each CPU "
+        "core, 1024 in all), and seldom more than there are cores\n",
+    )
 
 
 def test_stop_ends_the_service_with_exit_code_0(small_videos, in_process):

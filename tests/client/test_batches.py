@@ -351,7 +351,9 @@ def test_a_spec_that_cannot_be_met_is_refused_by_the_service(connection: Connect
         connection.open(Spec(2, _CLIP, fields=("depth",)))
     with pytest.raises(ConfigError, match="seed=-1 is out of range"):
         next(connection.batches(2, seed=-1))
-    with pytest.raises(TypeError, match=r"'cache' of dataset and batches; they take .*fields, shuffle, seed, "):
+    with pytest.raises(
+        TypeError, match="'cache' of dataset and batches; they take batch_size, clip, image, fields, shuffle, seed, "
+    ):
         next(connection.batches(2, cache=3))
 
 
