@@ -59,6 +59,7 @@ class Service:
         self._about = about
         self._limits = limits
         self._ledger = ledger = Ledger()
+        self._sums = ledger.sums
         self.scheduler = Scheduler(file_bytes, limits, ledger)
         self.clients = Clients(limits.client_timeout_s, ledger)
         self.probes = Probes(self.scheduler.staff, ledger, limits.probe_timeout_s)
@@ -82,7 +83,7 @@ class Service:
 
     def receive(self, peer: Peer, message: m.FromClient | m.FromWorker, now: float) -> list[Effect]:
         """Take in a message at time `now` (seconds, monotonic) and return what to do about it, in order."""
-        self._ledger.sums.now = now
+        self._sums.now = now
         if isinstance(peer, int):
             self._of_worker[type(message)](message, now)
         elif isinstance(message, m.Hello):
@@ -93,7 +94,7 @@ class Service:
 
     def happened(self, event: e.Event, now: float) -> list[Effect]:
         """Take in an event at time `now` and return what to do about it, in order."""
-        self._ledger.sums.now = now
+        self._sums.now = now
         self._of_event[type(event)](event, now)
         return self._settle(now)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from loader_service.core.ledger import require
 from loader_service.core.planned import PlannedStream
@@ -46,13 +47,14 @@ class StreamState:
     removed: tuple[int, ...] = ()  # slots that went, the latest ones
     clock: StreamClock = field(default_factory=StreamClock)
     samples_substituted: int = 0  # in the steps that are done
+    _was_full: bool = False
 
     @property
     def number(self) -> int:
         """Its number, unique in the service."""
         return self.prepare.stream
 
-    @property
+    @cached_property
     def frames_of_row(self) -> int:
         """Frames of a sample where all have as many; 0 of whole videos."""
         clip = self.prepare.spec.clip
@@ -61,8 +63,11 @@ class StreamState:
     def take_time(self, now: float) -> bool:
         """Note whether wants are without a slot now, or all lies ready; return whether the former is news."""
         waits = bool(self.waiting)
-        self.clock.full.set(not waits and not self.fillings and bool(self.leases), now)
-        return self.clock.short.set(waits, now)
+        is_full = not waits and not self.fillings and bool(self.leases)
+        if is_full is not self._was_full:
+            self._was_full = is_full
+            self.clock.full.set(is_full, now)
+        return waits is not self.clock.short.is_on and self.clock.short.set(waits, now)
 
     def end(self, want: int) -> None:
         """Take note that the client has done with a want: what is said of it from now on comes late."""

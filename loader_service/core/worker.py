@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from loader_service.core.pace import Pace
+from loader_service.core.sums import Sums
 from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
 from loader_service.core.worker_times import WorkerTimes
 
@@ -50,20 +51,20 @@ class Worker:
         """Let it hold so many tasks, within bounds, since it begins the reads of those that wait."""
         self.depth = min(max(tasks, TASKS_OUTSTANDING), MOST_TASKS_OUTSTANDING)
 
-    def begin(self, now: float, short_s: float) -> None:
-        """Take note that it comes to a task after it had none; `short_s` is for how long wants had no slots so far."""
+    def begin(self, now: float, sums: Sums) -> None:
+        """Take note that it comes to a task after it had none; `sums` know for how long wants had no slots."""
         self.pace.begun(now)
-        self.times.work(now, short_s)
+        self.times.work(now, sums.short_s)
 
-    def drop(self, number: int, now: float, short_s: float) -> PendingTask | None:
-        """Take out and return a task that it has done, None when it does not hold it; `short_s` as for `begin`."""
+    def drop(self, number: int, now: float, sums: Sums) -> PendingTask | None:
+        """Take out and return a task that it has done, None when it does not hold it; `sums` as for `begin`."""
         for place, task in enumerate(self.tasks):
             if task.task == number:
                 del self.tasks[place]
                 self.bytes_given -= task.size_bytes
                 self.times.done(len(task.rows), task.size_bytes)
                 if not self.tasks:
-                    self.times.rest(now, short_s)
+                    self.times.rest(now, sums.short_s)
                 return task
         return None
 
