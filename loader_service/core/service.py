@@ -76,6 +76,7 @@ class Service:
             m.WorkerReady: self._worker_ready,
             m.Probed: self._probed,
             m.TasksWanted: lambda message, _: self.scheduler.tasks_wanted(message),
+            m.CopyRead: lambda message, _: self._ledger.copy_read(message),
         }
         self._of_event = self._handlers_of_events()
 

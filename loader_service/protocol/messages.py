@@ -23,6 +23,7 @@ from loader_service.protocol.status_messages import StreamStatus as StreamStatus
 from loader_service.protocol.status_messages import WorkerStatus as WorkerStatus
 from loader_service.protocol.worker_messages import AdoptFile as AdoptFile
 from loader_service.protocol.worker_messages import BadRow as BadRow
+from loader_service.protocol.worker_messages import CopyRead as CopyRead
 from loader_service.protocol.worker_messages import Drain as Drain
 from loader_service.protocol.worker_messages import DropSlots as DropSlots
 from loader_service.protocol.worker_messages import DropStream as DropStream

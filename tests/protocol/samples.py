@@ -98,6 +98,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Probed(1, 1, (), "SourceError", "transform 'm:f': no"),
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
     m.TasksWanted(1, 6),
+    m.CopyRead(1, 40, 2, 2_500_000),
 )  # fmt: skip
 
 #: Whoever receives it, by kind of message; a `Heartbeat` goes both ways.
