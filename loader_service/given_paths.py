@@ -8,6 +8,7 @@ import re
 from collections import Counter
 
 from loader_service.errors import ConfigError
+from loader_service.url_secrets import shown_url
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
@@ -33,7 +34,7 @@ def local_path(text: str) -> str:
         return text
     scheme = _SCHEME.match(text)
     if scheme is not None:
-        raise ConfigError(f"{text!r} is a URL, and only local files are read; {_remedy(scheme[1], text)}")
+        raise ConfigError(f"{shown_url(text)!r} is a URL, and only local files are read; {_remedy(scheme[1], text)}")
     expanded = os.path.expanduser(text)
     if text.startswith("~") and expanded == text:
         raise ConfigError(f"{text!r}: no user {text.partition('/')[0][1:]!r} has a home here; write the path in full")

@@ -39,7 +39,12 @@ def status_text(status: Status) -> str:
             ],
         ),
         "",
-        ", ".join(f"{counter.name.replace('_', ' ')}: {counter.count}" for counter in status.counters),
+        ", ".join(
+            f"{counter.name.replace('_', ' ')}: {counter.count}"
+            for counter in status.counters
+            if not counter.name.startswith("copy_")
+        ),
+        *_copy_lines({counter.name: counter.count for counter in status.counters}),
         *(f"padded videos of stream {s.stream}: {s.padded_videos}" for s in status.streams if s.padded_videos),
         *(
             f"bad samples of stream {s.stream} that were replaced: {s.samples_substituted}"
@@ -54,6 +59,17 @@ def status_text(status: Status) -> str:
         *status.events,
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def _copy_lines(counts: dict[str, int]) -> list[str]:
+    """Return what the local copy of objects was good for; nothing where nothing was read by way of it."""
+    hits, misses = counts.get("copy_hits", 0), counts.get("copy_misses", 0)
+    if not hits + misses:
+        return []
+    return [
+        f"local copy: {hits:,} of {hits + misses:,} blocks came from it ({hits / (hits + misses):.1%}), "
+        f"{size_text(counts['copy_hit_bytes'])}"
+    ]
 
 
 def _busy_text(worker: WorkerStatus) -> str:

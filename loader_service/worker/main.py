@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -27,6 +27,7 @@ from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import (
     AdoptFile,
     BadRow,
+    CopyRead,
     Drain,
     DropSlots,
     DropStream,
@@ -172,8 +173,7 @@ class WorkerProcess:
                     done.append(self.execute(message))
                     now = time.monotonic()
                     if now - unreported_since > _REPORT_AFTER_S:
-                        wanted = self._reader.reads.tasks_wanted()
-                        report(*done, *(() if wanted is None else (TasksWanted(self._options.worker, wanted),)))
+                        report(*done, *self._asides())
                         done, unreported_since = [], now
                 case PrepareStream():
                     self.prepare(message)
@@ -190,14 +190,22 @@ class WorkerProcess:
                 case Drain():
                     return self._leave(done, report)
         if done:
-            report(*done)
+            report(*done, *self._asides())
         return True
 
-    @staticmethod
-    def _leave(done: Sequence[TaskDone], report: Callable[..., object]) -> bool:
+    def _leave(self, done: Sequence[TaskDone], report: Callable[..., object]) -> bool:
         if done:
-            report(*done)
+            report(*done, *self._asides())
         return False
+
+    def _asides(self) -> Iterator[FromWorker]:
+        """Yield what the daemon is to know beside the tasks that are done."""
+        wanted = self._reader.reads.tasks_wanted()
+        if wanted is not None:
+            yield TasksWanted(self._options.worker, wanted)
+        news = self._copy.counts.news() if self._copy is not None else None
+        if news is not None:
+            yield CopyRead(self._options.worker, *news)
 
     def close(self) -> None:
         """Close files and mappings."""
