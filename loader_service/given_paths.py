@@ -17,6 +17,7 @@ _REMEDIES = {
     "s3": "mount the bucket (mount-s3, rclone mount), or copy it (aws s3 cp --recursive)",
     "gs": "mount the bucket (gcsfuse, rclone mount), or copy it (gcloud storage cp --recursive)",
     "hf": "download it (hf download)",
+    "memory": "only the process that wrote it has it: write it to a file, such as one in /dev/shm",
     "http": "download it (curl -O, wget)",
     "https": "download it (curl -O, wget)",
 }
