@@ -17,7 +17,7 @@ from loader_client import Clip, connect
 from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
 from loader_service.private_folders import NotOurs
-from loader_service.reports import status_text
+from loader_service.watching.status_text import status_text
 from loader_service.stores import copy_folder
 from loader_service.stores.copy_folder import CopyFolder
 from loader_service.stores.copy_option import parse_copy_option
@@ -283,7 +283,7 @@ def test_a_second_service_reads_no_bytes_from_the_store(server, tmp_path):
         assert counts["copy_misses"] == 0
         assert 0 < counts["copy_hit_bytes"] <= counts["copy_hits"] * 2**16
         assert f"local copy: {counts['copy_hits']:,} of {counts['copy_hits']:,} blocks came from it" in status_text(
-            status
+            None, status
         )
         service.stop()
         assert "came from the local copy, 0 from the store" in service.log
