@@ -21,6 +21,7 @@ def status_text(status: Status) -> str:
         f"{status.endpoint}: pid {status.pid}, version {status.version}, up {status.uptime_s:.0f} s, "
         f"{size_text(status.memory_bytes)} of {size_text(status.memory_budget_bytes)} shared memory in batches",
         f"serves {status.serves}" + (f"; transform {status.transform!r}" if status.transform else ""),
+        *(f"JPEGs: {each}" for each in sorted({worker.decoder for worker in status.workers if worker.decoder})),
         "",
         *_table(
             ("worker", "pid", "state", "files", "tasks queued", "tasks done", "for", "at"),
@@ -132,6 +133,8 @@ def catalog_text(report: dict[str, Any]) -> str:
         *(f"no field {reason}" if reason.startswith("'") else reason for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
+    if report.get("decoder") and any("JPEG" in field["formats"] for field in report["fields"]):
+        lines.append(f"JPEGs: {report['decoder']}")
     if report["empty_videos"]:
         lines.append(f"{report['empty_videos']} videos without frames were left out")
     if "bad" in report:
