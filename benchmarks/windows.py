@@ -10,6 +10,7 @@ once, and against `tf.io.decode_and_crop_jpeg` over TFRecord; each side in a pro
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -46,7 +47,8 @@ _BARS = (
 _WINDOWS = ((112, 256, 342), (224, 256, 342), (224, 480, 640), (512, 1080, 1920))
 
 
-def _pictures_per_s(side: str, seconds: float, folder: Path) -> float:
+def _measured(side: str, seconds: float, folder: Path) -> tuple[float, float]:
+    """Return pictures a second, and CPU microseconds of one."""
     command = [sys.executable, "-m", "benchmarks.window_sides", side, "--seconds", str(seconds), "--data", str(folder)]
     done = subprocess.run(
         command,
@@ -59,22 +61,24 @@ def _pictures_per_s(side: str, seconds: float, folder: Path) -> float:
     )
     if done.returncode:
         raise SystemExit(f"measuring {side} failed with code {done.returncode}:\n{done.stderr}")
-    return float(done.stdout.splitlines()[-1])
+    per_s, cpu_us = json.loads(done.stdout.splitlines()[-1])
+    return per_s, cpu_us
 
 
 def measure_sides(rounds: int, seconds: float, directory: Path) -> None:
     """Print the ratios of all sides, each from one round, over all rounds."""
     folder = prepare(directory)
     names = [*(name for name in SIDES if name != "full"), "full-pair"]
-    results: list[dict[str, float]] = []
+    results: list[dict[str, tuple[float, float]]] = []
     for number in range(rounds):
         order = names if number % 2 == 0 else names[::-1]
-        results.append({name: _pictures_per_s(name, seconds, folder) for name in order})
+        results.append({name: _measured(name, seconds, folder) for name in order})
     for name in names:
-        print(f"{name:>18}: {statistics.median(each[name] for each in results):8.0f} pictures/s")
+        per_s, cpu_us = (statistics.median(each[name][figure] for each in results) for figure in (0, 1))
+        print(f"{name:>18}: {per_s:8.0f} pictures/s, {cpu_us:6.0f} µs of CPU each")
     for title, side, peers, bar in _BARS:
-        ratios = [each[side] / max(each[peer] for peer in peers) for each in results]
-        _print_ratios(title, ratios, bar)
+        _print_ratios(title, [each[side][0] / max(each[peer][0] for peer in peers) for each in results], bar)
+        _print_ratios("    by CPU time", [min(each[peer][1] for peer in peers) / each[side][1] for each in results])
 
 
 def _print_ratios(title: str, ratios: Sequence[float], bar: float | None = None) -> None:
