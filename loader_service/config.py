@@ -90,6 +90,9 @@ class ServiceConfig:
     )
     task_timeout: float = option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
     client_timeout: float = option(60.0, "Seconds without a sign of life after which a client loses its batches.")
+    metrics: str | None = option(
+        None, "Serve metrics for Prometheus at HOST:PORT, such as 127.0.0.1:9464; needs the extra [metrics]."
+    )
     supervise: bool = option(False, "Start the service again when it dies.")
     lifeline_pid: int = option(0, "End when this process ends.", hidden=True)
     embedded: bool = option(

@@ -61,4 +61,5 @@ class ServiceOptions(TypedDict, total=False):
     worker_memory: int | str | None
     task_timeout: float | None
     client_timeout: float | None
+    metrics: str | None
     start_timeout_s: float | None

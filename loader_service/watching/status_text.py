@@ -38,6 +38,7 @@ def status_text(
         f"{after.endpoint}: pid {after.pid}, version {after.version}, up {after.uptime_s:.0f} s, "
         f"{size_text(after.memory_bytes)} of {size_text(after.memory_budget_bytes)} shared memory in batches",
         f"serves {after.serves}" + (f"; transform {after.transform!r}" if after.transform else ""),
+        *(f"JPEGs: {each}" for each in sorted({worker.decoder for worker in after.workers if worker.decoder})),
         "",
         *_workers(after, found),
         *_counts(after, found),
