@@ -38,8 +38,9 @@ from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
+from loader_service.top_command import top_command
 from loader_service.unpack.unpack_command import unpack_command
-from loader_service.watch_commands import CONNECT_S, hush, status_command
+from loader_service.watch_commands import CONNECT_S, hush, ps_command, status_command
 
 _T = TypeVar("_T")
 
@@ -225,6 +226,8 @@ def demo(arguments: tuple[str, ...]) -> None:
 
 
 cli.add_command(status_command)
+cli.add_command(top_command)
+cli.add_command(ps_command)
 cli.add_command(pack_command)
 cli.add_command(unpack_command)
 
