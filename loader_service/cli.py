@@ -34,6 +34,7 @@ from loader_service.daemon.serving import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.frame_check import FrameCheck
+from loader_service.log_lines import set_up_log
 from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
 from loader_service.scan_options import ScanOptions
@@ -113,8 +114,7 @@ def cli() -> None:
 def start(files: tuple[str, ...], **options: Any) -> None:
     """Serve the videos in FILES (names, URLs, patterns such as 'data/*.h5'), or a Python source, until stopped."""
     config = build(ServiceConfig, {"files": files, **options})
-    level = logging.WARNING if config.embedded else logging.INFO
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    set_up_log(config.log_format, config.log_file, config.log_level)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop takes over, stopping is an interrupt
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())

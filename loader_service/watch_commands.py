@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -33,6 +34,9 @@ _LOOK_EVERY_S = 0.1
 
 #: How long `ps` waits for each service, in seconds.
 _PS_S = 2.0
+
+#: How many services `ps` asks at a time.
+_MOST_ASKED = 16
 
 #: Clears a terminal.
 _CLEAR = "\033[H\033[2J\033[3J"
@@ -114,7 +118,9 @@ def _show(before: Status | None, after: Status, place: str, *, as_json: bool, ag
 def ps_command(as_json: bool) -> None:
     """List your services on this host: endpoint, files, workers, streams and memory."""
     hush()
-    rows = [_service(str(place), pid) for place, pid in own_services()]
+    found = own_services()
+    with ThreadPoolExecutor(_MOST_ASKED) as threads:  # one that does not answer holds up no other
+        rows = list(threads.map(lambda each: _service(str(each[0]), each[1]), found))
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif rows:
