@@ -17,13 +17,13 @@ from loader_client import Clip, connect
 from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
 from loader_service.private_folders import NotOurs
-from loader_service.watching.status_text import status_text
 from loader_service.stores import copy_folder
 from loader_service.stores.copy_folder import CopyFolder
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.faults import StoreFault
 from loader_service.stores.object_copy import BLOCK_BYTES, ObjectCopy
 from loader_service.stores.object_version import ObjectVersion
+from loader_service.watching.status_text import status_text
 from tests.stores.test_serving import JPEGS, from_disk, take
 from tests.support.services import command_line, running_service
 from tests.support.users import STRANGER, give
