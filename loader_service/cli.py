@@ -200,6 +200,8 @@ def inspect(
     """Show what FILES hold: videos, frames, fields, and how they are stored. Starts nothing."""
     if as_json and as_toml:
         raise click.UsageError("--json and --toml are two ways to print the same; leave one out")
+    from loader_service.worker.turbo_library import decoder_text  # noqa: PLC0415 - no other command needs the codec
+
     config = build(ServiceConfig, {"files": files, **options})
     found = scan_files(config, _Bar().scanned)
     for line in write_class_lists(class_files, {each.name: each.classes for each in found.fields if each.classes}):
@@ -207,7 +209,11 @@ def inspect(
     if as_toml:
         click.echo(schema_toml(found), nl=False)
         return
-    report = {**reports.describe_catalog(found), "python": python_lines(found, files, changed(ScanOptions, options))}
+    report = {
+        **reports.describe_catalog(found),
+        "decoder": decoder_text(),
+        "python": python_lines(found, files, changed(ScanOptions, options)),
+    }
     if check is not None:
         bar = _Bar(doing="decoding", unit="video")
         checking = FrameCheck(found, every_frame=check == "all", timeout_s=config.scan.scan_timeout)
