@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from loader_service.printable import one_line
 from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
 from loader_service.watching.rates import Rates, StreamRates, WorkerRates, rates
@@ -44,7 +45,7 @@ def status_text(
         *_counts(after, found),
         *(_fault(each, after.uptime_s, clock) for each in after.faults),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def rate_words(found: StreamRates) -> str:
