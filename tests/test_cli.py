@@ -254,6 +254,7 @@ def test_stop_ends_the_service_with_exit_code_0(small_videos, in_process):
 
 def test_inspect_shows_what_files_hold(small_videos, in_process):
     code, text, _ = in_process("inspect", small_videos / "*.h5")
+    assert "JPEGs: parts of frames are decoded alone, by " in text
     assert code == 0
     for line in (
         "3 files, 12 videos, 146 frames, ",
