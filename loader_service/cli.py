@@ -27,7 +27,7 @@ from loader_service.advice import python_lines
 from loader_service.catalog.labels.class_lists import write_class_lists
 from loader_service.catalog.schema_text import schema_toml
 from loader_service.click_options import options_of
-from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
+from loader_service.config import ServiceConfig, workers_for_all_cores
 from loader_service.control import Times, begin_anew, restart_service, stop_service
 from loader_service.daemon.service_process import FAILED, READY
 from loader_service.daemon.serving import ServiceReady, run_service, scan_files
@@ -40,6 +40,7 @@ from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
 from loader_service.unpack.unpack_command import unpack_command
 from loader_service.watch_commands import CONNECT_S, hush, status_command
+from loader_service.worker_bounds import WorkerBounds
 
 _T = TypeVar("_T")
 
@@ -137,9 +138,13 @@ def catalog(endpoint: str | None, as_json: bool) -> None:
 @click.argument("workers")
 @click.argument("endpoint", required=False)
 def scale(workers: str, endpoint: str | None) -> None:
-    """Change the number of workers of a service to WORKERS, under running trainings too."""
-    count = parse_workers(workers) or workers_for_all_cores()
-    click.echo(_with_service(endpoint, lambda service: service.scale(count)))
+    """Change the number of workers of a service, under running trainings too; their order does not change.
+
+    WORKERS is a number, bounds such as 2..16 within which the service finds the least number that keeps its trainers
+    busy, or 'auto': the same from 1 to one per core.
+    """
+    bounds = WorkerBounds.of(workers)
+    click.echo(_with_service(endpoint, lambda service: service.scale(str(bounds))))
 
 
 @cli.command()

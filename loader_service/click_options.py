@@ -12,6 +12,7 @@ import click
 from loader_service.config import parse_size, parse_workers
 from loader_service.errors import ConfigError
 from loader_service.option_fields import nested
+from loader_service.worker_bounds import SPELLING, WorkerBounds
 
 _Command = Callable[..., Any]
 
@@ -19,13 +20,13 @@ _Command = Callable[..., Any]
 class _Spelled(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in some versions of click only
     """A value with a spelling of its own, such as ``8G``."""
 
-    def __init__(self, name: str, parse: Callable[[str], int]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name = name
         self._parse = parse
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number, or end with the parser's own message."""
-        if isinstance(value, int):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what is meant, or end with the parser's own message."""
+        if not isinstance(value, str):
             return value
         try:
             return self._parse(value)
@@ -35,6 +36,7 @@ class _Spelled(click.ParamType):  # type: ignore[type-arg,unused-ignore] # gener
 
 _SPELLINGS: dict[str, _Spelled] = {
     "workers": _Spelled("N|auto", parse_workers),
+    "bounds": _Spelled(SPELLING, WorkerBounds.of),
     "size": _Spelled("size", parse_size),
 }
 

@@ -16,6 +16,7 @@ from loader_service.option_fields import expand_paths, option
 from loader_service.scan_options import ScanOptions
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
+from loader_service.worker_bounds import WorkerBounds
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
@@ -44,7 +45,12 @@ class ServiceConfig:
     """
 
     files: tuple[str, ...]
-    workers: int = option(0, "Worker processes; default: 'auto', one per core that it may use.", spelling="workers")
+    workers: WorkerBounds = option(  # noqa: RUF009 - a field, as all others
+        WorkerBounds(),
+        "Worker processes: a number; bounds such as 2..16, within which the service finds the least number that keeps "
+        "its trainers busy; default: 'auto', the same from 1 to one per core that it may use. Never changes the order.",
+        spelling="bounds",
+    )
     endpoint: str | None = option(None, "Where to listen, as ipc:///path; default: one for each user.")
     memory: int = option(
         0, "Most shared memory for batches, such as 8G; default: half of what is free here.", spelling="size"
@@ -97,8 +103,8 @@ class ServiceConfig:
             )
         self._check_source()
         self._check_copy()
-        if self.workers != 0:
-            check_workers(self.workers, most_workers())
+        object.__setattr__(self, "workers", WorkerBounds.of(self.workers))
+        check_workers(self.workers.high(1), most_workers())
         for name in ("task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
@@ -144,8 +150,13 @@ class ServiceConfig:
 
     @property
     def worker_count(self) -> int:
-        """How many workers to start."""
-        return self.workers or workers_for_all_cores()
+        """How many workers to begin with: one per core, within the bounds."""
+        return self.workers.first(workers_for_all_cores())
+
+    @property
+    def most_workers(self) -> int:
+        """How many workers there may be later, if nobody says otherwise."""
+        return self.workers.high(workers_for_all_cores())
 
     @property
     def cache_path(self) -> Path:
