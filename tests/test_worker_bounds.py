@@ -35,8 +35,34 @@ def test_bounds_are_written_as_they_are_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [0, -1, True, 2.5, "", "two", "0", "-2", "0..4", "4..2", "2..", "..4", "2...4", "1..2..3", " 2..4", "٢", "2-4"]
-    + [(2,), (4, 2), (1, 2, 3), ("a", "b"), [], {}, "9" * 30, "1.." + "9" * 30, "2..4\n"],
+    [
+        0,
+        -1,
+        True,
+        2.5,
+        "",
+        "two",
+        "0",
+        "-2",
+        "0..4",
+        "4..2",
+        "2..",
+        "..4",
+        "2...4",
+        "1..2..3",
+        " 2..4",
+        "٢",
+        "2-4",
+        (2,),
+        (4, 2),
+        (1, 2, 3),
+        ("a", "b"),
+        [],
+        {},
+        "9" * 30,
+        "1.." + "9" * 30,
+        "2..4\n",
+    ],
 )
 def test_what_is_no_number_of_workers_is_refused_with_what_is_one(given: Any) -> None:
     with pytest.raises(

@@ -124,7 +124,10 @@ def _workers(status: Status, found: Rates) -> list[str]:
             for w in shown
         ],
     )  # fmt: skip
-    return [head + short, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
+    sized = (
+        [f"{status.workers_wanted} within {status.workers_bounds}: {status.workers_why}"] if status.workers_why else []
+    )
+    return [head + short, *sized, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
 
 
 def _counts(status: Status, found: Rates) -> list[str]:
