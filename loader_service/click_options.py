@@ -34,7 +34,8 @@ class _Spelled(click.ParamType):  # type: ignore[type-arg,unused-ignore] # gener
             self.fail(str(error), param, ctx)
 
 
-_SPELLINGS: dict[str, _Spelled] = {
+#: Types of options whose values have a spelling of their own, by its name.
+SPELLINGS: dict[str, _Spelled] = {
     "workers": _Spelled("N|auto", parse_workers),
     "bounds": _Spelled(SPELLING, WorkerBounds.of),
     "size": _Spelled("size", parse_size),
@@ -71,17 +72,15 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Callable[[_Command], _C
     hidden = bool(field.metadata.get("hidden"))
     text = field.metadata["help"]
     if hint is bool:
-        return click.option(flag, field.name, is_flag=True, default=field.default, help=text, hidden=hidden)
+        return click.option(flag, field.name, is_flag=True, default=field.default, help=text)
     if typing.get_origin(hint) is tuple:
-        return click.option(flag, field.name, multiple=True, default=field.default, help=text, hidden=hidden)
+        return click.option(flag, field.name, multiple=True, default=field.default, help=text)
     choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
     spelling = field.metadata.get("spelling")
-    kind: Any = click.Choice(choices) if choices else _SPELLINGS[spelling] if spelling else _plain_type(hint)
+    kind: Any = click.Choice(choices) if choices else SPELLINGS[spelling] if spelling else _plain_type(hint)
     said = "default:" in text  # in words, where the value itself says nothing
     shown = not hidden and not said and not spelling and field.default is not None
-    return click.option(
-        flag, field.name, type=kind, default=field.default, help=text, hidden=hidden, show_default=shown
-    )
+    return click.option(flag, field.name, type=kind, default=field.default, help=text, show_default=shown)
 
 
 def _plain_type(hint: Any) -> Any:

@@ -89,11 +89,9 @@ class ServiceConfig:
     task_timeout: float = option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
     client_timeout: float = option(60.0, "Seconds without a sign of life after which a client loses its batches.")
     supervise: bool = option(False, "Start the service again when it dies.")
-    lifeline_pid: int = option(0, "End when this process ends.", hidden=True)
-    embedded: bool = option(
-        False, "Report errors on standard output, for the program that started this one.", hidden=True
-    )
-    terminal: bool = option(False, "Standard error ends at a terminal, though it is none itself.", hidden=True)
+    lifeline_pid: int = option(0, "For programs that start this one: end when this process ends.", hidden=True)
+    embedded: bool = option(False, "For programs that start this one: report errors on standard output.", hidden=True)
+    terminal: bool = option(False, "For programs that start this one: standard error ends at a terminal.", hidden=True)
 
     def __post_init__(self) -> None:
         expand_paths(self)
