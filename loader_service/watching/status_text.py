@@ -126,7 +126,10 @@ def _workers(status: Status, found: Rates) -> list[str]:
             for w in shown
         ],
     )  # fmt: skip
-    return [head + short, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
+    sized = (
+        [f"{status.workers_wanted} within {status.workers_bounds}: {status.workers_why}"] if status.workers_why else []
+    )
+    return [head + short, *sized, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
 
 
 def _local_copy(counts: Mapping[str, int]) -> list[str]:
