@@ -11,7 +11,7 @@ from loader_service.advice import label_advice, list_advice, volume_advice
 from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.frame_check import BadFrame
-from loader_service.protocol.messages import CatalogSummary, Status, StreamStatus, WorkerStatus
+from loader_service.protocol.messages import CatalogSummary, FrameCacheStatus, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import size_text
 
 
@@ -51,9 +51,26 @@ def status_text(status: Status) -> str:
             for s in status.streams
             if s.padding_unsorted
         ),
+        *(_frame_cache_lines(status.frame_cache) if status.frame_cache else ()),
         *status.events,
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def _frame_cache_lines(cache: FrameCacheStatus) -> list[str]:
+    """Return what is kept of decoded frames."""
+    asked = cache.frames_found + cache.frames_decoded
+    share = f"{cache.frames_found / asked:.1%}" if asked else "none yet"
+    taken = sum(form.taken_bytes for form in cache.forms)
+    return [
+        f"decoded frames in {cache.folder!r}: {size_text(taken)} of {size_text(cache.budget_bytes)}; found there: "
+        f"{share} ({cache.frames_found} of {asked}), added: {cache.frames_added}",
+        *(
+            f"  {form.title}: room for {form.kept_frames / max(1, form.frames):.0%} of {form.frames} frames, "
+            f"{size_text(form.taken_bytes)}"
+            for form in cache.forms
+        ),
+    ]
 
 
 def _busy_text(worker: WorkerStatus) -> str:

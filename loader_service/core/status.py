@@ -63,6 +63,7 @@ class Reporter:
             counters=tuple(m.Counter(name, count) for name, count in vars(counters).items()),
             memory_bytes=sum(len(each.slots.numbers) * each.plan.slot_bytes for each in streams),
             events=seen.faults,
+            frame_cache=seen.frames,
         )
 
     def _owner(self, address: bytes) -> tuple[str, int]:

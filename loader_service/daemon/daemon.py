@@ -15,6 +15,7 @@ from loader_service import failpoints
 from loader_service.core import effects as do
 from loader_service.core import events as e
 from loader_service.core.service import Service
+from loader_service.daemon.claimed_frames import ClaimedFrames
 from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.flood import FloodGuard
 from loader_service.daemon.rechecks import Rechecks, adoption
@@ -56,6 +57,7 @@ class World:
     notifier: SystemdNotifier
     flood_guard: FloodGuard
     log: ServiceLog
+    frames: ClaimedFrames | None = None
 
 
 class Daemon:
@@ -231,7 +233,8 @@ class Daemon:
                 world.client_processes.unwatch(client)
             case do.LookAtWorkers(client, request):
                 faults = world.log.faults
-                self._events.append(e.WorkersSeen(client, request, world.workers.seen(), faults))
+                frames = world.frames.status() if world.frames else None
+                self._events.append(e.WorkersSeen(client, request, world.workers.seen(), faults, frames))
             case do.Announce("ready"):
                 self._announce()
             case do.Announce():

@@ -56,6 +56,28 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class CachedForm:
+    """Decoded frames of one size and kind, as far as they are kept."""
+
+    title: str  # field, sizes and channels
+    frames: int
+    kept_frames: int  # that have a place
+    taken_bytes: int  # of the file system
+
+
+@dataclass(frozen=True)
+class FrameCacheStatus:
+    """The cache of decoded frames; counts since the start."""
+
+    folder: str
+    budget_bytes: int
+    frames_found: int
+    frames_decoded: int
+    frames_added: int
+    forms: tuple[CachedForm, ...]
+
+
+@dataclass(frozen=True)
 class Status:
     """What the service is doing; all counts since its start."""
 
@@ -72,6 +94,7 @@ class Status:
     events: tuple[str, ...]  # the latest faults, one line each
     serves: str = ""  # what the files, or the user's own source, hold
     transform: str = ""  # of the user's own; "" without one
+    frame_cache: FrameCacheStatus | None = None  # None without one
 
 
 @dataclass(frozen=True)

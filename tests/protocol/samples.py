@@ -75,6 +75,7 @@ MESSAGES: tuple[Any, ...] = (
         counters=(m.Counter("workers_lost", 1),),
         memory_bytes=2**33, memory_budget_bytes=2**34, events=("0.1 s: worker 1 was killed by SIGKILL",),
         serves="3 files, 12 videos, 345 frames", transform="augment:brighten",
+        frame_cache=m.FrameCacheStatus("/nvme", 2**37, 10, 3, 2, (m.CachedForm("frames: 48 x 64 x 3", 345, 9, 2**20),)),
     ),
     m.CatalogSummary(
         5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2,
