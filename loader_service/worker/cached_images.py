@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from loader_service.plan.image_shape import Size
 from loader_service.protocol.spec import Image
 from loader_service.worker.decode import DecodeLimits, check_header
 from loader_service.worker.frame_fields import EncodedImages, Origin
-from loader_service.worker.image import ImageWriter
+from loader_service.worker.image import ImageWriter, as_kept, from_kept, is_as_kept
 from loader_service.worker.image_forms import FrameSizes, ImageForms
 from loader_service.worker.picks import Pick
 from loader_service.worker.read_ahead import ByteRange
@@ -127,7 +127,7 @@ class CachedImages(EncodedImages):
         form, first = found
         row = _Row(form, [first + number for number in self._numbers(pick)], self._tag(pick.video))
         sizes, out = self._forms.sizes(pick.video), outs[0]
-        is_straight = sizes.scaled == out.shape[1:3] and not pick.draws.flip
+        is_straight = is_as_kept(sizes.scaled, out.shape[1:3], pick.draws)
         missing = row.copy(out) if is_straight else row.cut(self._pixels(sizes, out), self._finish(out, pick.draws))
         self._decode(row, missing, sizes, out, pick, is_straight=is_straight)
 
@@ -203,16 +203,14 @@ class CachedImages(EncodedImages):
     def _decoder(self, scaled: Size) -> ImageWriter:
         """Return what writes frames as they are kept: scaled, and with their colours as the sample has them."""
         if scaled not in self._decoders:
-            image = replace(self._image, size=scaled, crop="none", short_side=None, flip=False)
-            self._decoders[scaled] = ImageWriter(image, (*scaled, self._image.channels))
+            self._decoders[scaled] = ImageWriter(as_kept(self._image, scaled), (*scaled, self._image.channels))
         return self._decoders[scaled]
 
     def _finish(self, out: Any, draws: ImageDraws) -> Callable[[int, _Pixels], None]:
         """Return what cuts and mirrors a scaled frame into its place."""
         if self._cutter is None:
             window = (int(out.shape[1]), int(out.shape[2]))
-            image = replace(self._image, size=window, short_side=None, colors="rgb")
-            self._cutter = ImageWriter(image, (*window, self._image.channels))
+            self._cutter = ImageWriter(from_kept(self._image, window), (*window, self._image.channels))
         cutter = self._cutter
         return lambda place, pixels: cutter.write_pixels(pixels, out[place], draws)
 

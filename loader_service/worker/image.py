@@ -195,6 +195,21 @@ class ImageWriter:
         return room[:length].reshape(shape), room
 
 
+def as_kept(image: Image, scaled: Size) -> Image:
+    """Return what is asked for where frames are kept for other samples: all that is done before the crop."""
+    return Image(size=scaled, channels=image.channels, colors=image.colors, chroma=image.chroma)
+
+
+def from_kept(image: Image, window: Size) -> Image:
+    """Return what is still to be done to pixels that are `as_kept`."""
+    return Image(size=window, crop=image.crop, flip=image.flip, channels=image.channels)
+
+
+def is_as_kept(scaled: Size, window: Size, draws: ImageDraws) -> bool:
+    """Tell whether nothing is to be done to them."""
+    return scaled == window and not draws.flip
+
+
 def _copy(source: Pixels, out: Pixels, *, swapped: bool) -> None:
     """Copy pixels of the same height and width: from grey to colours or back, or red and blue swapped if they are."""
     channels = source.shape[2], out.shape[2]

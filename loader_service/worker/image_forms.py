@@ -19,8 +19,9 @@ from loader_service.catalog.codecs import JPEG, PNG, SERVED
 from loader_service.catalog.columns import Catalog
 from loader_service.frame_cache.cells import Cells
 from loader_service.frame_cache.form_file import FormHeader
-from loader_service.plan.image_shape import Size, scaled_shape
+from loader_service.plan.image_shape import Size, scaled_shape, scales_all_alike
 from loader_service.protocol.spec import Image
+from loader_service.worker.image import as_kept
 
 #: Sizes of frames that have a form each; of more, sizes are rounded up to an eighth of a power of two.
 _EXACT_SIZES = 8
@@ -75,7 +76,7 @@ class ImageForms:
         self._heights, self._widths = catalog.sizes(name)
         self._image = image
         self._scaled: dict[Size, Size] = {}
-        self.forms = tuple(self._find(catalog, name)) if can_be_kept(image) else ()
+        self.forms = tuple(self._find(catalog, name)) if scales_all_alike(image) else ()
 
     def sizes(self, video: int) -> FrameSizes:
         """Return the sizes of the frames of a video that is in a form."""
@@ -111,17 +112,12 @@ class ImageForms:
         firsts[videos] = ends - counts
         stored = sorted(set(zip(self._heights[videos].tolist(), self._widths[videos].tolist(), strict=True)))
         digest = hashlib.sha256()
-        facts = (name, self._image.channels, self._image.colors, self._image.chroma, cell_bytes)
-        digest.update(repr((facts, stored, [self._scale(size) for size in stored], _versions())).encode())
+        wanted = [(size, as_kept(self._image, self._scale(size))) for size in stored]
+        digest.update(repr((name, cell_bytes, wanted, _versions())).encode())
         for column in (firsts, catalog.frame_counts, self._heights, self._widths):
             digest.update(np.ascontiguousarray(column).tobytes())
         title = f"{name}: {_sizes_text([self._scale(size) for size in stored])} x {self._image.channels}"
         return ImageForm(FormHeader(digest.digest(), Cells(int(ends[-1]), cell_bytes), title), firsts)
-
-
-def can_be_kept(image: Image) -> bool:
-    """Tell whether a frame's scaled pixels are the same for all samples."""
-    return image.crop in ("none", "center", "random") and not isinstance(image.short_side, tuple)
 
 
 def _cells(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

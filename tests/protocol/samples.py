@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 import typing
 from typing import Any
 
@@ -133,6 +134,10 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
         return _instances(hint)
     if typing.get_origin(hint) is typing.Literal:
         return st.sampled_from(typing.get_args(hint))
+    if typing.get_origin(hint) is types.UnionType:
+        return st.one_of([_values(each) for each in typing.get_args(hint)])
+    if hint is types.NoneType:
+        return st.none()
     if typing.get_origin(hint) is tuple:
         return st.lists(_values(typing.get_args(hint)[0]), max_size=5).map(tuple)
     simple = {int: _INTEGERS, str: st.text(), float: st.floats(allow_nan=False, allow_infinity=False)}
