@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from loader_service.flocks import Lock, lock, locked
-from loader_service.frame_cache.form_file import (
+from loader_service.frame_cache.form_file import FormFile
+from loader_service.frame_cache.form_header import (
     DamagedHeader,
     ForeignFile,
-    FormFile,
     FormHeader,
+    keep_less,
     read_extent,
     read_header,
     write_extent,
@@ -153,6 +154,17 @@ def form_sizes(folder: Folder) -> list[FormSize]:
     return found
 
 
+def _is_sound(descriptor: int, header: FormHeader) -> bool:
+    """Tell whether a file has the header that it should; ForeignFile when it was not made here."""
+    try:
+        known = read_header(descriptor)
+        read_extent(descriptor)
+    except DamagedHeader:
+        return False
+    size = header.cells.file_bytes(header.cells.blocks)
+    return known[:2] == header[:2] and os.fstat(descriptor).st_size == size
+
+
 def taken_bytes(folder: Folder) -> int:
     """Return what all forms take of the file system."""
     return sum(status.st_blocks * 512 for _, status in _forms(folder))
@@ -232,26 +244,25 @@ class FrameFolder:
     # ---- inside, with the folder locked
 
     def _make(self, name: str, header: FormHeader) -> int:
-        """Return a descriptor of a form's file, which says that the form is used for as long as it is open."""
+        """Return a descriptor of a form's file, which says that the form is used for as long as it is open.
+
+        One that is damaged is replaced by another, since others may have it mapped.
+        """
         descriptor = self._folder.open_file(name, os.O_RDWR | os.O_CREAT)
         try:
+            if os.fstat(descriptor).st_size and not _is_sound(descriptor, header):
+                self._complain(f"the cache {self._path(name)} was damaged, or of another version; it is made anew")
+                self._folder.unlink(name)
+                os.close(descriptor)
+                descriptor = -1
+                descriptor = self._folder.open_file(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             lock(descriptor, self._folder, name, shared=True)
             if not os.fstat(descriptor).st_size:
                 write_header(descriptor, header)
-            try:
-                known = read_header(descriptor)
-                read_extent(descriptor)
-                is_sound = known[:2] == header[:2]
-            except DamagedHeader:
-                is_sound = False
-            if not is_sound:
-                self._complain(
-                    f"the cache {self._path(name)} was damaged at its front, or of another version; it is made anew"
-                )
-                write_header(descriptor, header)
             os.utime(descriptor)  # it was used now
         except BaseException:
-            os.close(descriptor)
+            if descriptor >= 0:
+                os.close(descriptor)
             raise
         return descriptor
 
@@ -282,11 +293,10 @@ class FrameFolder:
     def _resize(self, need: FormNeed, blocks: int, descriptor: int) -> None:
         if not blocks and not need.is_used:
             self._folder.unlink(need.name)
-        elif blocks != need.kept:
-            shrinks = read_extent(descriptor)[1]
-            write_extent(descriptor, blocks, shrinks + (blocks < need.kept))
-            if os.fstat(descriptor).st_size > need.cells.file_bytes(blocks):
-                os.ftruncate(descriptor, need.cells.file_bytes(blocks))
+        elif blocks > need.kept:
+            write_extent(descriptor, blocks, read_extent(descriptor)[1])
+        elif blocks < need.kept:
+            keep_less(descriptor, need.cells, blocks, read_extent(descriptor)[1])
 
     def _path(self, name: str) -> str:
         return repr(str(self._folder.path / name))

@@ -194,7 +194,7 @@ class CachedImages(EncodedImages):
                 self._decoder(sizes.scaled).write(frame, pixels, _NOTHING_DRAWN, codec)
                 kept += row.keep(each, pixels)
                 if not is_straight:
-                    finish(each.place, pixels)
+                    finish(each.place, pixels[np.newaxis])
             except DecodeError as error:
                 raise self._blamed(error, pick.video, number) from error
             failpoints.passing("worker.frame_written")
@@ -207,12 +207,12 @@ class CachedImages(EncodedImages):
         return self._decoders[scaled]
 
     def _finish(self, out: Any, draws: ImageDraws) -> Callable[[int, _Pixels], None]:
-        """Return what cuts and mirrors a scaled frame into its place."""
+        """Return what cuts and mirrors scaled frames, ``(frames, height, width, channels)``, into their places."""
         if self._cutter is None:
             window = (int(out.shape[1]), int(out.shape[2]))
             self._cutter = ImageWriter(from_kept(self._image, window), (*window, self._image.channels))
         cutter = self._cutter
-        return lambda place, pixels: cutter.write_pixels(pixels, out[place], draws)
+        return lambda place, pixels: cutter.cut_all(pixels, out[place : place + len(pixels)], draws)
 
     def _pixels(self, sizes: FrameSizes, out: Any) -> _Pixels:
         """Return room for one scaled frame."""
@@ -264,15 +264,24 @@ class _Row:
         return missing if self._form.is_unchanged() else self._all()
 
     def cut(self, pixels: _Pixels, finish: Callable[[int, _Pixels], None]) -> list[_Missing]:
-        """Finish each frame that is there by way of memory for one; return those that are not."""
+        """Finish the frames that are there, where they are or in memory for one; return those that are not."""
         missing: list[_Missing] = []
-        flat = pixels.reshape(1, -1)
+        room = pixels.reshape(-1)
         for run in self._form.cells.runs(self._frames):
-            for each in self._of(run, self._form.stamps(run, self._tag)):
-                if each.word >= 0 and self._form.read(each.run, each.frame, [each.word], self._tag, flat):
-                    finish(each.place, pixels)
-                else:
+            words = self._form.stamps(run, self._tag)
+            if min(words) >= 0:
+                frames = self._form.views(run, self._frames[run.first], words, self._tag, pixels.shape)
+                if frames is not None:
+                    finish(run.first, frames)
+                    continue
+            for each in self._of(run, words):
+                found = None
+                if each.word >= 0:
+                    found = self._form.view(each.run, each.frame, each.word, self._tag, room)
+                if found is None:
                     missing.append(each)
+                else:
+                    finish(each.place, found.reshape(1, *pixels.shape))
         return missing if self._form.is_unchanged() else self._all()
 
     def keep(self, missing: _Missing, pixels: _Pixels) -> bool:

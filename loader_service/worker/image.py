@@ -146,6 +146,25 @@ class ImageWriter:
             pixels = coloured
         self._finish(pixels, out, route, draws)
 
+    def cut_all(self, pixels: NDArray[np.uint8], out: NDArray[np.uint8], draws: ImageDraws) -> None:
+        """Write frames of a clip that are scaled already, and have their colours, together.
+
+        Parameters
+        ----------
+        pixels
+            ``(frames, height, width, channels) uint8``.
+        out
+            ``(frames, height, width, channels)`` of the shape given to the constructor.
+        draws
+            As for `write`.
+        """
+        if draws.flip:
+            for frame, place in zip(pixels, out, strict=True):
+                self.write_pixels(frame, place, draws)
+            return
+        top, left = crop_corner(self._image, (pixels.shape[1], pixels.shape[2]), self._window, draws.crop)
+        np.copyto(out, pixels[:, top : top + self._window[0], left : left + self._window[1]])
+
     def takes_as_it_is(self, shape: tuple[int, ...]) -> bool:
         """Return whether stored pixels of a shape are the sample already, as they are."""
         frame = (shape[0], shape[1])

@@ -18,7 +18,7 @@ from loader_service import __version__
 from loader_service.catalog.codecs import JPEG, PNG, SERVED
 from loader_service.catalog.columns import Catalog
 from loader_service.frame_cache.cells import Cells
-from loader_service.frame_cache.form_file import FormHeader
+from loader_service.frame_cache.form_header import FormHeader
 from loader_service.plan.image_shape import Size, scaled_shape, scales_all_alike
 from loader_service.protocol.spec import Image
 from loader_service.worker.image import as_kept

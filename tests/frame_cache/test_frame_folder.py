@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from loader_service.frame_cache.cells import Cells
-from loader_service.frame_cache.form_file import EMPTY, FormFile, FormHeader
+from loader_service.frame_cache.form_file import EMPTY, FormFile
+from loader_service.frame_cache.form_header import FormHeader
 from loader_service.frame_cache.frame_folder import (
     FolderTaken,
     FrameFolder,
@@ -61,9 +62,15 @@ def path_of(tmp_path: Path, number: int) -> Path:
     return tmp_path / folder_name() / f"{bytes([number]).hex() * 16}.frames"
 
 
+def taken(tmp_path: Path) -> int:
+    """Return what all forms take."""
+    with open_frames(tmp_path) as folder:
+        return taken_bytes(folder)
+
+
 def test_one_form_may_take_all_of_the_budget(folder: FrameFolder, tmp_path: Path) -> None:
     assert fill(opened_form(folder, 1)) == CELLS.frames
-    assert path_of(tmp_path, 1).stat().st_size <= FULL
+    assert taken(tmp_path) <= FULL + 4096
 
 
 def test_a_second_form_halves_the_share_of_the_first_without_moving_its_frames(
@@ -79,7 +86,7 @@ def test_a_second_form_halves_the_share_of_the_first_without_moving_its_frames(
 
     assert sum(kept) == CELLS.frames * 9 // 20
     assert fill(second) == CELLS.frames * 9 // 20
-    assert sum(path_of(tmp_path, number).stat().st_size for number in (1, 2)) <= FULL
+    assert taken(tmp_path) <= FULL + 4 * 4096  # files take whole pages
     others.close()
 
 
@@ -103,7 +110,7 @@ def test_a_form_of_an_earlier_run_is_kept_while_there_is_room(tmp_path: Path, li
     later.close()
 
     assert lines == []
-    assert path_of(tmp_path, 1).stat().st_size == FULL
+    assert taken(tmp_path) >= FULL
     assert found is not None
 
 
@@ -126,7 +133,7 @@ def test_a_damaged_header_is_made_anew_with_a_line(
 
     assert fill(form) == CELLS.frames
     assert len(lines) == 1
-    assert "was damaged at its front" in lines[0]
+    assert "was damaged, or of another version" in lines[0]
 
 
 def test_a_file_that_no_cache_made_is_left_alone(folder: FrameFolder, tmp_path: Path, lines: list[str]) -> None:
@@ -183,13 +190,13 @@ def test_people_see_how_much_is_kept(folder: FrameFolder, tmp_path: Path) -> Non
     opened_form(folder, 2)
     with open_frames(tmp_path) as opened:
         sizes = form_sizes(opened)
-        taken = taken_bytes(opened)
+        together = taken_bytes(opened)
 
     assert sorted((each.title, each.frames, each.kept_frames) for each in sizes) == [
         ("form 1", 320, 144),
         ("form 2", 320, 144),
     ]
-    assert 0 < sum(each.taken_bytes for each in sizes) == taken < FULL
+    assert 0 < sum(each.taken_bytes for each in sizes) == together <= FULL + 4 * 4096
 
 
 def test_memory_is_told_from_disks(tmp_path: Path) -> None:
