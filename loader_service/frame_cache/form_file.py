@@ -79,7 +79,7 @@ class FormFile:
         if extent == self._extent:
             return
         self._extent = extent
-        self._whole[:] = False  # it may have been freed meanwhile
+        self._whole = np.zeros(self.cells.frames, np.bool_)  # what was whole may have been freed meanwhile
         try:
             self._kept = parse_extent(extent)[0]
         except DamagedHeader:
