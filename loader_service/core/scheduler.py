@@ -75,6 +75,14 @@ class Scheduler:
             worker.ask_for(message.count)
             self.staff.vacancies.update(worker)
 
+    def time_spent(self, message: m.TimeSpent) -> None:
+        """Take note of what a worker says that its time went into."""
+        worker = self.staff.get(message.worker)
+        if worker is not None:
+            worker.times.told(message)
+            for each in message.slow:
+                self._ledger.sums.files.slow(each.file, each.count)
+
     def worker_exited(self, number: int, cause: str, now: float) -> list[PendingTask]:
         """Take note that a worker was reaped: it cannot write anywhere, and its tasks go to others.
 
@@ -83,7 +91,9 @@ class Scheduler:
         list of PendingTask
             What it leaves behind, the one that it was at first: probes are nothing to the scheduler.
         """
-        worker = self.staff.exited(number, cause, now)
+        worker, sums = self.staff.exited(number, cause, now), self._ledger.sums
+        if worker is not None:
+            sums.worker_left(worker.times.totals(now, sums.short_s), worker.times.spent)
         tasks = worker.tasks if worker else []
         for place, task in enumerate(tasks):
             if task.probe is None:
@@ -93,7 +103,7 @@ class Scheduler:
     def segments_made(self, event: SegmentsMade, now: float) -> None:
         """Take in slots of an open stream: for a step that a worker is late with, or else for what waits."""
         self.streams.shares.segments_made(event, now)
-        self._redo_late(self.staff.overdue(now), now)
+        self._redo_late(self.staff.overdue(now), now, has_slot=bool(event.slots) and not event.grows)
         self.fillings.use_free_slots(event.stream)
 
     def settle(self, now: float) -> None:
@@ -136,14 +146,16 @@ class Scheduler:
         while self._work_abounds and (number := vacancies.first_idle_straggler()) is not None:
             self._give_last_row(self._worker(number), now)
 
-    def _redo_late(self, overdue: list[Worker], now: float) -> None:
+    def _redo_late(self, overdue: list[Worker], now: float, *, has_slot: bool = False) -> None:
         """Have idle workers do again, in other slots, the steps that a worker is late with.
 
         A straggler with nothing to do will serve too, since those that are late stand still. None of these gets rows
-        of what is done again.
+        of what is done again. A slot that was made for this is used for it, also where those that were idle have got
+        something to do since: it would go to a later step, which the client releases after the late one.
         """
         vacancies = self.staff.vacancies
-        if vacancies.first_idle() is None and vacancies.first_idle_straggler() is None:
+        somebody_is_idle = vacancies.first_idle() is not None or vacancies.first_idle_straggler() is not None
+        if not somebody_is_idle and not (has_slot and len(overdue) < self.staff.working):
             return
         redone = [self.fillings.redo(task) for worker in overdue for task in worker.tasks]
         if any(redone):
@@ -151,8 +163,8 @@ class Scheduler:
                 self.staff.distrust(worker)
             self._dispatch(now)
         for worker in overdue:
-            if any(self.fillings.is_stuck(task) for task in worker.tasks):
-                self.staff.hasten(worker, now)
+            stuck = any(self.fillings.is_stuck(task) for task in worker.tasks)
+            self.staff.time_late(worker, now, nobody_can_help=stuck)
 
     def _give_own(self, now: float) -> None:
         """Give tasks of their own files to workers with room."""
@@ -218,7 +230,7 @@ class Scheduler:
         """Whether no task is waiting or with a worker."""
         return not self._queues.tasks and not len(self.fillings.held) and not any(worker.tasks for worker in self.staff)
 
-    def worker_status(self, worker: Worker, pid: int) -> m.WorkerStatus:
+    def worker_status(self, worker: Worker, pid: int, now: float) -> m.WorkerStatus:
         """Return what `status` shows of a worker, whatever it is at."""
         return m.WorkerStatus(
             worker=worker.worker,
@@ -226,7 +238,9 @@ class Scheduler:
             state=worker.state.value,
             files=self._ownership.file_count(worker.worker),
             tasks_queued=len(worker.tasks) + self._queues.waiting_for(worker.worker),
-            tasks_done=worker.tasks_done,
+            tasks_done=worker.times.tasks,
+            straggles=worker.straggles,
+            totals=worker.times.totals(now, self._ledger.sums.short_s),
         )
 
     def tasks_at_hand(self, worker: Worker, now: float) -> list[TaskAtHand]:

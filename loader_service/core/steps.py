@@ -32,7 +32,8 @@ class Filling:
     open_tasks: set[int] = field(default_factory=set)  # queued, or with a worker that may still write
     error: BadRow | None = None
     abandoned: bool = False  # nobody waits for it any more; workers may still write
-    asked_for_another: bool = False  # slot, to do all of it again, when none was free
+    is_kept: bool = False  # by a worker that is late with it, and its step is done again or waits for a slot to be
+    asked_for_another: bool = False  # slot, to do all of it again, when none was free; no answer with a slot since
     _offsets: tuple[int, ...] = ()  # of each row: where its frames begin, in frames; empty where lengths are alike
     _room: int = 0  # frames that each row has there when padded
     _frames: int = 0  # of all rows together, padding included
@@ -117,6 +118,7 @@ class Step:
     """One want that is not done with: waiting for a slot, being filled, or leased."""
 
     wanted: Want
+    since: float = 0.0  # when it was asked for
     fillings: list[Filling] = field(default_factory=list)  # that can still answer it; the latest is the last
     ready: Ready | None = None  # what its client was told; None until it is leased
     forgotten: bool = False  # its client does not wait for it; it stays known until no worker is at it

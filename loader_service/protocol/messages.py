@@ -19,12 +19,16 @@ from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CachedForm as CachedForm
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
 from loader_service.protocol.status_messages import Counter as Counter
+from loader_service.protocol.status_messages import Fault as Fault
 from loader_service.protocol.status_messages import FrameCacheStatus as FrameCacheStatus
 from loader_service.protocol.status_messages import Status as Status
 from loader_service.protocol.status_messages import StreamStatus as StreamStatus
 from loader_service.protocol.status_messages import WorkerStatus as WorkerStatus
+from loader_service.protocol.totals import TimeSpent as TimeSpent
+from loader_service.protocol.totals import TrainerTimes as TrainerTimes
 from loader_service.protocol.worker_messages import AdoptFile as AdoptFile
 from loader_service.protocol.worker_messages import BadRow as BadRow
+from loader_service.protocol.worker_messages import CopyRead as CopyRead
 from loader_service.protocol.worker_messages import Drain as Drain
 from loader_service.protocol.worker_messages import DropSlots as DropSlots
 from loader_service.protocol.worker_messages import DropStream as DropStream
@@ -105,8 +109,10 @@ class Heartbeat:
     """The client is alive; answered by a `Heartbeat`, which tells the client the same of the daemon.
 
     A `Resized` follows for each of the client's streams that ever had another number of slots: the one before may be
-    lost.
+    lost. The client's says how long its trainer waited for each of its streams; the daemon's names none.
     """
+
+    streams: tuple[TrainerTimes, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from loader_service.protocol.fields import Field
 from loader_service.protocol.frequent import frequent_message
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Spec
+from loader_service.protocol.totals import TimeSpent
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,16 @@ class TasksWanted:
 
 
 @dataclass(frozen=True)
+class CopyRead:
+    """What the local copy of objects had, and what was fetched, since the worker last said so: in blocks of 64 KiB."""
+
+    worker: int
+    hits: int
+    misses: int
+    hit_bytes: int
+
+
+@dataclass(frozen=True)
 class Probed:
     """What a transform makes of a sample, or the error that it raised; `error` is empty when it did not."""
 
@@ -118,4 +129,4 @@ class Probed:
 
 
 ToWorker = PrepareStream | ProbeStream | DropStream | DropSlots | Task | AdoptFile | Drain
-FromWorker = WorkerReady | Probed | TaskDone | TasksWanted
+FromWorker = WorkerReady | Probed | TaskDone | TasksWanted | TimeSpent | CopyRead

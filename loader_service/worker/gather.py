@@ -64,6 +64,7 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
         if not 0 <= start <= start + length <= frame_count:
             raise IndexError(f"reading {length} frames from {start} of {catalog.describe(video)}: it has {frame_count}")
     descriptor = reader.descriptor(video)
+    reader.reads.spent.turn_to(int(catalog.video_file[video]))
     done = 0
     while done < len(left):
         some = left[done : done + _AT_ONCE]

@@ -10,9 +10,11 @@ from loader_service.catalog.columns import RAW, Catalog, FileStat
 from loader_service.errors import DecodeError
 from loader_service.stores.urls import is_url
 from loader_service.worker.catalog_files import CatalogFiles
+from loader_service.worker.file_systems import file_system_of
 from loader_service.worker.open_file import HDF5Failure, OpenFile
 from loader_service.worker.retry_patience import RetryPatience
 from loader_service.worker.task_reads import TaskReads
+from loader_service.worker.time_spent import TimeSpentSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -58,12 +60,16 @@ class Reader:
         self._files = CatalogFiles(catalog, max_open_files, self._patience, self._drop, copy)
         # URLs come after all paths in their order.
         in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
-        self.reads = TaskReads(self._files.hold, always=in_store)
+        self.spent = TimeSpentSums(self._file_system_of)
+        self.reads = TaskReads(self._files.hold, always=in_store, spent=self.spent)
 
     @property
     def touched(self) -> int:
         """The file that was last found to have another time or inode; -1 without one."""
         return self._files.touched
+
+    def _file_system_of(self, file: int) -> str:
+        return file_system_of(self._catalog.file_path(file)) if self._catalog.kind in {"videos", "rows"} else "source"
 
     def _drop(self, file: int) -> None:
         self.reads.drop_file(file)
@@ -207,7 +213,7 @@ class Reader:
                 self._read_into((video, frame), address + frame * row_bytes, out[place : place + 1])
 
     def read_lines(self, video: int, field: str, frame: int, first: int, out: NDArray[Any]) -> bool:
-        """Read some of the first axis of one frame of an array, where its numbers lie in the file as in memory.
+        """Read some of the first axis of one frame of an array, and no more of it than must be.
 
         Parameters
         ----------
@@ -224,13 +230,15 @@ class Reader:
             Whether it was done. If not, nothing was read, and only `read_array` can: raises as that does.
         """
         self._check_video(video)
-        if self._catalog.is_encoded(field) or self._catalog.address(video, field) < 0:
+        if self._catalog.is_encoded(field):
             return False
         shape = self._catalog.shape_in(video, field)
         line_bytes = out.nbytes // len(out)
         count = int(self._catalog.frame_counts[video]) - self._catalog.missing((field,))
         if not 0 <= frame < count or first + len(out) > shape[0]:
             raise IndexError(f"reading lines from {first} of frame {frame} of {self._catalog.describe(video)}: {shape}")
+        if self._catalog.address(video, field) < 0:
+            return self._read_lines_through_hdf5((video, frame, field), first, out)
         place = frame * shape[0] + first
         self._read_into((video, frame), self._catalog.address(video, field) + place * line_bytes, out)
         return True
@@ -274,7 +282,10 @@ class Reader:
         rows_place = self._catalog.rows_place(video, field)
         rows = range(first, first + len(out) * stride, stride)
         try:
-            unwritten = self._files.read((video, first), _read_array, rows_place, rows, out)
+            number = int(self._catalog.video_file[video])
+            unwritten = self.reads.counted(
+                number, out.nbytes, self._files.read, (video, first), _read_array, rows_place, rows, out
+            )
         except HDF5Failure as error:
             if len(rows) > 1:  # one of them is the bad one: find its number
                 for number, frame in enumerate(rows):
@@ -288,10 +299,21 @@ class Reader:
                 f"{rows_place[0]!r} was never written; write it, or leave the video out"
             )
 
+    def _read_lines_through_hdf5(self, place: tuple[int, int, str], first: int, out: NDArray[Any]) -> bool:
+        video, frame, field = place
+        rows_place = self._catalog.rows_place(video, field)
+        try:
+            return self._files.read((video, frame), _read_lines, rows_place, (frame, first), out)
+        except HDF5Failure:
+            return False  # the plain way meets it too, and says what is wrong
+
     def _read_through_hdf5(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
         video, _, field = place
         layout, path = self._catalog.way(video, field), self._catalog.dataset_path(video, field)
-        data = file.through_hdf5(lambda: file.read_frame(layout, path, *extent))
+        number = int(self._catalog.video_file[video])
+        data: bytes = self.reads.counted(
+            number, extent[1], file.through_hdf5, lambda: file.read_frame(layout, path, *extent)
+        )
         if len(data) != extent[1]:
             raise HDF5Failure(f"expected {extent[1]} bytes, got {len(data)}")
         return data
@@ -299,6 +321,10 @@ class Reader:
 
 def _descriptor_of(file: OpenFile) -> int:
     return file.descriptor
+
+
+def _read_lines(file: OpenFile, place: tuple[str, int, int, int], lines: tuple[int, int], out: NDArray[Any]) -> bool:
+    return file.through_hdf5(lambda: file.read_lines(place, lines, out))
 
 
 def _read_array(file: OpenFile, place: tuple[str, int, int, int], rows: range, out: NDArray[Any]) -> int | None:
