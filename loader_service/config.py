@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
+from loader_service.frame_cache.cache_option import parse_cache_option
 from loader_service.option_fields import expand_paths, option
+from loader_service.protocol.segment_files import shared_memory
 from loader_service.scan_options import ScanOptions
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
@@ -92,6 +94,11 @@ class ServiceConfig:
         "Keep what is fetched from stores on a local disk, as SIZE:FOLDER, such as 200G:/scratch; default: each epoch "
         "fetches what it needs.",
     )
+    cache: str | None = option(
+        None,
+        "Keep decoded frames for later epochs and runs, as SIZE or SIZE:FOLDER, such as 20G, in shared memory, or "
+        "200G:/nvme/frames; default: each frame is decoded each time.",
+    )
     worker_memory: int = option(
         2**30, "Memory of its own at which a worker is replaced by a fresh one; default: 1G.", spelling="size"
     )
@@ -117,6 +124,7 @@ class ServiceConfig:
             )
         self._check_source()
         self._check_copy()
+        self._check_cache()
         object.__setattr__(self, "workers", WorkerBounds.of(self.workers))
         check_workers(self.workers.high(1), most_workers())
         for name in ("task_timeout", "client_timeout"):
@@ -171,6 +179,23 @@ class ServiceConfig:
             return "", 0
         copy = parse_copy_option(self.local_copy)
         return copy.folder, parse_size(copy.size)
+
+    def _check_cache(self) -> None:
+        if self.cache is None:
+            return
+        cache = parse_cache_option(self.cache)
+        parse_size(cache.size)
+        if self.source is not None:
+            raise ConfigError(f"cache={self.cache!r} is for frames of files, and a source has none; leave it out")
+        object.__setattr__(self, "cache", str(cache))
+
+    @property
+    def frames_place(self) -> tuple[str, int]:
+        """In which folder decoded frames are kept, and how many bytes of them; an empty name for none."""
+        if self.cache is None:
+            return "", 0
+        cache = parse_cache_option(self.cache)
+        return cache.folder or str(shared_memory()), parse_size(cache.size)
 
     @property
     def log_level(self) -> int:

@@ -59,6 +59,7 @@ class ServiceOptions(TypedDict, total=False):
     transform: str | Callable[..., Any] | None
     cache_dir: _Path | None
     local_copy: str | None
+    cache: str | None
     worker_memory: int | str | None
     task_timeout: float | None
     client_timeout: float | None

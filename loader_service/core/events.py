@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from loader_service.core.effects import Peer
-from loader_service.protocol.messages import AdoptFile, Fault
+from loader_service.protocol.messages import AdoptFile, Fault, FrameCacheStatus
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,13 @@ class Sight(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkersSeen:
-    """`LookAtWorkers` was carried out; `faults` are the latest ones."""
+    """`LookAtWorkers` was carried out; `faults` are the latest ones, `frames` what is kept decoded."""
 
     client: bytes
     request: int
     workers: Mapping[int, Sight]
     faults: tuple[Fault, ...] = ()
+    frames: FrameCacheStatus | None = None
 
 
 @dataclass(frozen=True)

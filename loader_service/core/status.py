@@ -79,6 +79,7 @@ class Reporter:
             stream_totals=add((each.totals for each in streams), sums.streams),
             file_systems=sums.file_systems(each.times.spent for each in staff if each.times.spent is not None),
             files=tuple(dataclasses.replace(each, path=self._about.path_of(each.file)) for each in sums.files.worst()),
+            frame_cache=seen.frames,
         )
 
     def _owner(self, address: bytes) -> tuple[str, int]:

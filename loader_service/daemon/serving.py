@@ -23,6 +23,7 @@ from loader_service.core.effects import Note
 from loader_service.core.ledger import Limits
 from loader_service.core.service import Service
 from loader_service.daemon.about import about, serves
+from loader_service.daemon.claimed_frames import ClaimedFrames, claimed_frames
 from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.daemon import Daemon, World
 from loader_service.daemon.descriptors import provide_descriptors
@@ -94,6 +95,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
         listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
+        frames = stack.enter_context(claimed_frames(config, str(endpoint)))
         check_transform(config)
         _check_copy(config)
         source = source_options(config)
@@ -107,7 +109,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient)
         stack.enter_context(client_socket)
         log = ServiceLog()
-        pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config)))
+        pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
         own_code = config.source is not None or config.transform is not None
         workers = Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code)
         world = World(
@@ -117,7 +119,12 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
             client_processes=stack.enter_context(ClientProcesses(watched)),
             workers=workers,
             load=MachineLoad(workers.weights),
-            memory=stack.enter_context(SegmentMaker(segments, config.memory, watched)),
+            memory=stack.enter_context(
+                SegmentMaker(
+                    segments, config.memory, watched, reserved_bytes=frames.memory_to_come_bytes if frames else 0
+                )
+            ),
+            frames=frames,
             rechecks=Rechecks(watched, catalog, config.scan, lambda line: log.write(Note(line))),
             signals=signals,
             notifier=stack.enter_context(
@@ -174,11 +181,16 @@ def _note_classes(catalog: Catalog) -> None:
 
 
 def _worker_options(
-    endpoint: endpoints.Endpoint, segments: SegmentStore, catalog: Catalog, config: ServiceConfig
+    endpoint: endpoints.Endpoint,
+    segments: SegmentStore,
+    catalog: Catalog,
+    config: ServiceConfig,
+    frames: ClaimedFrames | None,
 ) -> WorkerOptions:
     """Return what workers are told: where the daemon listens, whose they are, where the columns and the users' code."""
     source = source_options(config)
     copy_folder, copy_bytes = config.copy_place
+    frames_folder, frames_bytes = config.frames_place
     return WorkerOptions(
         worker=0,
         address=endpoint.workers,
@@ -188,6 +200,9 @@ def _worker_options(
         transform=config.transform,
         copy_folder=copy_folder,
         copy_bytes=copy_bytes,
+        frames_folder=frames_folder,
+        frames_bytes=frames_bytes,
+        frames_counts=frames.board.descriptor if frames else None,
         task_timeout=config.task_timeout,
     )
 

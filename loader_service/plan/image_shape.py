@@ -48,6 +48,11 @@ def output_shape(image: Image, frame_shape: Size | None) -> tuple[int, int, int]
     return (height, width, image.channels)
 
 
+def scales_all_alike(image: Image) -> bool:
+    """Tell whether the size that a frame is scaled to depends on nothing that is drawn for a sample."""
+    return image.crop in ("none", "center", "random") and not isinstance(image.short_side, tuple)
+
+
 def scaled_shape(image: Image, frame_shape: Size, draws: ImageDraws = NOTHING_DRAWN) -> Size:
     """Return the ``(height, width)`` in pixels that a frame of `frame_shape` is scaled to before the crop.
 

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from loader_service.protocol.fields import Field
 from loader_service.protocol.frequent import frequent_message
 from loader_service.protocol.spec import Spec
+from loader_service.protocol.status_messages import CachedForm as CachedForm
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
 from loader_service.protocol.status_messages import Counter as Counter
 from loader_service.protocol.status_messages import Fault as Fault
+from loader_service.protocol.status_messages import FrameCacheStatus as FrameCacheStatus
 from loader_service.protocol.status_messages import Status as Status
 from loader_service.protocol.status_messages import StreamStatus as StreamStatus
 from loader_service.protocol.status_messages import WorkerStatus as WorkerStatus

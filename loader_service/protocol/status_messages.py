@@ -65,6 +65,28 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class CachedForm:
+    """Decoded frames of one size and kind, as far as they are kept."""
+
+    title: str  # field, sizes and channels
+    frames: int
+    kept_frames: int  # that have a place
+    taken_bytes: int  # of the file system
+
+
+@dataclass(frozen=True)
+class FrameCacheStatus:
+    """The cache of decoded frames; counts since the start."""
+
+    folder: str
+    budget_bytes: int
+    frames_found: int
+    frames_decoded: int
+    frames_added: int
+    forms: tuple[CachedForm, ...]
+
+
+@dataclass(frozen=True)
 class Fault:
     """Something that went wrong, once or several times."""
 
@@ -103,6 +125,7 @@ class Status:
     )  # of all streams since the start, those that were closed too
     file_systems: tuple[FileSystemTotals, ...] = ()  # the one that took most time first
     files: tuple[FileTotals, ...] = ()  # that gave trouble, the worst first
+    frame_cache: FrameCacheStatus | None = None  # None without one
 
     @property
     def events(self) -> tuple[str, ...]:

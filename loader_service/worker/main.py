@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from loader_service.stores.copy_folder import CopyFolder
     from loader_service.user_code.python_source import GeneratorSource, MapSource
     from loader_service.user_code.transformed_rows import TransformWriter
+    from loader_service.worker.cached_images import FrameCache
     from loader_service.worker.transforms import TransformedStreams
 
 #: How long an ended worker waits for its last words to be sent, in milliseconds.
@@ -88,7 +89,9 @@ class WorkerProcess:
         self._copy = _open_copy(options)
         self._reader = Reader(catalog, patience=RetryPatience(options.task_timeout), copy=self._copy)
         self._progress = Progress(options.progress, options.worker)
-        self._origin = Origin(catalog, self._reader, _open_source(options), self._progress)
+        self._frames = _open_frames(options)
+        make_images = None if self._frames is None else self._frames.images
+        self._origin = Origin(catalog, self._reader, _open_source(options), self._progress, make_images)
         self._transforms = _load_transform(options, self._origin)
         self._writers: dict[int, RowWriter | TransformWriter] = {}
         self._slots: dict[int, dict[int, mmap.mmap]] = {}
@@ -119,7 +122,9 @@ class WorkerProcess:
 
     def drop(self, message: DropStream) -> None:
         """Let go of a stream's slots; their memory is free once every process has."""
-        self._writers.pop(message.stream, None)
+        writer = self._writers.pop(message.stream, None)
+        if writer is not None:
+            writer.close()
         for memory in self._slots.pop(message.stream, {}).values():
             memory.close()
 
@@ -224,6 +229,8 @@ class WorkerProcess:
         self._reader.close()
         for stream in list(self._writers):
             self.drop(DropStream(stream))
+        if self._frames is not None:
+            self._frames.close()
         if self._copy is not None:
             sys.stderr.write(f"worker {self._options.worker}: {self._copy.counts}\n")
             self._copy.close()
@@ -256,6 +263,19 @@ def _open_copy(options: WorkerOptions) -> CopyFolder | None:
         return CopyFolder(options.copy_folder, options.copy_bytes)
     except OSError as error:  # the daemon could open it a moment ago
         sys.stderr.write(f"cannot use the local copy in {options.copy_folder!r}: {error}; reading the store alone\n")
+        return None
+
+
+def _open_frames(options: WorkerOptions) -> FrameCache | None:
+    if not options.frames_folder:
+        return None
+    # Here, not above: most services keep no frames.
+    from loader_service.worker.cached_images import FrameCache  # noqa: PLC0415
+
+    try:
+        return FrameCache.open(options)
+    except OSError as error:  # the daemon could open it a moment ago
+        sys.stderr.write(f"cannot use the cache in {options.frames_folder!r}: {error}; decoding each frame\n")
         return None
 
 
