@@ -34,12 +34,14 @@ from loader_service.daemon.serving import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.frame_check import FrameCheck
+from loader_service.log_lines import set_up_log
 from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
+from loader_service.top_command import top_command
 from loader_service.unpack.unpack_command import unpack_command
-from loader_service.watch_commands import CONNECT_S, hush, status_command
+from loader_service.watch_commands import CONNECT_S, hush, ps_command, status_command
 
 _T = TypeVar("_T")
 
@@ -112,8 +114,7 @@ def cli() -> None:
 def start(files: tuple[str, ...], **options: Any) -> None:
     """Serve the videos in FILES (names, URLs, patterns such as 'data/*.h5'), or a Python source, until stopped."""
     config = build(ServiceConfig, {"files": files, **options})
-    level = logging.WARNING if config.embedded else logging.INFO
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    set_up_log(config.log_format, config.log_file, config.log_level)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop takes over, stopping is an interrupt
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
@@ -231,6 +232,8 @@ def demo(arguments: tuple[str, ...]) -> None:
 
 
 cli.add_command(status_command)
+cli.add_command(top_command)
+cli.add_command(ps_command)
 cli.add_command(pack_command)
 cli.add_command(unpack_command)
 

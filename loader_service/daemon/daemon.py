@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import select
 import time
 from collections.abc import Callable
@@ -27,6 +28,8 @@ from loader_service.daemon.systemd_notifier import SystemdNotifier
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
+
+_LOG = logging.getLogger(__name__)
 
 #: How often the daemon looks for a flood, in seconds: a peer fills 3 GB in one. 10 µs a look.
 _LOOK_EVERY_S = 0.1
@@ -213,6 +216,8 @@ class Daemon:
 
     def _carry_out(self, effect: do.Effect) -> None:
         world = self._world
+        if not isinstance(effect, (do.Send, do.Note)):
+            _LOG.debug("%s", effect)
         match effect:
             case do.Send(int() as worker, message):
                 world.workers.tell(worker, cast("m.ToWorker", message))

@@ -121,6 +121,7 @@ MESSAGES: tuple[Any, ...] = (
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
     m.TasksWanted(1, 6),
     m.TimeSpent(1, 9.5, 3.5, 2.0, (FileSystemReads("nfs4 at /data", 3.5, 2**40, 7),), (SlowReads(5, 2),)),
+    m.CopyRead(1, 40, 2, 2_500_000),
 )  # fmt: skip
 
 #: Whoever receives it, by kind of message; a `Heartbeat` goes both ways.
