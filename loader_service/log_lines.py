@@ -9,6 +9,7 @@ import time
 from typing import Literal
 
 from loader_service.errors import ConfigError
+from loader_service.printable import one_line
 
 LogFormat = Literal["text", "json"]
 
@@ -41,13 +42,6 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line)
-
-
-def one_line(text: str) -> str:
-    """Return a text without line ends or codes for terminals: names of files and of clients are others' words."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def set_up_log(kind: LogFormat, file: str | None, level: int) -> None:

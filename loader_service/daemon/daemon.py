@@ -18,6 +18,7 @@ from loader_service.core import events as e
 from loader_service.core.service import Service
 from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.flood import FloodGuard
+from loader_service.daemon.machine_load import MachineLoad
 from loader_service.daemon.rechecks import Rechecks, adoption
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.service_log import ServiceLog
@@ -54,6 +55,7 @@ class World:
     workers_socket: Router[m.FromWorker]
     client_processes: ClientProcesses
     workers: Workers
+    load: MachineLoad
     memory: SegmentMaker
     rechecks: Rechecks
     signals: StopSignals
@@ -244,6 +246,8 @@ class Daemon:
             case do.LookAtWorkers(client, request):
                 faults = world.log.faults
                 self._events.append(e.WorkersSeen(client, request, world.workers.seen(), faults))
+            case do.LookAtMachine():
+                self._events.append(world.load.look(time.monotonic()))
             case do.Announce("ready"):
                 self._announce()
             case do.Announce():

@@ -91,6 +91,8 @@ class Status:
     serves: str = ""  # what the files, or the user's own source, hold
     transform: str = ""  # of the user's own; "" without one
     workers_wanted: int = 0
+    workers_bounds: str = ""  # as `--workers` has them
+    workers_why: str = ""  # there are so many; "" while that is not known, or the number is fixed
     cores: int = 0  # that the service may use
     stored_frame: tuple[int, ...] = ()  # height and width of the pictures in the files; empty where they differ
     worker_totals: WorkerTotals = field(

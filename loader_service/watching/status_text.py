@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from loader_service.printable import one_line
 from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
 from loader_service.watching.rates import Rates, StreamRates, WorkerRates, rates
@@ -44,7 +45,7 @@ def status_text(
         *_counts(after, found),
         *(_fault(each, after.uptime_s, clock) for each in after.faults),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def rate_words(found: StreamRates) -> str:
@@ -125,7 +126,10 @@ def _workers(status: Status, found: Rates) -> list[str]:
             for w in shown
         ],
     )  # fmt: skip
-    return [head + short, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
+    sized = (
+        [f"{status.workers_wanted} within {status.workers_bounds}: {status.workers_why}"] if status.workers_why else []
+    )
+    return [head + short, *sized, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
 
 
 def _local_copy(counts: Mapping[str, int]) -> list[str]:

@@ -1,6 +1,6 @@
 """What `loader-service top` shows: a history of looks as something that Rich prints. Knows no socket and no key.
 
-Names of clients and videos are others' words: they become `Text`, never markup.
+Names of clients and videos are others' words: they become `Text`, never markup, and codes for terminals are escaped.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
+from loader_service.printable import one_line
 from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
 from loader_service.watching.history import History, sparkline
@@ -52,7 +53,7 @@ class TopView:
         height = options.height or console.size.height
         found = self._history.rates(look)
         above = [*_head(look), *self._streams(look, found, options.max_width)]
-        below = [*_faults(look), Text(self._notice, style="yellow"), _keys()]
+        below = [*_faults(look), _text(self._notice, "yellow"), _keys()]
         work = _work_line(look, found, self._history, options.max_width)
         lines = sum(_lines(console, options, each) for each in [*above, work, *below])
         room = max(0, height - lines - 3)
@@ -70,9 +71,9 @@ class TopView:
 
     def _stream(self, stream: StreamStatus, verdict: StreamVerdict, found: Rates, width: int) -> list[RenderableType]:
         colour = _COLOURS.get(verdict.kind, "bold red" if (verdict.waiting or 0) >= HELD_UP else "green")
-        lines = [Text(f"{stream.client}, stream {stream.stream}: {verdict.summary}", style=colour)]
+        lines = [_text(f"{stream.client}, stream {stream.stream}: {verdict.summary}", colour)]
         if verdict.advice:
-            lines.append(Text(f"  → {verdict.advice}", style="bold"))
+            lines.append(_text(f"  → {verdict.advice}", "bold"))
         facts = f"  {rate_words(found.streams[stream.stream])}; {stream.steps_done} of {epoch_text(stream)}"
         lines.append(Text(facts, style="dim"))
         if width >= _NARROW:
@@ -85,6 +86,11 @@ class TopView:
         return [*(each for each in lines), Text("")]
 
 
+def _text(line: str, style: str = "") -> Text:
+    """Return a line that may hold others' words."""
+    return Text(one_line(line), style=style)
+
+
 def _lines(console: Console, options: ConsoleOptions, shown: RenderableType) -> int:
     return len(console.render_lines(shown, options.update(height=None)))
 
@@ -93,7 +99,7 @@ def _head(look: Status) -> list[RenderableType]:
     memory = f"{size_text(look.memory_bytes)} of {size_text(look.memory_budget_bytes)} in batches"
     return [
         Text.assemble(("loader-service ", "bold"), f"{look.endpoint}, pid {look.pid}, up {look.uptime_s:.0f} s"),
-        Text(f"serves {look.serves}; {memory}", style="dim"),
+        _text(f"serves {look.serves}; {memory}", "dim"),
         Text(""),
     ]  # fmt: skip
 
@@ -140,7 +146,7 @@ def _row(worker: WorkerStatus, found: WorkerRates, *, wide: bool) -> list[Text]:
         f"{worker.busy_s:.1f} s" if worker.doing else "",
         doing_text(worker),
     ]
-    return [Text(each, style="" if state == "working" else "yellow") for each in cells]
+    return [_text(each, "" if state == "working" else "yellow") for each in cells]
 
 
 def _faults(look: Status) -> list[RenderableType]:
@@ -151,7 +157,8 @@ def _faults(look: Status) -> list[RenderableType]:
     for fault in look.faults[-_MOST_FAULTS:]:
         times = f" ({fault.count} times)" if fault.count > 1 else ""
         ago = max(0.0, look.uptime_s - fault.at_s)
-        shown.append(Text(f"{ago:.0f} s ago: {fault.line}{times}", style="red", overflow="ellipsis", no_wrap=True))
+        line = one_line(f"{ago:.0f} s ago: {fault.line}{times}")
+        shown.append(Text(line, style="red", overflow="ellipsis", no_wrap=True))
     return shown
 
 

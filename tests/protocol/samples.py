@@ -159,7 +159,7 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
     if typing.get_origin(hint) is tuple:
         return st.lists(_values(typing.get_args(hint)[0]), max_size=5).map(tuple)
     numbers = st.floats(allow_nan=False, allow_infinity=False)
-    simple = {int: _INTEGERS, str: st.text(), float: numbers, bool: st.booleans()}
+    simple = {int: _INTEGERS, str: st.text(), float: numbers, bool: st.booleans(), int | None: st.none() | _INTEGERS}
     return simple[hint]
 
 

@@ -83,7 +83,7 @@ def test_without_colours_there_are_no_colour_codes() -> None:
 
 def test_words_of_others_are_never_markup() -> None:
     some = looks()
-    hostile = "[red]x[/red][link=http://evil]y[/link]"
+    hostile = "[red]x[/red][link=http://evil]y[/link]\x1b[2J\x9b2J\nz"
     for n, each in enumerate(some):
         streams = (dataclasses.replace(each.streams[0], client=hostile),)
         workers = (dataclasses.replace(each.workers[0], video=hostile, doing="task", file=hostile),)
@@ -91,6 +91,8 @@ def test_words_of_others_are_never_markup() -> None:
     text = shown(history_of(some), width=300, color_system="standard")
     assert text.count("[red]x[/red]") >= 4
     assert "]8;" not in text, "no link"
+    assert "\x1b[2J" not in text
+    assert "\x9b" not in text
 
 
 def test_before_the_first_look_and_without_streams_that_is_said() -> None:
