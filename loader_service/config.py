@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import logging
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
@@ -19,6 +20,7 @@ from loader_service.scan_options import ScanOptions
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
 from loader_service.url_secrets import shown_url
+from loader_service.worker_bounds import WorkerBounds
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
@@ -54,7 +56,12 @@ class ServiceConfig:
     """
 
     files: tuple[str, ...]
-    workers: int = option(0, "Worker processes; default: 'auto', one per core that it may use.", spelling="workers")
+    workers: WorkerBounds = option(  # noqa: RUF009 - a field, as all others
+        WorkerBounds(),
+        "Worker processes: a number; bounds such as 2..16, within which the service finds the least number that keeps "
+        "its trainers busy; default: 'auto', the same from 1 to one per core that it may use. Never changes the order.",
+        spelling="bounds",
+    )
     endpoint: str | None = option(None, "Where to listen, as ipc:///path; default: one for each user.")
     memory: int = option(
         0, "Most shared memory for batches, such as 8G; default: half of what is free here.", spelling="size"
@@ -97,12 +104,17 @@ class ServiceConfig:
     )
     task_timeout: float = option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
     client_timeout: float = option(60.0, "Seconds without a sign of life after which a client loses its batches.")
-    supervise: bool = option(False, "Start the service again when it dies.")
-    lifeline_pid: int = option(0, "End when this process ends.", hidden=True)
-    embedded: bool = option(
-        False, "Report errors on standard output, for the program that started this one.", hidden=True
+    metrics: str | None = option(
+        None, "Serve metrics for Prometheus at HOST:PORT, such as 127.0.0.1:9464; needs the extra [metrics]."
     )
-    terminal: bool = option(False, "Standard error ends at a terminal, though it is none itself.", hidden=True)
+    log_format: Literal["text", "json"] = option("text", "How log lines look: for people, or one JSON object each.")
+    log_file: str | None = option(None, "Append the log to a file; default: standard error.", path=True)
+    verbose: bool = option(False, "Log each deed of the daemon too.", short="-v")
+    quiet: bool = option(False, "Log warnings and errors only.", short="-q")
+    supervise: bool = option(False, "Start the service again when it dies.")
+    lifeline_pid: int = option(0, "For programs that start this one: end when this process ends.", hidden=True)
+    embedded: bool = option(False, "For programs that start this one: report errors on standard output.", hidden=True)
+    terminal: bool = option(False, "For programs that start this one: standard error ends at a terminal.", hidden=True)
 
     def __post_init__(self) -> None:
         expand_paths(self)
@@ -113,11 +125,13 @@ class ServiceConfig:
         self._check_source()
         self._check_copy()
         self._check_cache()
-        if self.workers != 0:
-            check_workers(self.workers, most_workers())
+        object.__setattr__(self, "workers", WorkerBounds.of(self.workers))
+        check_workers(self.workers.high(1), most_workers())
         for name in ("task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
+        if self.verbose and self.quiet:
+            raise ConfigError("verbose and quiet exclude each other; leave one out")
         if self.memory and self.memory < LEAST_MEMORY_BYTES:
             raise ConfigError(
                 f"memory={self.memory!r} is {self.memory} bytes, which holds no batch; give at least "
@@ -184,9 +198,21 @@ class ServiceConfig:
         return cache.folder or str(shared_memory()), parse_size(cache.size)
 
     @property
+    def log_level(self) -> int:
+        """From which level on is logged; a private service bothers its user with warnings only."""
+        if self.verbose:
+            return logging.DEBUG
+        return logging.WARNING if self.quiet or self.embedded else logging.INFO
+
+    @property
     def worker_count(self) -> int:
-        """How many workers to start."""
-        return self.workers or workers_for_all_cores()
+        """How many workers to begin with: one per core, within the bounds."""
+        return self.workers.first(workers_for_all_cores())
+
+    @property
+    def most_workers(self) -> int:
+        """How many workers there may be later, if nobody says otherwise."""
+        return self.workers.high(workers_for_all_cores())
 
     @property
     def cache_path(self) -> Path:

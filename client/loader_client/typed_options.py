@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict
 
 from loader_service.protocol.spec import Batching, OnError, Order
 from loader_service.protocol.windows import Window
+from loader_service.worker_bounds import WorkersGiven
 
 _Path = str | os.PathLike[str]
 
@@ -40,7 +41,7 @@ class StreamOptions(TypedDict, total=False):
 class ServiceOptions(TypedDict, total=False):
     """Options of a private service: those of ``loader-service start``, and how long its start may take."""
 
-    workers: int | Literal["auto"] | None
+    workers: WorkersGiven | None
     memory: int | str | None
     frames: str | None
     split: str | None
@@ -62,4 +63,9 @@ class ServiceOptions(TypedDict, total=False):
     worker_memory: int | str | None
     task_timeout: float | None
     client_timeout: float | None
+    metrics: str | None
+    log_format: Literal["text", "json"] | None
+    log_file: _Path | None
+    verbose: bool | None
+    quiet: bool | None
     start_timeout_s: float | None

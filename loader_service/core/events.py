@@ -107,6 +107,25 @@ class WorkersSeen:
 
 
 @dataclass(frozen=True)
+class MachineSeen:
+    """`LookAtMachine` was carried out.
+
+    Parameters
+    ----------
+    cores
+        That the service may use.
+    idle_cores
+        Of these, as many as nobody used since the last look.
+    workers_that_fit
+        For which there is memory, those that there are included.
+    """
+
+    cores: int
+    idle_cores: float
+    workers_that_fit: int
+
+
+@dataclass(frozen=True)
 class ScaleWanted:
     """The service shall have this many workers."""
 
@@ -143,6 +162,7 @@ Event = (
     | WorkerExited
     | WorkerOverweight
     | WorkersSeen
+    | MachineSeen
     | ScaleWanted
     | StopWanted
     | FileChecked

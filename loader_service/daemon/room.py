@@ -152,13 +152,13 @@ def memory_rooms(headroom_bytes: int, root: Path) -> Iterator[Room]:
             f"{size_text(limit.used_bytes)} are in use{kept}"
         )
         yield Room(limit.left_bytes - headroom_bytes, words, f"use fewer --workers, or {higher_limit(root)}")
-    available = _host_available_bytes(root)
+    available = host_available_bytes(root)
     if available is not None:
         words = f"of this host's memory, of which {size_text(available)} are available{kept}"
         yield Room(available - headroom_bytes, words, "free memory on this host, or use fewer --workers")
 
 
-def _host_available_bytes(root: Path) -> int | None:
+def host_available_bytes(root: Path) -> int | None:
     """Return what the host can give without taking it from anybody; None when it does not say."""
     try:
         text = (root / "proc/meminfo").read_text()

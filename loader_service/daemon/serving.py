@@ -18,7 +18,7 @@ from loader_service.advice import sides_advice
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.catalog.scan.catalog_scan import scan
-from loader_service.config import ServiceConfig, most_workers
+from loader_service.config import ServiceConfig, most_workers, workers_for_all_cores
 from loader_service.core.effects import Note
 from loader_service.core.ledger import Limits
 from loader_service.core.service import Service
@@ -28,12 +28,14 @@ from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.daemon import Daemon, World
 from loader_service.daemon.descriptors import provide_descriptors
 from loader_service.daemon.flood import FloodGuard
+from loader_service.daemon.machine_load import MachineLoad
 from loader_service.daemon.planner import CatalogPlanner
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.rechecks import Rechecks
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.service_log import ServiceLog
+from loader_service.daemon.side_programs import SidePrograms, metrics_program, metrics_socket
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import EndpointLock, Router
 from loader_service.daemon.sources import catalog_of, check_transform, source_options
@@ -87,12 +89,13 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         When no worker can be started.
     """
     endpoint = endpoints.parse(config.endpoint)
-    provide_descriptors(config.worker_count)
+    provide_descriptors(config.most_workers)
     with ExitStack() as stack:
         stack.enter_context(EndpointLock(endpoint))
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
         frames = stack.enter_context(claimed_frames(config, str(endpoint)))
+        listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
         check_transform(config)
         _check_copy(config)
         source = source_options(config)
@@ -108,12 +111,14 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         log = ServiceLog()
         pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
         own_code = config.source is not None or config.transform is not None
+        workers = Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code)
         world = World(
             watched=watched,
             clients=client_socket,
             workers_socket=worker_socket,
             client_processes=stack.enter_context(ClientProcesses(watched)),
-            workers=Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code),
+            workers=workers,
+            load=MachineLoad(workers.weights),
             memory=stack.enter_context(
                 SegmentMaker(
                     segments, config.memory, watched, reserved_bytes=frames.memory_to_come_bytes if frames else 0
@@ -127,7 +132,10 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
             ),
             flood_guard=stack.enter_context(FloodGuard()),
             log=log,
+            beside=stack.enter_context(SidePrograms(watched)),
         )
+        if listening is not None:
+            world.beside.start(metrics_program(str(endpoint), listening))
         return _serve(str(endpoint), segments.instance, catalog, config, world, onlooker)
 
 
@@ -158,9 +166,10 @@ def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig,
         client_timeout_s=config.client_timeout,
         probe_timeout_s=min(config.task_timeout, PROBE_S),
         most_workers=most_workers(),
+        cores=workers_for_all_cores(),
     )
     planner = CatalogPlanner(catalog, tries_transforms=config.transform is not None)
-    return Service(told, planner, catalog.file_bytes.tolist(), limits, config.worker_count, time.monotonic())
+    return Service(told, planner, catalog.file_bytes.tolist(), limits, config.workers, time.monotonic())
 
 
 def _note_classes(catalog: Catalog) -> None:

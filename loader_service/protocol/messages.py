@@ -136,10 +136,11 @@ class GetCatalog:
 
 @dataclass(frozen=True)
 class Scale:
-    """Ask for another number of workers; answered by `Done` when it is under way."""
+    """Ask for another number of workers, or for bounds; answered by `Done` when it is under way."""
 
     request: int
     workers: int
+    most: int | None = None  # the service sizes itself from `workers` up to this; 0: one per core; None: it does not
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class WorkerStatus:
     video: str = ""
     straggles: bool = False  # it is far slower than the usual one, so it owns no files for now
     totals: WorkerTotals = field(default_factory=WorkerTotals)
+    decoder: str = ""  # what decodes parts of JPEGs; "" while it starts
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ class Status:
     serves: str = ""  # what the files, or the user's own source, hold
     transform: str = ""  # of the user's own; "" without one
     workers_wanted: int = 0
+    workers_bounds: str = ""  # as `--workers` has them
+    workers_why: str = ""  # there are so many; "" while that is not known, or the number is fixed
     cores: int = 0  # that the service may use
     stored_frame: tuple[int, ...] = ()  # height and width of the pictures in the files; empty where they differ
     worker_totals: WorkerTotals = field(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from loader_service.printable import one_line
 from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
 from loader_service.watching.frame_cache_text import frame_cache_lines
@@ -39,13 +40,14 @@ def status_text(
         f"{after.endpoint}: pid {after.pid}, version {after.version}, up {after.uptime_s:.0f} s, "
         f"{size_text(after.memory_bytes)} of {size_text(after.memory_budget_bytes)} shared memory in batches",
         f"serves {after.serves}" + (f"; transform {after.transform!r}" if after.transform else ""),
+        *(f"JPEGs: {each}" for each in sorted({worker.decoder for worker in after.workers if worker.decoder})),
         "",
         *_workers(after, found),
         *_counts(after, found),
         *(frame_cache_lines(after.frame_cache) if after.frame_cache else ()),
         *(_fault(each, after.uptime_s, clock) for each in after.faults),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def rate_words(found: StreamRates) -> str:
@@ -126,7 +128,10 @@ def _workers(status: Status, found: Rates) -> list[str]:
             for w in shown
         ],
     )  # fmt: skip
-    return [head + short, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
+    sized = (
+        [f"{status.workers_wanted} within {status.workers_bounds}: {status.workers_why}"] if status.workers_why else []
+    )
+    return [head + short, *sized, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
 
 
 def _local_copy(counts: Mapping[str, int]) -> list[str]:

@@ -44,16 +44,17 @@ from loader_service.protocol.messages import (
 )
 from loader_service.protocol.segment_files import map_segment
 from loader_service.worker.frame_fields import Origin
+from loader_service.worker.open_cache import open_frame_cache
 from loader_service.worker.reader import Reader
 from loader_service.worker.retry_patience import RetryPatience
 from loader_service.worker.row_writer import RowWriter
+from loader_service.worker.turbo_library import decoder_text
 from loader_service.worker_options import WorkerOptions
 
 if TYPE_CHECKING:
     from loader_service.stores.copy_folder import CopyFolder
     from loader_service.user_code.python_source import GeneratorSource, MapSource
     from loader_service.user_code.transformed_rows import TransformWriter
-    from loader_service.worker.cached_images import FrameCache
     from loader_service.worker.transforms import TransformedStreams
 
 #: How long an ended worker waits for its last words to be sent, in milliseconds.
@@ -88,7 +89,7 @@ class WorkerProcess:
         self._copy = _open_copy(options)
         self._reader = Reader(catalog, patience=RetryPatience(options.task_timeout), copy=self._copy)
         self._progress = Progress(options.progress, options.worker)
-        self._frames = _open_frames(options)
+        self._frames = open_frame_cache(options)
         make_images = None if self._frames is None else self._frames.images
         self._origin = Origin(catalog, self._reader, _open_source(options), self._progress, make_images)
         self._transforms = _load_transform(options, self._origin)
@@ -265,19 +266,6 @@ def _open_copy(options: WorkerOptions) -> CopyFolder | None:
         return None
 
 
-def _open_frames(options: WorkerOptions) -> FrameCache | None:
-    if not options.frames_folder:
-        return None
-    # Here, not above: most services keep no frames.
-    from loader_service.worker.cached_images import FrameCache  # noqa: PLC0415
-
-    try:
-        return FrameCache.open(options)
-    except OSError as error:  # the daemon could open it a moment ago
-        sys.stderr.write(f"cannot use the cache in {options.frames_folder!r}: {error}; decoding each frame\n")
-        return None
-
-
 def _load_transform(options: WorkerOptions, origin: Origin) -> TransformedStreams | None:
     if not options.transform:
         return None
@@ -301,7 +289,7 @@ def serve(options: WorkerOptions) -> None:
         socket.setsockopt(zmq.LINGER, _LINGER_MS)
         socket.setsockopt(zmq.RCVTIMEO, _TELL_MS)
         socket.connect(options.address)
-        socket.send(wire.encode(WorkerReady(options.worker)))
+        socket.send(wire.encode(WorkerReady(options.worker, decoder_text())))
 
         # No deadline: the kernel ends this process when the daemon ends, so there is always someone to wait for.
         def report(*done: FromWorker) -> None:

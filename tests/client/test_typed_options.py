@@ -31,13 +31,14 @@ _Path = str | os.PathLike[str]
 
 #: What people may write for an option, beside what its configuration holds.
 _WRITTEN: dict[str, Any] = {
-    "workers": int | Literal["auto"],
+    "workers": int | str | tuple[int, int],
     "memory": int | str,
     "worker_memory": int | str,
     "labels": _Path,
     "classes": _Path | Sequence[_Path],
     "schema": _Path,
     "cache_dir": _Path,
+    "log_file": _Path,
     "source": str | Callable[..., Any],
     "transform": str | Callable[..., Any],
     "source_arg": str | Sequence[str],
