@@ -94,8 +94,8 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         stack.enter_context(EndpointLock(endpoint))
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
-        listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
         frames = stack.enter_context(claimed_frames(config, str(endpoint)))
+        listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
         check_transform(config)
         _check_copy(config)
         source = source_options(config)

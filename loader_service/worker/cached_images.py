@@ -191,7 +191,11 @@ class CachedImages(EncodedImages):
                     self._writer.write(frame, out[each.place], pick.draws, codec)
                     continue
                 pixels = out[each.place] if is_straight else self._pixels(sizes, out)
-                self._decoder(sizes.scaled).write(frame, pixels, _NOTHING_DRAWN, codec)
+                try:
+                    self._decoder(sizes.scaled).write(frame, pixels, _NOTHING_DRAWN, codec)
+                except DecodeError:  # what the sample does not show may be damaged: then it is as without a cache
+                    self._writer.write(frame, out[each.place], pick.draws, codec)
+                    continue
                 kept += row.keep(each, pixels)
                 if not is_straight:
                     finish(each.place, pixels[np.newaxis])

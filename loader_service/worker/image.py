@@ -142,8 +142,8 @@ class ImageWriter:
             for frame, place in zip(pixels, out, strict=True):
                 self.write_pixels(frame, place, draws)
             return
-        box = self._pixel_routes.find((pixels.shape[1], pixels.shape[2]), draws).cut
-        np.copyto(out, pixels[:, box.top : box.top + box.height, box.left : box.left + box.width])
+        cut = self._pixel_routes.find((pixels.shape[1], pixels.shape[2]), draws).cut
+        np.copyto(out, pixels[:, cut.top : cut.top + cut.height, cut.left : cut.left + cut.width])
 
     def takes_as_it_is(self, shape: tuple[int, ...]) -> bool:
         """Return whether stored pixels of a shape are the sample already, as they are."""

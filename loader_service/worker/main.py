@@ -44,6 +44,7 @@ from loader_service.protocol.messages import (
 )
 from loader_service.protocol.segment_files import map_segment
 from loader_service.worker.frame_fields import Origin
+from loader_service.worker.open_cache import open_frame_cache
 from loader_service.worker.reader import Reader
 from loader_service.worker.retry_patience import RetryPatience
 from loader_service.worker.row_writer import RowWriter
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from loader_service.stores.copy_folder import CopyFolder
     from loader_service.user_code.python_source import GeneratorSource, MapSource
     from loader_service.user_code.transformed_rows import TransformWriter
-    from loader_service.worker.cached_images import FrameCache
     from loader_service.worker.transforms import TransformedStreams
 
 #: How long an ended worker waits for its last words to be sent, in milliseconds.
@@ -89,7 +89,7 @@ class WorkerProcess:
         self._copy = _open_copy(options)
         self._reader = Reader(catalog, patience=RetryPatience(options.task_timeout), copy=self._copy)
         self._progress = Progress(options.progress, options.worker)
-        self._frames = _open_frames(options)
+        self._frames = open_frame_cache(options)
         make_images = None if self._frames is None else self._frames.images
         self._origin = Origin(catalog, self._reader, _open_source(options), self._progress, make_images)
         self._transforms = _load_transform(options, self._origin)
@@ -263,19 +263,6 @@ def _open_copy(options: WorkerOptions) -> CopyFolder | None:
         return CopyFolder(options.copy_folder, options.copy_bytes)
     except OSError as error:  # the daemon could open it a moment ago
         sys.stderr.write(f"cannot use the local copy in {options.copy_folder!r}: {error}; reading the store alone\n")
-        return None
-
-
-def _open_frames(options: WorkerOptions) -> FrameCache | None:
-    if not options.frames_folder:
-        return None
-    # Here, not above: most services keep no frames.
-    from loader_service.worker.cached_images import FrameCache  # noqa: PLC0415
-
-    try:
-        return FrameCache.open(options)
-    except OSError as error:  # the daemon could open it a moment ago
-        sys.stderr.write(f"cannot use the cache in {options.frames_folder!r}: {error}; decoding each frame\n")
         return None
 
 
