@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import logging
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
@@ -16,6 +17,7 @@ from loader_service.option_fields import expand_paths, option
 from loader_service.scan_options import ScanOptions
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
+from loader_service.url_secrets import shown_url
 from loader_service.worker_bounds import WorkerBounds
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
@@ -26,6 +28,13 @@ MOST_WORKERS_PER_CORE = 64
 
 #: Samples of an epoch at most: as many as a plan can number, and what an endless generator counts as.
 MAX_SOURCE_LENGTH = 2**48
+
+
+#: With less shared memory there is no batch that is worth a service: one picture of 100 x 100 pixels, twice.
+LEAST_MEMORY_BYTES = 2**16
+
+#: With less each worker would be replaced as soon as it has started.
+LEAST_WORKER_MEMORY_BYTES = 2**24
 
 
 def default_cache_directory() -> Path:
@@ -88,6 +97,13 @@ class ServiceConfig:
     )
     task_timeout: float = option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
     client_timeout: float = option(60.0, "Seconds without a sign of life after which a client loses its batches.")
+    metrics: str | None = option(
+        None, "Serve metrics for Prometheus at HOST:PORT, such as 127.0.0.1:9464; needs the extra [metrics]."
+    )
+    log_format: Literal["text", "json"] = option("text", "How log lines look: for people, or one JSON object each.")
+    log_file: str | None = option(None, "Append the log to a file; default: standard error.", path=True)
+    verbose: bool = option(False, "Log each deed of the daemon too.", short="-v")
+    quiet: bool = option(False, "Log warnings and errors only.", short="-q")
     supervise: bool = option(False, "Start the service again when it dies.")
     lifeline_pid: int = option(0, "For programs that start this one: end when this process ends.", hidden=True)
     embedded: bool = option(False, "For programs that start this one: report errors on standard output.", hidden=True)
@@ -106,13 +122,23 @@ class ServiceConfig:
         for name in ("task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
-        if self.memory < 0:
-            raise ConfigError(f"memory={self.memory!r}; give a number of bytes above 0, or leave it out")
+        if self.verbose and self.quiet:
+            raise ConfigError("verbose and quiet exclude each other; leave one out")
+        if self.memory and self.memory < LEAST_MEMORY_BYTES:
+            raise ConfigError(
+                f"memory={self.memory!r} is {self.memory} bytes, which holds no batch; give at least "
+                f"{LEAST_MEMORY_BYTES // 2**10}K, such as 8G, or leave it out"
+            )
+        if self.worker_memory < LEAST_WORKER_MEMORY_BYTES:
+            raise ConfigError(
+                f"worker_memory={self.worker_memory!r} is {self.worker_memory} bytes, and a worker that has just "
+                f"started has more; give at least {LEAST_WORKER_MEMORY_BYTES // 2**20}M, such as 1G, or leave it out"
+            )
 
     def _check_source(self) -> None:
         if self.source is not None and self.files:
             raise ConfigError(
-                f"files {self.files[0]!r}, … and source={self.source!r} exclude each other; leave one out"
+                f"files {shown_url(self.files[0])!r}, … and source={self.source!r} exclude each other; leave one out"
             )
         for name, value in self.scan.deciding().items():
             if self.source is not None and value not in (None, False, ()):
@@ -145,6 +171,13 @@ class ServiceConfig:
             return "", 0
         copy = parse_copy_option(self.local_copy)
         return copy.folder, parse_size(copy.size)
+
+    @property
+    def log_level(self) -> int:
+        """From which level on is logged; a private service bothers its user with warnings only."""
+        if self.verbose:
+            return logging.DEBUG
+        return logging.WARNING if self.quiet or self.embedded else logging.INFO
 
     @property
     def worker_count(self) -> int:

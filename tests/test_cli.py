@@ -111,6 +111,13 @@ def test_version_is_the_packages(in_process):
         (["start", "x.h5", "--workers", "two"], "workers='two'; give 1 or more"),
         (["start", "x.h5", "--memory", "lots"], "'lots' is no size; give bytes, or a number with K, M, G or T"),
         (["start", "x.h5", "--memory", "0"], "'0' is no size above 0"),
+        (
+            ["start", "x.h5", "--memory", "1"],
+            "memory=1 is 1 bytes, which holds no batch; give at least 64K, such as 8G",
+        ),
+        (["start", "x.h5", "--worker-memory", "1"], "a worker that has just started has more; give at least 16M"),
+        (["pack", "x", "--out", "a.h5"], "No such option '--out'. Did you mean '--output'?"),
+        (["unpack", "x", "--out", "a"], "No such option '--out'. (Did you mean one of: '--output', '--to'?)"),
         (["start", "x.h5", "--task-timeout", "0"], "task_timeout=0.0; give a number of seconds above 0"),
         (["start", "x.h5", "--client-timeout", "inf"], "client_timeout=inf; give a number of seconds above 0"),
         (["start", "x.h5", "--on-bad-file", "ignore"], "'ignore' is not one of 'raise', 'skip'"),
@@ -187,10 +194,12 @@ def test_status_shows_workers_streams_and_counters(service, in_process):
         code, text, err = in_process("status", service.endpoint)
         batches.close()
     assert (code, err) == (0, "")
-    verdict, *_, _, head, serves, _, summary, workers, worker = text.rstrip().splitlines()
+    lines = text.splitlines()
+    verdict, at = lines[0], lines.index("serves 3 files, 12 videos, 146 frames")
+    head, _, decoder, _, summary, workers, worker = lines[at - 1 : at + 6]
     assert verdict.startswith("stream 1, ")
     assert f"(pid {os.getpid()}): " in verdict
-    assert serves == "serves 3 files, 12 videos, 146 frames"
+    assert decoder.startswith("JPEGs: parts of frames are decoded alone, by ")
     assert head.startswith(f"{service.endpoint}: pid {service.pid}, version 0.1.0, up ")
     assert summary.startswith("1 worker: working ")
     assert workers.split()[:3] == ["worker", "pid", "state"]

@@ -86,6 +86,7 @@ class Service:
             m.Probed: self._probed,
             m.TasksWanted: lambda message, _: self.scheduler.tasks_wanted(message),
             m.TimeSpent: lambda message, _: self.scheduler.time_spent(message),
+            m.CopyRead: lambda message, _: self._ledger.copy_read(message),
         }
         self._of_event = self._handlers_of_events()
 
@@ -294,6 +295,7 @@ class Service:
         if worker is None or worker.state is not WorkerState.STARTING:
             return
         self._ledger.connected.add(message.worker)
+        worker.decoder = message.decoder
         for adoption in self._adopted.values():
             self._ledger.send(message.worker, adoption)
         for stream in self.scheduler.streams:

@@ -46,6 +46,7 @@ class Worker:
     late: bool = False  # its tasks are being done again by others, and it gets no more until it has ended one
     leaves: bool = False  # works until another one has taken its place
     depth: int = TASKS_OUTSTANDING  # tasks that it asks for at a time
+    decoder: str = ""  # what decodes parts of its JPEGs, in its own words
 
     def ask_for(self, tasks: int) -> None:
         """Let it hold so many tasks, within bounds, since it begins the reads of those that wait."""
@@ -86,6 +87,10 @@ class Worker:
         """Return the same for a worker that should have come to the end of that task long ago; 0 for others."""
         late_at = self.pace.late_at(self.tasks[0].size_bytes) if self.tasks else None
         return self.busy_s(now) if late_at is not None and late_at <= now else 0.0
+
+    def worth(self, now: float) -> tuple[bool, float, bool, int]:
+        """Return what workers are sorted by when some are to leave: the last ones do."""
+        return self.state is WorkerState.STARTING, self.late_s(now), self.straggles, self.worker
 
     @property
     def has_room(self) -> bool:
