@@ -15,6 +15,8 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from loader_service.sharing_group import FOLDER_MODE, share
+
 _LOG = logging.getLogger(__name__)
 
 #: Links on the way to a folder, as the kernel's own bound.
@@ -94,8 +96,8 @@ class Folder:
                 raise NotOurs(f"{str(self.path / name)!r} was made by nobody who makes such folders")
         return found
 
-    def folder(self, name: str, *, make: bool = False) -> Folder:
-        """Open a folder in it that belongs to this user.
+    def folder(self, name: str, *, make: bool = False, owner: int | None = None) -> Folder:
+        """Open a folder in it that belongs to this user, or to another one that is named.
 
         Parameters
         ----------
@@ -103,6 +105,8 @@ class Folder:
             Of the folder.
         make
             Make it, with mode 0700, when it is not there.
+        owner
+            User to whom it is to belong; None: this one.
 
         Raises
         ------
@@ -116,14 +120,26 @@ class Folder:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=self._descriptor)
         try:
-            opened = Folder(os.open(name, os.O_RDONLY | _FOLDER, dir_fd=self._descriptor), path)
+            # Another user's may be entered and not be read.
+            access = os.O_RDONLY if owner is None else os.O_PATH
+            opened = Folder(os.open(name, access | _FOLDER, dir_fd=self._descriptor), path)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise NotOurs(f"{str(path)!r} is a link or no folder") from error
             raise
         try:
-            check_ours(opened.status(), path)
+            check_ours(opened.status(), path, owner)
         except NotOurs:
+            opened.close()
+            raise
+        return opened
+
+    def shared(self, name: str, group: int) -> Folder:
+        """Open or make a folder of this user that a group can enter too, and not list; raises as `folder` does."""
+        opened = self.folder(name, make=True)
+        try:
+            share(opened.fileno(), FOLDER_MODE, group)
+        except OSError:
             opened.close()
             raise
         return opened
@@ -143,8 +159,8 @@ class Folder:
             raise
         return opened
 
-    def open_file(self, name: str, flags: int) -> int:
-        """Return a descriptor of a regular file of this user; one that is made has mode 0600.
+    def open_file(self, name: str, flags: int, *, owner: int | None = None) -> int:
+        """Return a descriptor of a regular file of this user, or of `owner`; one that is made has mode 0600.
 
         Raises
         ------
@@ -163,7 +179,7 @@ class Folder:
                 raise NotOurs(f"{str(path)!r} is a link or no file") from error
             raise
         try:
-            _check_file(os.fstat(descriptor), path)
+            _check_file(os.fstat(descriptor), path, owner)
         except NotOurs:
             os.close(descriptor)
             raise
@@ -197,22 +213,26 @@ def is_own_file(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
 
 
-def check_ours(status: os.stat_result, path: Path) -> None:
+def check_ours(status: os.stat_result, path: Path, owner: int | None = None) -> None:
     """Make sure that something belongs to this user: root's is not another user's, nor another user's root's.
+
+    Or to `owner`, when one is named.
 
     Raises
     ------
     NotOurs
         When it is somebody else's.
     """
-    if status.st_uid != os.geteuid():
+    if owner is not None and status.st_uid != owner:
+        raise NotOurs(f"{str(path)!r} belongs to user {status.st_uid}, not to user {owner}, whose service it is")
+    if owner is None and status.st_uid != os.geteuid():
         raise NotOurs(f"{str(path)!r} belongs to user {status.st_uid}, not to you")
 
 
-def _check_file(status: os.stat_result, path: Path) -> None:
+def _check_file(status: os.stat_result, path: Path, owner: int | None) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotOurs(f"{str(path)!r} is no file")
-    check_ours(status, path)
+    check_ours(status, path, owner)
 
 
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Folder:
