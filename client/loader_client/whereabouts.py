@@ -22,8 +22,8 @@ def check_reachable(endpoint: str) -> None:
     refusal = refusal_at(endpoint)
     if refusal is not None:
         raise ServiceUnavailable(
-            f"cannot reach {endpoint}: {refusal}; a trainer and its service share memory, so run as that user, "
-            f"name a group of both in {GROUP_VARIABLE}, or start a service of your own with `loader-service start FILES…`"
+            f"cannot reach {endpoint}: {refusal}; a trainer and its service share memory, so run as that user, name a "
+            f"group of both in {GROUP_VARIABLE}, or start a service of your own with `loader-service start FILES…`"
         )
 
 
