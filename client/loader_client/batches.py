@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ Open = Callable[[], tuple[Stream, tuple[int, int]]]
 class _Place:
     """Where an iterator is; apart from it, so that its generator does not keep it."""
 
-    stream: Stream | None = None
+    begin: RankState | None = None
     epoch: int = 0
     step: int = 0
     given: int = 0  # 1 from when a step is given until the next one is asked for
@@ -60,28 +61,29 @@ class Batches(Iterator[Batch]):
         """
         self._begin()
         place = self._place
-        assert place.stream is not None  # noqa: S101 - the first thing that the generator does
-        return place.stream.state_at(place.epoch, place.step + place.given)
+        assert place.begin is not None  # noqa: S101 - the first thing that the generator does
+        return dataclasses.replace(place.begin, epoch=place.epoch, step=place.step + place.given)
 
     def close(self) -> None:
         """End the stream; arrays that were given stay valid."""
         self._steps.close()
 
     def _begin(self) -> None:
-        if self._place.stream is None:
+        if self._place.begin is None:
             next(self._steps)
 
 
 def _steps(open_stream: Open, epochs: int, place: _Place) -> Generator[Batch]:
     """Yield nothing when the stream is open, and then its batches, which it does not keep while they are in use."""
-    place.stream, (place.epoch, place.step) = open_stream()
+    stream, (place.epoch, place.step) = open_stream()
     try:
+        place.begin = stream.state_at(place.epoch, place.step)
         yield {}
         last = min(MAX_EPOCH, place.epoch + epochs)
         while place.epoch < last:
-            while place.step < place.stream.steps_per_epoch:
-                yield place.stream.fetch(place.epoch, place.step)
+            while place.step < stream.steps_per_epoch:
+                yield stream.fetch(place.epoch, place.step)
                 place.step, place.given = place.step + 1, 0
             place.epoch, place.step = place.epoch + 1, 0
     finally:
-        place.stream.close()
+        stream.close()

@@ -65,7 +65,8 @@ def test_the_state_before_the_first_batch_is_the_start(connection: Connection) -
     assert (batches.state().epoch, batches.state().step) == (2, 1)
     next(batches)
     assert (batches.state().epoch, batches.state().step) == (2, 2)
-    batches.close()
+    assert len(list(batches)) == batches.state().steps_per_epoch - 2
+    assert (batches.state().epoch, batches.state().step) == (3, 0)
 
 
 def test_an_index_goes_on_with_other_ranks_too(connection: Connection) -> None:
