@@ -34,16 +34,16 @@ from loader_service.daemon.serving import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.frame_check import FrameCheck
+from loader_service.log_lines import set_up_log
 from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
+from loader_service.top_command import top_command
 from loader_service.unpack.unpack_command import unpack_command
+from loader_service.watch_commands import CONNECT_S, hush, ps_command, status_command
 
 _T = TypeVar("_T")
-
-#: How long a command waits for the service, in seconds.
-_CONNECT_S = 5.0
 
 _LOG = logging.getLogger(__name__)
 
@@ -114,8 +114,7 @@ def cli() -> None:
 def start(files: tuple[str, ...], **options: Any) -> None:
     """Serve the videos in FILES (names, URLs, patterns such as 'data/*.h5'), or a Python source, until stopped."""
     config = build(ServiceConfig, {"files": files, **options})
-    level = logging.WARNING if config.embedded else logging.INFO
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    set_up_log(config.log_format, config.log_file, config.log_level)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop takes over, stopping is an interrupt
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
@@ -124,18 +123,6 @@ def start(files: tuple[str, ...], **options: Any) -> None:
             begin_anew()
     except KeyboardInterrupt:
         click.echo("stopped before it was ready", err=True)
-
-
-@cli.command()
-@click.argument("endpoint", required=False)
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
-def status(endpoint: str | None, as_json: bool) -> None:
-    """Show workers, streams and faults of a service."""
-    report = _with_service(endpoint, Connection.status)
-    if as_json:
-        click.echo(json.dumps(dataclasses.asdict(report), indent=2))
-    else:
-        click.echo(reports.status_text(report))
 
 
 @cli.command()
@@ -161,8 +148,8 @@ def scale(workers: str, endpoint: str | None) -> None:
 @click.option("--timeout", default=30.0, show_default=True, help="Seconds that its end may take.")
 def stop(endpoint: str | None, timeout: float) -> None:
     """Have a service finish what it is at, and wait until it has ended and nothing of it is left."""
-    _hush()
-    stop_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
+    hush()
+    stop_service(endpoint, click.echo, Times(CONNECT_S, timeout))
 
 
 @cli.command()
@@ -170,8 +157,8 @@ def stop(endpoint: str | None, timeout: float) -> None:
 @click.option("--timeout", default=600.0, show_default=True, help="Seconds until it must be ready.")
 def restart(endpoint: str | None, timeout: float) -> None:
     """Have a service end and begin anew as it was started, and wait until it is ready; trainings go on."""
-    _hush()
-    restart_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
+    hush()
+    restart_service(endpoint, click.echo, Times(CONNECT_S, timeout))
 
 
 class _Inspect(click.Command):
@@ -238,18 +225,17 @@ def demo(arguments: tuple[str, ...]) -> None:
     sys.exit(run_demo(arguments))
 
 
+cli.add_command(status_command)
+cli.add_command(top_command)
+cli.add_command(ps_command)
 cli.add_command(pack_command)
 cli.add_command(unpack_command)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
-    _hush()
-    with Connection(endpoint, timeout_s=_CONNECT_S) as service:
+    hush()
+    with Connection(endpoint, timeout_s=CONNECT_S) as service:
         return use(service)
-
-
-def _hush() -> None:
-    logging.getLogger("loader_client").setLevel(logging.ERROR)  # the answer says it all
 
 
 def main() -> None:

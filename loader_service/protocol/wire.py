@@ -21,7 +21,7 @@ import msgpack
 from loader_service.errors import ConfigError, ProtocolError
 from loader_service.protocol.later_fields import later_fields, travelling
 
-VERSION = 4
+VERSION = 5
 _MAGIC = b"LS"
 PREFIX = _MAGIC + bytes([VERSION])
 
