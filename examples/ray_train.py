@@ -11,7 +11,7 @@ import argparse
 from typing import Any
 
 from ray.train import ScalingConfig
-from ray.train.data_parallel_trainer import DataParallelTrainer
+from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer
 
 
 def train(config: dict[str, Any]) -> None:
