@@ -10,7 +10,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again check format bench docs soak clean
+.PHONY: help install demo test again check format bench docs hosts soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
@@ -20,6 +20,7 @@ help:
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
 	@echo "make docs     build the site of docs/ into build/site, strictly"
+	@echo "make hosts    trainings of several processes, as in examples/ and deploy/ (some minutes)"
 	@echo "make soak     the long tests: both ends against each other, and processes that are killed, for hours"
 	@echo "make install  only the set-up: a .venv with this project and its tools"
 	@echo "make clean    remove the .venv and all caches"
@@ -35,10 +36,10 @@ demo: $(INSTALLED)
 	$(BIN)/loader-service demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak and not hosts'
 
 again: $(INSTALLED)
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak' -v
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak and not hosts' -v
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -58,6 +59,9 @@ bench: $(INSTALLED)
 
 docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+hosts: $(INSTALLED)
+	$(BIN)/python -m pytest -m hosts -v
 
 soak: $(INSTALLED)
 	$(BIN)/python -m tests.ends 1800

@@ -16,8 +16,9 @@ from loader_client.epochs import EpochNumbers
 from loader_client.forms import Batch
 from loader_client.index_generator import NO_STEP, all_marks, epoch_and_step
 from loader_client.interrupts import INTERRUPTS
+from loader_client.rank_state import RankState
 from loader_client.request import Request
-from loader_client.starts import Starts, start_within
+from loader_client.starts import Starts
 from loader_client.stream import Stream
 from loader_client.tensor_columns import Column, columns_of
 from loader_service.errors import ConfigError, LoaderError
@@ -28,7 +29,6 @@ class Feed:
     """What the dataset's graph calls: which epoch begins, and a step's tensors. Closes the stream with the graph."""
 
     def __init__(self, stream: Stream, request: Request, close: Callable[[], None], start: tuple[int, int]) -> None:
-        start = start_within(start, stream.steps_per_epoch)
         is_whole = start[1] in (0, stream.steps_per_epoch)  # the first epoch is
         self.cardinality = stream.steps_per_epoch if is_whole else int(tf.data.UNKNOWN_CARDINALITY)
         self.starts = Starts(stream.steps_per_epoch, start, request.spec.part)
@@ -50,6 +50,10 @@ class Feed:
     def close(self) -> None:
         """Close the stream: every call ends with an error."""
         self._finalizer()
+
+    def state_after(self, batches: int) -> RankState:
+        """Return the state after so many batches of the iterators that follow one another from the dataset's start."""
+        return self._stream.state_at(*divmod(self.starts.position + batches, self._stream.steps_per_epoch))
 
     def begin(self, made_by: Any, made_as: Any) -> NDArray[np.int64]:
         """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from loader_client.forms import Batch, alone, hidden_names, shaped
 from loader_client.indexes import ENDLESS
+from loader_client.rank_state import RankState, order_of
 from loader_client.request import Request
 from loader_client.session.delivery import StreamAtService
 from loader_client.session.pending import anew
 from loader_client.session.stream_wants import StreamWants
 from loader_client.session_thread import SessionThread
 from loader_client.shortage import shortage
-from loader_client.starts import MAX_EPOCH
+from loader_client.starts import MAX_EPOCH, start_within
+from loader_service.errors import ConfigError
 from loader_service.protocol.fields import Field
 from loader_service.protocol.numbers import whole_number
 
@@ -64,6 +66,47 @@ class Stream:
     def steps_per_epoch(self) -> int:
         """Steps in an epoch; `ENDLESS` when an index is announced step by step."""
         return self._wants.steps_per_epoch if self._at else ENDLESS
+
+    @property
+    def first_step(self) -> int:
+        """The first step that is left of the epoch that ranks of another world had begun; 0 without one."""
+        index = self._wants.index
+        return index.first_step if index is not None else self._at.opened.first_step
+
+    @property
+    def order(self) -> tuple[tuple[str, Any], ...]:
+        """What decides which sample comes when, as `RankState.order` has it."""
+        index = self._wants.index
+        return order_of(self.spec, self._at.opened.samples, b"" if index is None else index.entries)
+
+    def state_at(self, epoch: int, step: int) -> RankState:
+        """Return the state in which a step is the next one.
+
+        Parameters
+        ----------
+        epoch, step
+            Counted from 0; ``step == steps_per_epoch`` is the end of the epoch.
+
+        Raises
+        ------
+        ConfigError
+            When there is no such place, or the order is that of an index dataset.
+        """
+        if self.steps_per_epoch == ENDLESS:
+            raise ConfigError(
+                "index= is a tf.data.Dataset, whose order is its own: keep its iterator in a tf.train.Checkpoint"
+            )
+        epoch, step = start_within((epoch, step), self.steps_per_epoch)
+        return RankState(
+            epoch=epoch,
+            step=step,
+            shard=self.spec.shard,
+            batch_size=self.spec.batch_size,
+            steps_per_epoch=self.steps_per_epoch,
+            order=self.order,
+            resumed=self.spec.resumed,
+            first_step=self.first_step,
+        )
 
     @property
     def prefetch(self) -> int:

@@ -22,7 +22,7 @@ class StreamOptions(TypedDict, total=False):
 
     shuffle: bool
     seed: int
-    shard: tuple[int, int] | Literal["auto"] | None
+    shard: tuple[int, int] | str | None
     drop_remainder: bool
     prefetch: int
     on_error: OnError

@@ -94,8 +94,10 @@ class StreamState:
     def objection(self, want: Want) -> str:
         """Return why a want can never be met, "" when it can."""
         plan = self.plan
-        if want.epoch < 0 or want.step < 0 or (want.step >= plan.steps_per_epoch and not plan.indexed):
-            return f": epoch {want.epoch} has no step {want.step}; an epoch has {plan.steps_per_epoch} steps"
+        first = plan.first_step if want.epoch == plan.resumed_epoch else 0
+        if want.epoch < 0 or want.step < first or (want.step >= plan.steps_per_epoch and not plan.indexed):
+            left = f", and of this one those from {first} on are left" if first else ""
+            return f": epoch {want.epoch} has no step {want.step}; an epoch has {plan.steps_per_epoch} steps{left}"
         if not plan.indexed:
             if want.samples or want.positions:
                 return " names samples, but the stream has no index; open it with Spec(indexed=True)"

@@ -43,6 +43,7 @@ from loader_service.daemon.systemd_notifier import SystemdNotifier, restart_comm
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
+from loader_service.sharing_group import sharing_group
 from loader_service.stores.copy_folder import CopyFolder
 from loader_service.worker_options import WorkerOptions
 
@@ -106,7 +107,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         context = stack.enter_context(zmq.Context(io_threads=1))
         worker_socket: Router[m.FromWorker] = Router(context, endpoint.workers, m.FromWorker)
         stack.enter_context(worker_socket)
-        client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient)
+        client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient, sharing_group())
         stack.enter_context(client_socket)
         log = ServiceLog()
         pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
