@@ -26,7 +26,7 @@ from loader_service import __version__, reports
 from loader_service.advice import python_lines
 from loader_service.catalog.labels.class_lists import write_class_lists
 from loader_service.catalog.schema_text import schema_toml
-from loader_service.click_options import options_of
+from loader_service.click_options import LoneOptions, options_of
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
 from loader_service.control import Times, begin_anew, restart_service, stop_service
 from loader_service.daemon.service_process import FAILED, READY
@@ -39,6 +39,7 @@ from loader_service.pack.pack_command import pack_command
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
 from loader_service.unpack.unpack_command import unpack_command
+from loader_service.web_options import DEFAULT_HOST, looks_like_address
 
 _T = TypeVar("_T")
 
@@ -60,8 +61,11 @@ _SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)
 class _Bar:
     """The progress of a scan on standard error, and the line that says that the service is ready."""
 
-    def __init__(self, *, terminal: bool = False, doing: str = "indexing", unit: str = "file") -> None:
+    def __init__(
+        self, *, terminal: bool = False, embedded: bool = False, doing: str = "indexing", unit: str = "file"
+    ) -> None:
         self._doing, self._unit = doing, unit
+        self._embedded = embedded
         self._hidden = False if terminal else None  # None: unless standard error is a terminal itself
         self._bar: tqdm[Any] | None = None
         self._began = self._said = time.monotonic()
@@ -99,6 +103,8 @@ class _Bar:
         parts = [ready.serves, f"{ready.workers} workers", *left_out]
         click.echo(f"{READY}{ready.endpoint} ({', '.join(parts)})")
         click.echo(f'connect with: ds = loader_client.dataset("{ready.endpoint}", batch_size=16)')
+        if ready.web:
+            click.echo(f"web page: {ready.web}", err=self._embedded)  # of a private service, to its user's terminal
         sys.stdout.flush()
 
 
@@ -108,7 +114,7 @@ def cli() -> None:
     """Feed tf.data with JPEG frames from HDF5 files, decoded by a pool of worker processes."""
 
 
-@cli.command()
+@cli.command(cls=LoneOptions, lone={"--web": (DEFAULT_HOST, looks_like_address)})
 @click.argument("files", nargs=-1)
 @options_of(ServiceConfig)
 def start(files: tuple[str, ...], **options: Any) -> None:
@@ -120,7 +126,7 @@ def start(files: tuple[str, ...], **options: Any) -> None:
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
     try:
-        if run_service(config, _Bar(terminal=config.terminal)):
+        if run_service(config, _Bar(terminal=config.terminal, embedded=config.embedded)):
             begin_anew()
     except KeyboardInterrupt:
         click.echo("stopped before it was ready", err=True)
@@ -174,17 +180,7 @@ def restart(endpoint: str | None, timeout: float) -> None:
     restart_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
 
 
-class _Inspect(click.Command):
-    """A command whose option `--check` may stand alone: click would take the next file for its value."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give the option that stands alone its value."""
-        end = args.index("--") if "--" in args else len(args)
-        written = [f"{each}=sample" if each == "--check" else each for each in args[:end]]
-        return super().parse_args(ctx, written + args[end:])
-
-
-@cli.command(cls=_Inspect)
+@cli.command(cls=LoneOptions, lone={"--check": ("sample", lambda _: False)})
 @click.argument("files", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 @click.option("--toml", "as_toml", is_flag=True, help="For --schema: the fields, as TOML that can be edited.")

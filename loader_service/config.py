@@ -16,6 +16,7 @@ from loader_service.option_fields import expand_paths, option
 from loader_service.scan_options import ScanOptions
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
+from loader_service.web_options import parse_address
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
@@ -82,6 +83,12 @@ class ServiceConfig:
     )
     task_timeout: float = option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
     client_timeout: float = option(60.0, "Seconds without a sign of life after which a client loses its batches.")
+    web: str | None = option(
+        None,
+        "Serve a page for browsers there, as HOST:PORT; alone: 127.0.0.1:8321, or a free port. Needs the extra [web].",
+        alone="127.0.0.1",
+    )
+    web_control: bool = option(False, "Let that page change the number of workers.")
     supervise: bool = option(False, "Start the service again when it dies.")
     lifeline_pid: int = option(0, "End when this process ends.", hidden=True)
     embedded: bool = option(
@@ -97,6 +104,10 @@ class ServiceConfig:
             )
         self._check_source()
         self._check_copy()
+        if self.web is not None:
+            parse_address(self.web)
+        elif self.web_control:
+            raise ConfigError("web_control=True without a page; give --web too")
         if self.workers != 0:
             check_workers(self.workers, most_workers())
         for name in ("task_timeout", "client_timeout"):

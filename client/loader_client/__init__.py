@@ -9,6 +9,7 @@ from loader_client.connecting import connect
 from loader_client.connection import Connection
 from loader_client.forms import Ragged
 from loader_client.patience import Patience
+from loader_client.showing import ContactSheet, show
 from loader_service.errors import (
     CatalogChanged,
     CatalogError,
@@ -32,6 +33,7 @@ __all__ = [
     "Clip",
     "ConfigError",
     "Connection",
+    "ContactSheet",
     "DecodeError",
     "Frame",
     "Image",
@@ -47,6 +49,7 @@ __all__ = [
     "connect",
     "dataset",
     "error_of",
+    "show",
 ]
 
 

@@ -7,8 +7,10 @@ find it. Its session is told of its end by a finalizer.
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from loader_client.forms import Batch, alone, hidden_names, shaped
@@ -20,8 +22,16 @@ from loader_client.session.stream_wants import StreamWants
 from loader_client.session_thread import SessionThread
 from loader_client.shortage import shortage
 from loader_client.starts import MAX_EPOCH
+from loader_service.errors import ConfigError
 from loader_service.protocol.fields import Field
 from loader_service.protocol.numbers import whole_number
+
+
+class StreamOpener(Protocol):
+    """What opens another stream beside one: the connection."""
+
+    def open(self, request: Request) -> Stream:
+        """Open a stream."""
 
 
 class Stream:
@@ -39,9 +49,10 @@ class Stream:
         Is not to end before the stream does.
     """
 
-    def __init__(self, thread: SessionThread, wants: StreamWants, request: Request, connection: object) -> None:
+    def __init__(self, thread: SessionThread, wants: StreamWants, request: Request, connection: StreamOpener) -> None:
         self.spec = request.spec
         self._batched = request.batched
+        self._request = request
         self._thread = thread
         self._wants = wants
         self._connection = connection
@@ -133,6 +144,35 @@ class Stream:
             batch = shaped(batch, at.opened.fields, self.spec)
         return batch if self._batched else alone(batch)
 
+    def first_samples(self, rows: int) -> Batch:
+        """Return the first samples of the first epoch, through a stream of their own: no iterator of this one moves.
+
+        Parameters
+        ----------
+        rows
+            How many at most; of an index, and of buckets, as many as the first step has.
+
+        Raises
+        ------
+        ConfigError
+            When an index is announced step by step, so that nobody knows its first ones.
+        LoaderError
+            As `fetch`.
+        """
+        request = self._request
+        if request.index is not None and self.steps_per_epoch == ENDLESS:
+            raise ConfigError("the index says its samples step by step; show a batch of an iterator instead")
+        if request.index is None and request.batched and request.spec.batching != "bucket":
+            spec = replace(request.spec, batch_size=min(rows, request.spec.batch_size), drop_remainder=False)
+            request = replace(request, spec=spec)
+        request = replace(request, spec=replace(request.spec, prefetch=1))
+        stream = self._connection.open(request)
+        try:
+            batch = stream.fetch(0, 0)
+        finally:
+            stream.close()
+        return batch if request.batched else {name: _as_batch(value) for name, value in batch.items()}
+
     def close(self) -> None:
         """Give the stream up; arrays that were fetched stay valid. Harmless when it has failed or was closed."""
         if self._finalizer.detach() is not None:
@@ -145,3 +185,7 @@ class Stream:
             raise anew(self._wants.failure)
         assert self._wants.at is not None  # noqa: S101 - a stream that users have was open once
         return self._wants.at
+
+
+def _as_batch(value: Any) -> Any:
+    return value[np.newaxis] if isinstance(value, np.ndarray) else value

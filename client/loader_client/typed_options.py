@@ -61,4 +61,6 @@ class ServiceOptions(TypedDict, total=False):
     worker_memory: int | str | None
     task_timeout: float | None
     client_timeout: float | None
+    web: str | None
+    web_control: bool | None
     start_timeout_s: float | None

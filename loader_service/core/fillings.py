@@ -275,6 +275,7 @@ class Fillings:
         step.ready = filling.readiness(self._last_lease)
         stream.leases[self._last_lease] = filling.wanted.want
         stream.steps_done += 1
+        stream.latest = filling
         stream.samples_substituted += len(filling.planned)
         self._ledger.send(stream.client, step.ready)
 

@@ -127,6 +127,7 @@ class Service:
             m.CloseStream: self._close,
             m.GetStatus: self._look,
             m.GetCatalog: self._tell_catalog,
+            m.GetRecentSteps: self._tell_recent_steps,
             m.Scale: self._scale,
             m.Stop: self._stop_asked,
             m.Restart: self._restart,
@@ -249,6 +250,9 @@ class Service:
 
     def _tell_catalog(self, client: Client, message: m.GetCatalog, _now: float) -> None:
         self._ledger.send(client.address, dataclasses.replace(self._about.catalog, request=message.request))
+
+    def _tell_recent_steps(self, client: Client, message: m.GetRecentSteps, _now: float) -> None:
+        self._ledger.send(client.address, self._reporter.recent(message.request))
 
     def _scale(self, client: Client, message: m.Scale, now: float) -> None:
         check_workers(message.workers, self._limits.most_workers)

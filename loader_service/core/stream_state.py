@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loader_service.core.ledger import require
-from loader_service.core.planned import PlannedStream
+from loader_service.core.planned import Lengths, PlannedStream
 from loader_service.core.slots import SlotState, SlotTable
 from loader_service.core.steps import Filling, Step
 from loader_service.core.tasks import PendingTask
 from loader_service.plan.order import MAX_POSITIONS
 from loader_service.plan.prefetch import steps_ahead
 from loader_service.protocol.messages import PrepareStream, Resized, StreamStatus, Want
+from loader_service.protocol.recent_steps import MOST_RECENT_ROWS, RecentStep
 
 #: Wants that are over and may still be asked for by a message that was doubled and came late.
 _WANTS_REMEMBERED = 1024
@@ -43,6 +44,7 @@ class StreamState:
     resizes: int = 0  # how often its client was told another size
     removed: tuple[int, ...] = ()  # slots that went, the latest ones
     steps_done: int = 0
+    latest: Filling | None = None  # that was announced, for people who look
     samples_substituted: int = 0  # in the steps that are done
 
     @property
@@ -106,6 +108,24 @@ class StreamState:
             samples_substituted=self.samples_substituted,
             padding=self.plan.padding,
             padding_unsorted=self.plan.padding_unsorted,
+        )
+
+    def recent(self) -> RecentStep | None:
+        """Return what was announced last, for people who look at it; None before the first step."""
+        if self.latest is None:
+            return None
+        rows, plan = self.latest.rows[:MOST_RECENT_ROWS], self.plan
+        return RecentStep(
+            stream=self.number,
+            spec=replace(self.prepare.spec, videos=None, split=None),
+            fields=plan.inputs or plan.fields,
+            transformed=bool(plan.inputs),
+            epoch=self.latest.wanted.epoch,
+            step=self.latest.wanted.step,
+            rows=len(self.latest.rows),
+            samples=tuple(row.sample for row in rows),
+            positions=tuple(row.position or 0 for row in rows) if plan.indexed else (),
+            lengths=tuple(row.frames for row in rows) if plan.lengths is not Lengths.ALIKE else (),
         )
 
     def validate(self, tasks: Mapping[int, Sequence[PendingTask]]) -> None:

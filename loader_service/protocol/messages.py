@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 from loader_service.protocol.fields import Field
 from loader_service.protocol.frequent import frequent_message
+from loader_service.protocol.recent_steps import GetRecentSteps as GetRecentSteps
+from loader_service.protocol.recent_steps import RecentStep as RecentStep
+from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
 from loader_service.protocol.status_messages import Counter as Counter
@@ -282,6 +285,7 @@ FromClient = (
     | Goodbye
     | GetStatus
     | GetCatalog
+    | GetRecentSteps
     | Scale
     | Stop
     | Restart
@@ -299,5 +303,6 @@ ToClient = (
     | Done
     | Status
     | CatalogSummary
+    | RecentSteps
     | Heartbeat
 )

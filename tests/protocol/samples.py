@@ -98,6 +98,8 @@ MESSAGES: tuple[Any, ...] = (
     m.Probed(1, 1, (), "SourceError", "transform 'm:f': no"),
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
     m.TasksWanted(1, 6),
+    m.GetRecentSteps(9),
+    m.RecentSteps(9, (m.RecentStep(3, Spec(2, Clip(1)), FIELDS, False, 1, 42, 2, (5, 7), (), (4, 8)),)),
 )  # fmt: skip
 
 #: Whoever receives it, by kind of message; a `Heartbeat` goes both ways.
@@ -134,7 +136,12 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
         return st.lists(_values(typing.get_args(hint)[0]), max_size=5).map(tuple)
-    simple = {int: _INTEGERS, str: st.text(), float: st.floats(allow_nan=False, allow_infinity=False)}
+    simple = {
+        bool: st.booleans(),
+        int: _INTEGERS,
+        str: st.text(),
+        float: st.floats(allow_nan=False, allow_infinity=False),
+    }
     return simple[hint]
 
 
