@@ -100,9 +100,10 @@ class LoneOptions(click.Command):
         """Give the options that stand alone their values."""
         end = args.index("--") if "--" in args else len(args)
         written = []
-        for word, following in zip(args[:end], [*args[1:end], ""], strict=True):
+        for place, word in enumerate(args[:end]):
             value, takes = self._lone.get(word, ("", bool))
-            written.append(f"{word}={value}" if word in self._lone and not takes(following) else word)
+            follows = args[place + 1] if place + 1 < end else ""
+            written.append(f"{word}={value}" if word in self._lone and not takes(follows) else word)
         return super().parse_args(ctx, written + args[end:])
 
 

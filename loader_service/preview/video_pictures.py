@@ -67,7 +67,7 @@ class VideoPictures:
         IndexError
             When there is no such frame.
         """
-        self._check(video, field, number)
+        self._check(video, field, number, self.pictured)
         known = self._catalog.field(field)
         if known.kind != "image":
             out = np.zeros((1, *self._catalog.shape_in(video, field)), known.dtype)
@@ -89,7 +89,7 @@ class VideoPictures:
         LoaderError
             When they cannot be read, or are too many for a line.
         """
-        self._check(video, field, 0)
+        self._check(video, field, 0, self.plotted)
         count = int(self._catalog.counts_with([field])[video])
         stride = max(1, math.ceil(count / points))
         at = list(range(0, count, stride))
@@ -120,13 +120,13 @@ class VideoPictures:
         height, width, channels = self._catalog.shape_in(video, field)[-3:]
         return height, width, channels
 
-    def _check(self, video: int, field: str, number: int) -> None:
+    def _check(self, video: int, field: str, number: int, fields: list[str]) -> None:
         if self._catalog.kind in ("map", "generator"):
             raise ConfigError("a Python source makes the samples; there are no files to look into")
         if not 0 <= video < self._catalog.video_count:
             raise IndexError(f"video {video}: there are {self._catalog.video_count}")
-        if all(each.name != field for each in self._catalog.fields):
-            raise ConfigError(f"there is no field {field!r}")
+        if field not in fields:
+            raise ConfigError(f"{field!r:.80} is none of {', '.join(map(repr, fields)) or 'no fields'}")
         count = int(self._catalog.counts_with([field])[video])
         if not 0 <= number < count:
             raise IndexError(f"frame {number}: the video has {count}")

@@ -106,9 +106,9 @@ class ServiceWatch:
         with self._lock:
             return self._status
 
-    def scale(self, workers: int) -> str:
+    def scale(self, count: int) -> str:
         """Change the number of workers; raises LoaderError."""
-        return self._connected().scale(workers)
+        return self._connected().scale(count)
 
     # ---- the thread
 

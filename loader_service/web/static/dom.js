@@ -11,7 +11,7 @@ export function svg(tag, attributes = {}, ...children) {
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined || value === null || value === false) continue;
+    if (value === undefined || value === null || value === false) continue; // ARIA's truth values are texts
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "width%") element.style.width = `${value}%`;
     else element.setAttribute(name, value === true ? "" : String(value));

@@ -16,7 +16,7 @@ export function showNow(main) {
   const workers = el("section", { class: "card" });
   const faults = el("section", { class: "card", id: "faults" });
   let span = 600;
-  const buttons = SPANS.map(([label, seconds]) => el("button", { "aria-pressed": seconds === span, onclick: () => choose(seconds) }, label));
+  const buttons = SPANS.map(([label, seconds]) => el("button", { "aria-pressed": String(seconds === span), onclick: () => choose(seconds) }, label));
   const control = el("div", { class: "row" });
   replace(main, verdicts, path, el("div", { class: "row" }, el("h2", { class: "grow" }, "Over time"), buttons),
     el("div", { class: "charts" }, charts.map((each) => each.element)), streams, workers, faults);

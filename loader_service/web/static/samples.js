@@ -69,7 +69,8 @@ export function showSamples(main) {
     replace(grid, batch.samples.map((each) => card(batch, each, field, isPicture)));
   }
 
-  return repeatedly(() => look(false), 3000);
+  const stop = repeatedly(() => look(false), 3000);
+  return () => { stop(); document.querySelector("dialog")?.close(); };
 }
 
 function card(batch, sample, field, isPicture) {
@@ -126,6 +127,7 @@ function play(box, batch, sample, field) {
   const paint = () => {
     const width = (image.naturalWidth + 2) / count - 2;
     screen.width = width;
+    screen.style.height = `${Math.max(240, image.naturalHeight)}px`;
     screen.height = image.naturalHeight;
     screen.getContext("2d").drawImage(image, place * (width + 2), 0, width, image.naturalHeight, 0, 0, width, image.naturalHeight);
     slider.value = place;
