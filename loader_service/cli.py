@@ -36,6 +36,7 @@ from loader_service.errors import ConfigError, LoaderError
 from loader_service.frame_check import FrameCheck
 from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
+from loader_service.preview.files_sheet import check_target, write_files_sheet
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
 from loader_service.unpack.unpack_command import unpack_command
@@ -197,6 +198,8 @@ def restart(endpoint: str | None, timeout: float) -> None:
     metavar="[=all]",
     help="Decode the first, middle and last frame of each video, or all, and list what is bad; exit code 1 then.",
 )
+@click.option("--contact-sheet", metavar="OUT.png", help="Write frames of up to 16 videos as one picture.")
+@click.option("--force", is_flag=True, help="Let the contact sheet take the place of a file that is there.")
 @options_of(ServiceConfig, only=_SCAN_OPTIONS)
 def inspect(
     files: tuple[str, ...],
@@ -209,10 +212,16 @@ def inspect(
     """Show what FILES hold: videos, frames, fields, and how they are stored. Starts nothing."""
     if as_json and as_toml:
         raise click.UsageError("--json and --toml are two ways to print the same; leave one out")
+    contact_sheet, force = options.pop("contact_sheet"), options.pop("force")
+    if contact_sheet is not None:
+        check_target(contact_sheet, force=force)
     config = build(ServiceConfig, {"files": files, **options})
     found = scan_files(config, _Bar().scanned)
     for line in write_class_lists(class_files, {each.name: each.classes for each in found.fields if each.classes}):
         click.echo(line, err=True)
+    if contact_sheet is not None:
+        for line in write_files_sheet(found, contact_sheet, force=force):
+            click.echo(line, err=True)
     if as_toml:
         click.echo(schema_toml(found), nl=False)
         return

@@ -148,9 +148,11 @@ def _named(batch: Any) -> dict[str, Any]:
 
 
 def _rows(value: Any) -> Any:
-    """Return what can be asked for its rows: an array, or ours or TensorFlow's ragged rows."""
-    if isinstance(value, Ragged) or hasattr(value, "row_splits"):
+    """Return what can be asked for its rows: an array, or ragged rows, be they ours or TensorFlow's."""
+    if isinstance(value, Ragged):
         return value
+    if hasattr(value, "row_splits"):
+        return Ragged(_rows(value.values), np.asarray(value.row_splits))
     array = np.asarray(value)
     return array if array.ndim else array[np.newaxis]
 

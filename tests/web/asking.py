@@ -22,8 +22,8 @@ class Page:
     """
 
     def __init__(self, said: Callable[[], str]) -> None:
-        found = eventually(lambda: re.search(r"^web page: (\S+)\n", said(), re.MULTILINE), "the link of the page")
-        self.link = found[1]
+        found: Any = eventually(lambda: re.search(r"^web page: (\S+)\n", said(), re.MULTILINE), "the link of the page")
+        self.link: str = found.group(1)
         parts = urlsplit(self.link)
         assert parts.hostname is not None
         assert parts.port is not None
