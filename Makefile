@@ -7,15 +7,16 @@ INSTALLED := $(VENV)/.installed
 
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Tests start thousands of Python processes, which would each compile all that they import; empty is not set.
-test soak: export PYTHONDONTWRITEBYTECODE :=
+test web soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again check format bench soak clean
+.PHONY: help install demo test again web check format bench soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
 	@echo "make test     run the tests"
 	@echo "make again    run the tests once more that failed the last time, one at a time"
+	@echo "make web      test the web page in a headless Chromium (apt-get install chromium chromium-driver)"
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
@@ -34,10 +35,14 @@ demo: $(INSTALLED)
 	$(BIN)/loader-service demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak and not browser'
 
 again: $(INSTALLED)
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak' -v
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak and not browser' -v
+
+# SCREENSHOTS=1 makes those of the docs anew.
+web: $(INSTALLED)
+	$(BIN)/python -m pytest -m browser tests/web
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .
