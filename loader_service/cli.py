@@ -40,12 +40,10 @@ from loader_service.preview.files_sheet import check_target, write_files_sheet
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
 from loader_service.unpack.unpack_command import unpack_command
+from loader_service.watch_commands import CONNECT_S, hush, status_command
 from loader_service.web_options import DEFAULT_HOST, looks_like_address
 
 _T = TypeVar("_T")
-
-#: How long a command waits for the service, in seconds.
-_CONNECT_S = 5.0
 
 _LOG = logging.getLogger(__name__)
 
@@ -136,18 +134,6 @@ def start(files: tuple[str, ...], **options: Any) -> None:
 @cli.command()
 @click.argument("endpoint", required=False)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
-def status(endpoint: str | None, as_json: bool) -> None:
-    """Show workers, streams and faults of a service."""
-    report = _with_service(endpoint, Connection.status)
-    if as_json:
-        click.echo(json.dumps(dataclasses.asdict(report), indent=2))
-    else:
-        click.echo(reports.status_text(report))
-
-
-@cli.command()
-@click.argument("endpoint", required=False)
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 def catalog(endpoint: str | None, as_json: bool) -> None:
     """Show what a service serves: fields, and which number stands for which class."""
     summary = _with_service(endpoint, lambda service: service.catalog)
@@ -168,8 +154,8 @@ def scale(workers: str, endpoint: str | None) -> None:
 @click.option("--timeout", default=30.0, show_default=True, help="Seconds that its end may take.")
 def stop(endpoint: str | None, timeout: float) -> None:
     """Have a service finish what it is at, and wait until it has ended and nothing of it is left."""
-    _hush()
-    stop_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
+    hush()
+    stop_service(endpoint, click.echo, Times(CONNECT_S, timeout))
 
 
 @cli.command()
@@ -177,8 +163,8 @@ def stop(endpoint: str | None, timeout: float) -> None:
 @click.option("--timeout", default=600.0, show_default=True, help="Seconds until it must be ready.")
 def restart(endpoint: str | None, timeout: float) -> None:
     """Have a service end and begin anew as it was started, and wait until it is ready; trainings go on."""
-    _hush()
-    restart_service(endpoint, click.echo, Times(_CONNECT_S, timeout))
+    hush()
+    restart_service(endpoint, click.echo, Times(CONNECT_S, timeout))
 
 
 @cli.command(cls=LoneOptions, lone={"--check": ("sample", lambda _: False)})
@@ -243,18 +229,15 @@ def demo(arguments: tuple[str, ...]) -> None:
     sys.exit(run_demo(arguments))
 
 
+cli.add_command(status_command)
 cli.add_command(pack_command)
 cli.add_command(unpack_command)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
-    _hush()
-    with Connection(endpoint, timeout_s=_CONNECT_S) as service:
+    hush()
+    with Connection(endpoint, timeout_s=CONNECT_S) as service:
         return use(service)
-
-
-def _hush() -> None:
-    logging.getLogger("loader_client").setLevel(logging.ERROR)  # the answer says it all
 
 
 def main() -> None:

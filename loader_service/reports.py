@@ -1,8 +1,7 @@
-"""Status and catalog as text for people; knows messages and columns, no socket and no terminal."""
+"""What files hold, as text for people; knows messages and columns, no socket and no terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,81 +10,11 @@ from loader_service.advice import label_advice, list_advice, volume_advice
 from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.frame_check import BadFrame
-from loader_service.protocol.messages import CatalogSummary, Status, StreamStatus, WorkerStatus
+from loader_service.protocol.messages import CatalogSummary
 from loader_service.sizes import size_text
-
-
-def status_text(status: Status) -> str:
-    """Return a status as a few lines and tables."""
-    lines = [
-        f"{status.endpoint}: pid {status.pid}, version {status.version}, up {status.uptime_s:.0f} s, "
-        f"{size_text(status.memory_bytes)} of {size_text(status.memory_budget_bytes)} shared memory in batches",
-        f"serves {status.serves}" + (f"; transform {status.transform!r}" if status.transform else ""),
-        "",
-        *_table(
-            ("worker", "pid", "state", "files", "tasks queued", "tasks done", "for", "at"),
-            [
-                (w.worker, w.pid, w.state, w.files, w.tasks_queued, w.tasks_done, _busy_text(w), _doing_text(w))
-                for w in status.workers
-            ],
-        ),
-        "",
-        *_table(
-            ("stream", "client", "pid", "steps done", "an epoch", "slots", "filling", "with client", "waiting"),
-            [
-                (s.stream, s.client, s.client_pid, s.steps_done, _epoch_text(s), s.slots, s.slots_filling,
-                 s.slots_leased, s.wants_waiting)
-                for s in status.streams
-            ],
-        ),
-        "",
-        ", ".join(f"{counter.name.replace('_', ' ')}: {counter.count}" for counter in status.counters),
-        *(f"padded videos of stream {s.stream}: {s.padded_videos}" for s in status.streams if s.padded_videos),
-        *(
-            f"bad samples of stream {s.stream} that were replaced: {s.samples_substituted}"
-            for s in status.streams
-            if s.samples_substituted
-        ),
-        *(
-            f"padding of stream {s.stream}: {s.padding:.1%} of its frames ({s.padding_unsorted:.1%} without buckets)"
-            for s in status.streams
-            if s.padding_unsorted
-        ),
-        *status.events,
-    ]  # fmt: skip
-    return "\n".join(lines)
-
-
-def _busy_text(worker: WorkerStatus) -> str:
-    return f"{worker.busy_s:.1f} s" if worker.doing else ""
-
-
-def _doing_text(worker: WorkerStatus) -> str:
-    """Return what a worker is at."""
-    match worker.doing:
-        case "":
-            return "nothing"
-        case "probe":
-            return "trying the transform for a stream that opens"
-        case "task" if not worker.file:
-            return f"a step of stream {worker.stream} that nobody wants any more"
-    return (
-        f"stream {worker.stream}, epoch {worker.epoch}, step {worker.step}: video {worker.video!r} of {worker.file!r}"
-    )
-
 
 #: Bad frames that are shown; `--json` has all.
 _MOST_BAD = 1000
-
-#: Steps of an epoch that no training comes to the end of: that of a generator that was given no length.
-_ENDLESS_STEPS = 2**30
-
-
-def _epoch_text(stream: StreamStatus) -> str:
-    """Return how many steps an epoch of a stream has; with an index of its own, only the client knows."""
-    if stream.steps_per_epoch >= _ENDLESS_STEPS:
-        return "endless"
-    return str(stream.steps_per_epoch) if stream.steps_per_epoch else "by index"
 
 
 def describe_catalog(catalog: Catalog) -> dict[str, Any]:
@@ -230,12 +159,3 @@ def _video(catalog: Catalog, video: int) -> dict[str, Any]:
         "frames": int(catalog.frame_counts[video]),
         "label": None if catalog.labels is None else catalog.labels[video].item(),
     }
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Return a table as lines, all columns to the right but a last one of texts, whose head is "at"."""
-    cells = [[str(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    if head[-1] == "at":
-        widths[-1] = 0  # to the left
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]

@@ -13,10 +13,11 @@ from importlib import metadata
 import pytest
 
 import loader_client
-from loader_service import reports
+from loader_service import __version__, reports
 from loader_service.cli import cli, main
 from loader_service.config import ServiceConfig, check_workers, most_workers, parse_size, parse_workers
 from loader_service.errors import ConfigError
+from loader_service.protocol.totals import WorkerTotals
 from tests.support.services import command_line, new_endpoint, running_service
 from tests.support.waiting import eventually
 
@@ -138,7 +139,8 @@ def test_a_wrong_usage_is_one_line_and_exit_code_2(in_process, arguments, said):
 
 @pytest.mark.parametrize("command", [["status"], ["catalog"], ["stop"], ["restart"], ["scale", "2"]])
 def test_a_service_that_is_not_there_is_one_line_and_exit_code_1(monkeypatch, in_process, command):
-    monkeypatch.setattr("loader_service.cli._CONNECT_S", 0.2)
+    for module in ("cli", "watch_commands"):
+        monkeypatch.setattr(f"loader_service.{module}.CONNECT_S", 0.2)
     endpoint = new_endpoint()
     code, _, err = in_process(*command, endpoint)
     assert code == 1
@@ -184,14 +186,15 @@ def test_status_shows_workers_streams_and_counters(service, in_process):
         code, text, err = in_process("status", service.endpoint)
         batches.close()
     assert (code, err) == (0, "")
-    head, serves, _, workers, worker, _, streams, stream, *_ = text.splitlines()
+    verdict, *_, _, head, serves, _, summary, workers, worker = text.rstrip().splitlines()
+    assert verdict.startswith("stream 1, ")
+    assert f"(pid {os.getpid()}): " in verdict
     assert serves == "serves 3 files, 12 videos, 146 frames"
     assert head.startswith(f"{service.endpoint}: pid {service.pid}, version 0.1.0, up ")
+    assert summary.startswith("1 worker: working ")
     assert workers.split()[:3] == ["worker", "pid", "state"]
     assert worker.split()[:4] == ["1", str(service.worker_pids[0]), "working", "3"]
-    assert streams.split()[0] == "stream"
-    assert str(os.getpid()) in stream.split()
-    assert "workers lost: 0" in text
+    assert "workers lost" not in text, "what never happened is left out"
 
 
 def test_status_as_json_has_every_field(service, in_process):
@@ -200,12 +203,16 @@ def test_status_as_json_has_every_field(service, in_process):
     report = json.loads(text)
     assert report["pid"] == service.pid
     assert [worker["pid"] for worker in report["workers"]] == service.worker_pids
-    assert report["events"] == []
+    assert report["faults"] == []
+    assert (report["version"], report["service_version"], report["verdicts"]) == (1, __version__, [])
+    assert set(dataclasses.asdict(WorkerTotals())) == set(report["workers"][0]["totals"])
 
 
 def test_status_finds_the_service_through_the_environment(service, in_process, monkeypatch):
     monkeypatch.setenv("LOADER_SERVICE_ENDPOINT", service.endpoint)
-    assert in_process("status")[1].startswith(f"{service.endpoint}: pid {service.pid}")
+    assert in_process("status")[1].startswith(
+        f"no stream is open: nobody asks for data\n\n{service.endpoint}: pid {service.pid}"
+    )
 
 
 def test_scale_changes_the_number_of_workers(service, in_process):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from loader_service.core.effects import Peer
-from loader_service.protocol.messages import AdoptFile
+from loader_service.protocol.messages import AdoptFile, Fault
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,12 @@ class Sight(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkersSeen:
-    """`LookAtWorkers` was carried out; `faults` are the latest ones, a line each."""
+    """`LookAtWorkers` was carried out; `faults` are the latest ones."""
 
     client: bytes
     request: int
     workers: Mapping[int, Sight]
-    faults: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from loader_service.core.stream_state import StreamState
 from loader_service.core.tasks import PendingTask, TaskQueues, cut
 from loader_service.errors import CatalogChanged, FileTouched
 from loader_service.protocol import messages as m
-from loader_service.protocol.messages import BadRow
+from loader_service.protocol.messages import BadRow, Ready
 
 #: Slots that are filled for one want at a time: when the second one is late too, its deadline decides.
 MOST_FILLINGS = 2
@@ -164,8 +164,10 @@ class Fillings:
         while stream.waiting:
             step = stream.steps.get(stream.waiting[0])
             if step is not None and step.waits and not self._begin(stream, step):
-                return
+                break
             stream.waiting.popleft()  # begun; or forgotten, and perhaps wanted anew
+        if stream.take_time(self._ledger.sums.now):
+            self._ledger.sums.shortage(begins=stream.clock.short.is_on)
 
     def abandon(self, stream: StreamState, filling: Filling) -> None:
         """Drop what waits of a filling that nobody wants; its slot is free when no worker writes into it any more."""
@@ -230,6 +232,7 @@ class Fillings:
 
     def _bad_row(self, filling: Filling, bad: BadRow, turn: int | None) -> None:
         self._ledger.counters.samples_bad += 1
+        self._ledger.sums.files.bad(filling.rows[bad.row].file)
         self._note_bad(self._streams[filling.stream], f"{bad.error}: {bad.message}")
         # Another sample is no remedy for files that are not those of the plan.
         if bad.error != CatalogChanged.__name__ and filling.substitute(bad.row):
@@ -274,13 +277,20 @@ class Fillings:
         self._last_lease += 1
         step.ready = filling.readiness(self._last_lease)
         stream.leases[self._last_lease] = filling.wanted.want
-        stream.steps_done += 1
+        self._count(stream, step.ready)
         stream.latest = filling
         stream.samples_substituted += len(filling.planned)
         self._ledger.send(stream.client, step.ready)
 
+    def _count(self, stream: StreamState, ready: Ready) -> None:
+        plan = stream.plan
+        size_bytes = ready.rows * plan.row_bytes + ready.frames * plan.frame_bytes
+        frames = ready.frames or ready.rows * stream.frames_of_row
+        stream.clock.delivered(ready.rows, frames, size_bytes, self._ledger.sums.now)
+
     def _report(self, stream: StreamState, filling: Filling, error: BadRow) -> None:
         """Tell the client why its step cannot be delivered."""
+        stream.clock.failed_steps += 1
         del stream.steps[filling.wanted.want]
         self._free(stream, filling)
         self._ledger.send(stream.client, m.Failed(stream.number, filling.wanted.want, error.error, error.message))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from loader_service.core.effects import CheckFile, Effect, Peer, Send
+from loader_service.core.sums import Sums
 from loader_service.errors import LoaderError, ProtocolError
 from loader_service.protocol import messages as m
 
@@ -44,12 +45,13 @@ class Counters:
 
 @dataclass
 class Ledger:
-    """The effects of what is being acted on, and the counters."""
+    """The effects of what is being acted on, the counters and the sums."""
 
     effects: list[Effect] = field(default_factory=list)
     connected: set[int] = field(default_factory=set)  # workers that can be told something
     files_asked: set[int] = field(default_factory=set)  # to be looked at
     counters: Counters = field(default_factory=Counters)
+    sums: Sums = field(default_factory=Sums)
 
     def add(self, effect: Effect) -> None:
         """Ask the shell for something."""

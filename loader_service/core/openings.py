@@ -83,6 +83,7 @@ class Opening:
     stream: int = 0  # from ASKING on, as the two below
     plan: PlannedStream | None = None
     answer: m.Opened | None = None  # from OPEN on
+    asked_at: float = 0.0
     takes_until: float = 0.0  # others give memory up for it until then; 0 before they were asked
 
     @property
@@ -153,7 +154,7 @@ class Openings:
                 self._ledger.send(client.address, answer)
             return
         self._check_room(self._streams.count(client.address))
-        opening = Opening(client.address, asked, Stage.PROBING)
+        opening = Opening(client.address, asked, Stage.PROBING, asked_at=now)
         if self._planner.tries_transforms:
             self._probes.begin(client.address, asked, self._planner.inputs(asked.spec), now)
             self._by_key[opening.key] = opening
@@ -281,7 +282,7 @@ class Openings:
         number, spec = opening.stream, opening.asked.spec
         prepare = m.PrepareStream(number, spec, plan.fields, plan.slot_frames, plan.inputs)
         self._ledger.tell_workers(prepare)
-        self._streams.open(opening.client, prepare, plan, slots, now)
+        self._streams.open(opening.client, prepare, plan, slots, now).clock.asked_at = opening.asked_at
         opening.answer = m.Opened(
             request=opening.asked.request,
             stream=number,

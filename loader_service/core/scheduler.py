@@ -75,6 +75,14 @@ class Scheduler:
             worker.ask_for(message.count)
             self.staff.vacancies.update(worker)
 
+    def time_spent(self, message: m.TimeSpent) -> None:
+        """Take note of what a worker says that its time went into."""
+        worker = self.staff.get(message.worker)
+        if worker is not None:
+            worker.times.told(message)
+            for each in message.slow:
+                self._ledger.sums.files.slow(each.file, each.count)
+
     def worker_exited(self, number: int, cause: str, now: float) -> list[PendingTask]:
         """Take note that a worker was reaped: it cannot write anywhere, and its tasks go to others.
 
@@ -83,7 +91,9 @@ class Scheduler:
         list of PendingTask
             What it leaves behind, the one that it was at first: probes are nothing to the scheduler.
         """
-        worker = self.staff.exited(number, cause, now)
+        worker, sums = self.staff.exited(number, cause, now), self._ledger.sums
+        if worker is not None:
+            sums.worker_left(worker.times.totals(now, sums.short_s), worker.times.spent)
         tasks = worker.tasks if worker else []
         for place, task in enumerate(tasks):
             if task.probe is None:
@@ -218,7 +228,7 @@ class Scheduler:
         """Whether no task is waiting or with a worker."""
         return not self._queues.tasks and not len(self.fillings.held) and not any(worker.tasks for worker in self.staff)
 
-    def worker_status(self, worker: Worker, pid: int) -> m.WorkerStatus:
+    def worker_status(self, worker: Worker, pid: int, now: float) -> m.WorkerStatus:
         """Return what `status` shows of a worker, whatever it is at."""
         return m.WorkerStatus(
             worker=worker.worker,
@@ -226,7 +236,9 @@ class Scheduler:
             state=worker.state.value,
             files=self._ownership.file_count(worker.worker),
             tasks_queued=len(worker.tasks) + self._queues.waiting_for(worker.worker),
-            tasks_done=worker.tasks_done,
+            tasks_done=worker.times.tasks,
+            straggles=worker.straggles,
+            totals=worker.times.totals(now, self._ledger.sums.short_s),
         )
 
     def tasks_at_hand(self, worker: Worker, now: float) -> list[TaskAtHand]:

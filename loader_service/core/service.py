@@ -59,11 +59,12 @@ class Service:
         self._about = about
         self._limits = limits
         self._ledger = ledger = Ledger()
+        self._sums = ledger.sums
         self.scheduler = Scheduler(file_bytes, limits, ledger)
         self.clients = Clients(limits.client_timeout_s, ledger)
         self.probes = Probes(self.scheduler.staff, ledger, limits.probe_timeout_s)
         self.openings = Openings(planner, self.probes, self.scheduler.streams, self.clients, ledger)
-        self._reporter = Reporter(about.status, self.scheduler, self.clients, now)
+        self._reporter = Reporter(about, self.scheduler, self.clients, ledger, now)
         self._adopted: dict[int, m.AdoptFile] = {}
         self._workers_wanted = workers
         self.scheduler.staff.scale(workers, now)
@@ -76,11 +77,13 @@ class Service:
             m.WorkerReady: self._worker_ready,
             m.Probed: self._probed,
             m.TasksWanted: lambda message, _: self.scheduler.tasks_wanted(message),
+            m.TimeSpent: lambda message, _: self.scheduler.time_spent(message),
         }
         self._of_event = self._handlers_of_events()
 
     def receive(self, peer: Peer, message: m.FromClient | m.FromWorker, now: float) -> list[Effect]:
         """Take in a message at time `now` (seconds, monotonic) and return what to do about it, in order."""
+        self._sums.now = now
         if isinstance(peer, int):
             self._of_worker[type(message)](message, now)
         elif isinstance(message, m.Hello):
@@ -91,6 +94,7 @@ class Service:
 
     def happened(self, event: e.Event, now: float) -> list[Effect]:
         """Take in an event at time `now` and return what to do about it, in order."""
+        self._sums.now = now
         self._of_event[type(event)](event, now)
         return self._settle(now)
 
@@ -127,7 +131,9 @@ class Service:
             m.CloseStream: self._close,
             m.GetStatus: self._look,
             m.GetCatalog: self._tell_catalog,
-            m.GetRecentSteps: self._tell_recent_steps,
+            m.GetRecentSteps: lambda client, message, _: self._ledger.send(
+                client.address, self._reporter.recent(message.request)
+            ),
             m.Scale: self._scale,
             m.Stop: self._stop_asked,
             m.Restart: self._restart,
@@ -195,8 +201,9 @@ class Service:
         except LoaderError as error:
             self._ledger.refuse_request(address, getattr(message, "request", 0), error)
 
-    def _beat(self, client: Client, message: m.Heartbeat, _now: float) -> None:
-        self._ledger.send(client.address, message)
+    def _beat(self, client: Client, message: m.Heartbeat, now: float) -> None:
+        self._ledger.send(client.address, m.Heartbeat())
+        self.scheduler.streams.told_times(client.address, message.streams, now)
         self.scheduler.streams.repeat_sizes(client.address)
 
     def _open(self, client: Client, message: m.OpenStream, now: float) -> None:
@@ -246,13 +253,10 @@ class Service:
         self._ledger.add(LookAtWorkers(client.address, message.request))
 
     def _workers_seen(self, event: e.WorkersSeen, now: float) -> None:
-        self._ledger.send(event.client, self._reporter.status(event, self._ledger.counters, now))
+        self._ledger.send(event.client, self._reporter.status(event, self._workers_wanted, now))
 
     def _tell_catalog(self, client: Client, message: m.GetCatalog, _now: float) -> None:
         self._ledger.send(client.address, dataclasses.replace(self._about.catalog, request=message.request))
-
-    def _tell_recent_steps(self, client: Client, message: m.GetRecentSteps, _now: float) -> None:
-        self._ledger.send(client.address, self._reporter.recent(message.request))
 
     def _scale(self, client: Client, message: m.Scale, now: float) -> None:
         check_workers(message.workers, self._limits.most_workers)
@@ -300,6 +304,7 @@ class Service:
         for stream in self.scheduler.streams:
             self._ledger.send(message.worker, stream.prepare)
         self.scheduler.staff.started(message.worker, now)
+        worker.times.rest(now, self._ledger.sums.short_s)
 
     def _probed(self, message: m.Probed, now: float) -> None:
         file, answer = self.probes.answered(message, now)

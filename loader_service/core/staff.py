@@ -148,14 +148,14 @@ class Staff:
         worker.tasks.append(task)
         worker.bytes_given += task.size_bytes
         if len(worker.tasks) == 1:
-            worker.pace.begun(now)
+            worker.begin(now, self._ledger.sums)
             self._clocks.begun(worker, self._deadline(worker, now))
         self.vacancies.filled(worker)
 
     def take_back(self, number: int, task_number: int, now: float, waited_s: float = 0.0) -> PendingTask | None:
         """Return the task that a worker reports as ended, None when it does not hold it (a report said twice)."""
         worker = self._workers.get(number)
-        task = worker.drop(task_number) if worker else None
+        task = worker.drop(task_number, now, self._ledger.sums) if worker else None
         if worker is None or task is None:
             return None
         if task.probe is None:

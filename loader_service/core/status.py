@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from loader_service.core.clients import Clients
 from loader_service.core.events import Sight, WorkersSeen
+from loader_service.core.ledger import Ledger
 from loader_service.core.scheduler import Scheduler, TaskAtHand
+from loader_service.core.sums import add
 from loader_service.core.worker import Worker
 from loader_service.protocol import messages as m
 
@@ -22,12 +25,15 @@ class About:
         Its answers, of which only what changes is replaced.
     why_no_restart
         Why it cannot begin anew by itself; "" when it can.
+    path_of
+        Returns the name of a file by its number.
     """
 
     welcome: m.Welcome
     catalog: m.CatalogSummary
     status: m.Status
     why_no_restart: str = ""
+    path_of: Callable[[int], str] = str
 
 
 class Reporter:
@@ -37,32 +43,39 @@ class Reporter:
     ----------
     about
         The answer with all that never changes.
-    scheduler, clients
+    scheduler, clients, ledger
         What it is asked about.
     started_at
         When the service began.
     """
 
-    def __init__(self, about: m.Status, scheduler: Scheduler, clients: Clients, started_at: float) -> None:
+    def __init__(self, about: About, scheduler: Scheduler, clients: Clients, ledger: Ledger, started_at: float) -> None:
         self._about = about
+        self._ledger = ledger
         self._scheduler = scheduler
         self._clients = clients
         self._started_at = started_at
 
-    def status(self, seen: WorkersSeen, counters: object, now: float) -> m.Status:
-        """Return how things stand; `counters` is a dataclass of counts."""
-        streams = list(self._scheduler.streams)
+    def status(self, seen: WorkersSeen, workers_wanted: int, now: float) -> m.Status:
+        """Return how things stand."""
+        open_ = list(self._scheduler.streams)
+        sums, staff = self._ledger.sums, list(self._scheduler.staff)
+        workers = tuple(self._worker(each, seen.workers.get(each.worker, Sight()), now) for each in staff)
+        streams = tuple(each.status(*self._owner(each.client), now) for each in open_)
         return dataclasses.replace(
-            self._about,
+            self._about.status,
             request=seen.request,
             uptime_s=now - self._started_at,
-            workers=tuple(
-                self._worker(worker, seen.workers.get(worker.worker, Sight()), now) for worker in self._scheduler.staff
-            ),
-            streams=tuple(each.status(*self._owner(each.client)) for each in streams),
-            counters=tuple(m.Counter(name, count) for name, count in vars(counters).items()),
-            memory_bytes=sum(len(each.slots.numbers) * each.plan.slot_bytes for each in streams),
-            events=seen.faults,
+            workers=workers,
+            streams=streams,
+            counters=tuple(m.Counter(name, count) for name, count in vars(self._ledger.counters).items()),
+            memory_bytes=sum(len(each.slots.numbers) * each.plan.slot_bytes for each in open_),
+            faults=seen.faults,
+            workers_wanted=workers_wanted,
+            worker_totals=add((each.totals for each in workers), sums.workers),
+            stream_totals=add((each.totals for each in streams), sums.streams),
+            file_systems=sums.file_systems(each.times.spent for each in staff if each.times.spent is not None),
+            files=tuple(dataclasses.replace(each, path=self._about.path_of(each.file)) for each in sums.files.worst()),
         )
 
     def recent(self, request: int) -> m.RecentSteps:
@@ -75,7 +88,7 @@ class Reporter:
         return (client.name, client.pid) if client else ("", 0)
 
     def _worker(self, worker: Worker, sight: Sight, now: float) -> m.WorkerStatus:
-        status = self._scheduler.worker_status(worker, sight.pid)
+        status = self._scheduler.worker_status(worker, sight.pid, now)
         tasks = self._scheduler.tasks_at_hand(worker, now)
         if not tasks:
             return status

@@ -117,6 +117,7 @@ class Step:
     """One want that is not done with: waiting for a slot, being filled, or leased."""
 
     wanted: Want
+    since: float = 0.0  # when it was asked for
     fillings: list[Filling] = field(default_factory=list)  # that can still answer it; the latest is the last
     ready: Ready | None = None  # what its client was told; None until it is leased
     forgotten: bool = False  # its client does not wait for it; it stays known until no worker is at it

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from loader_service.core.ledger import require
 from loader_service.core.planned import Lengths, PlannedStream
 from loader_service.core.slots import SlotState, SlotTable
 from loader_service.core.steps import Filling, Step
+from loader_service.core.stream_clock import StreamClock
 from loader_service.core.tasks import PendingTask
 from loader_service.plan.order import MAX_POSITIONS
 from loader_service.plan.prefetch import steps_ahead
 from loader_service.protocol.messages import PrepareStream, Resized, StreamStatus, Want
 from loader_service.protocol.recent_steps import MOST_RECENT_ROWS, RecentStep
+from loader_service.protocol.spec import Clip
 
 #: Wants that are over and may still be asked for by a message that was doubled and came late.
 _WANTS_REMEMBERED = 1024
@@ -43,14 +46,30 @@ class StreamState:
     slots_asked: int = 0  # for, beside those that it has, and not made yet
     resizes: int = 0  # how often its client was told another size
     removed: tuple[int, ...] = ()  # slots that went, the latest ones
-    steps_done: int = 0
+    clock: StreamClock = field(default_factory=StreamClock)
     latest: Filling | None = None  # that was announced, for people who look
     samples_substituted: int = 0  # in the steps that are done
+    _was_full: bool = False
 
     @property
     def number(self) -> int:
         """Its number, unique in the service."""
         return self.prepare.stream
+
+    @cached_property
+    def frames_of_row(self) -> int:
+        """Frames of a sample where all have as many; 0 of whole videos."""
+        clip = self.prepare.spec.clip
+        return clip.frames if isinstance(clip, Clip) else int(clip is not None)
+
+    def take_time(self, now: float) -> bool:
+        """Note whether wants are without a slot now, or all lies ready; return whether the former is news."""
+        waits = bool(self.waiting)
+        is_full = not waits and not self.fillings and bool(self.leases)
+        if is_full is not self._was_full:
+            self._was_full = is_full
+            self.clock.full.set(is_full, now)
+        return waits is not self.clock.short.is_on and self.clock.short.set(waits, now)
 
     def end(self, want: int) -> None:
         """Take note that the client has done with a want: what is said of it from now on comes late."""
@@ -91,14 +110,16 @@ class StreamState:
                 return f" names {what} {outside}; there are {end}, numbered from 0"
         return ""
 
-    def status(self, client: str, client_pid: int) -> StreamStatus:
+    def status(self, client: str, client_pid: int, now: float) -> StreamStatus:
         """Return what `status` shows of it."""
+        pictures = (field.shape for field in self.plan.fields if field.dtype == "uint8" and len(field.shape) >= 3)
+        open_since = min((step.since for step in self.steps.values() if step.ready is None), default=now)
         return StreamStatus(
             stream=self.number,
             client=client,
             client_pid=client_pid,
             steps_per_epoch=self.plan.steps_per_epoch,
-            steps_done=self.steps_done,
+            steps_done=self.clock.steps,
             slots=len(self.slots.numbers),
             slots_filling=self.slots.count(SlotState.FILLING),
             slots_leased=self.slots.count(SlotState.LEASED),
@@ -108,6 +129,11 @@ class StreamState:
             samples_substituted=self.samples_substituted,
             padding=self.plan.padding,
             padding_unsorted=self.plan.padding_unsorted,
+            slots_wanted=self.plan.wanted_slots,
+            oldest_want_s=now - open_since,
+            first_batch_s=self.clock.first_batch_s,
+            frame_shape=next((shape[-3:] for shape in pictures), ()),
+            totals=self.clock.totals(now),
         )
 
     def recent(self) -> RecentStep | None:

@@ -7,7 +7,7 @@ A want goes through four stages: *waiting* for a slot, *filling* (its rows are w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from loader_service.core.effects import RemoveSegments
 from loader_service.core.fillings import Fillings
@@ -20,6 +20,7 @@ from loader_service.core.steps import Step
 from loader_service.core.stream_state import StreamState
 from loader_service.core.tasks import TaskQueues
 from loader_service.protocol import messages as m
+from loader_service.protocol.totals import TrainerTimes
 
 
 class Streams:
@@ -63,12 +64,14 @@ class Streams:
 
     def open(
         self, client: bytes, prepare: m.PrepareStream, plan: PlannedStream, slots: tuple[int, ...], now: float
-    ) -> None:
-        """Let a stream take part; its segments exist."""
+    ) -> StreamState:
+        """Let a stream take part, and return it; its segments exist."""
         stream = self._streams[prepare.stream] = StreamState(client, prepare, plan, SlotTable(slots), len(slots))
+        stream.clock.opened_at = stream.clock.asked_at = now
         self.shares.watch(stream, now)
         self._of_client[client].add(prepare.stream)
         self._queues.open(prepare.stream)
+        return stream
 
     def close(self, client: bytes, number: int) -> bool:
         """Drop a stream that its client gave up; return whether it was its own."""
@@ -101,6 +104,13 @@ class Streams:
             if self._streams[number].resizes:
                 self._ledger.send(client, self._streams[number].resized)
 
+    def told_times(self, client: bytes, times: Iterable[TrainerTimes], now: float) -> None:
+        """Take note of how long a client's trainer waited for its streams; what it says of others is passed over."""
+        for each in times:
+            stream = self._streams.get(each.stream)
+            if stream is not None and stream.client == client:
+                stream.clock.told(each, now)
+
     def want(self, client: bytes, want: m.Want, now: float) -> None:
         """Put a want in the queue for a slot, or repeat the answer when it was answered before.
 
@@ -129,7 +139,7 @@ class Streams:
             words = f"{len(stream.steps)} wants are open for {slots} slots; release some first"
             self._ledger.refuse(client, f"{place}: {words}")
             return
-        stream.steps[want.want] = Step(want)
+        stream.steps[want.want] = Step(want, now)
         stream.waiting.append(want.want)
         self.fillings.fill_slots(stream)
         self.shares.wanted(stream, now)
@@ -185,5 +195,9 @@ class Streams:
         if not self._of_client[stream.client]:
             del self._of_client[stream.client]
         self.fillings.close(stream)
+        sums = self._ledger.sums
+        if stream.clock.short.is_on:
+            sums.shortage(begins=False)
+        sums.stream_left(stream.clock.totals(sums.now))
         self._ledger.add(RemoveSegments(stream.slots.numbers))
         self._ledger.tell_workers(m.DropStream(number))

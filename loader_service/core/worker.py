@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from loader_service.core.pace import Pace
+from loader_service.core.sums import Sums
 from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
+from loader_service.core.worker_times import WorkerTimes
 
 #: Tasks given to a worker at once: one to do, and one to find waiting when that is done; more when they are small,
 #: since those that travel together share the cost of a message.
@@ -38,7 +40,7 @@ class Worker:
     deadline: float | None  # when it is killed unless it reports before; None while it owes nothing
     tasks: list[PendingTask] = field(default_factory=list)  # given and not reported, in the order in which it does them
     bytes_given: int = 0  # of those tasks
-    tasks_done: int = 0
+    times: WorkerTimes = field(default_factory=WorkerTimes)
     pace: Pace = field(default_factory=Pace)
     straggles: bool = False  # owns no files while it is far slower than the others
     late: bool = False  # its tasks are being done again by others, and it gets no more until it has ended one
@@ -49,13 +51,20 @@ class Worker:
         """Let it hold so many tasks, within bounds, since it begins the reads of those that wait."""
         self.depth = min(max(tasks, TASKS_OUTSTANDING), MOST_TASKS_OUTSTANDING)
 
-    def drop(self, number: int) -> PendingTask | None:
-        """Take out and return a task that it has done, None when it does not hold it."""
+    def begin(self, now: float, sums: Sums) -> None:
+        """Take note that it comes to a task after it had none; `sums` know for how long wants had no slots."""
+        self.pace.begun(now)
+        self.times.work(now, sums.short_s)
+
+    def drop(self, number: int, now: float, sums: Sums) -> PendingTask | None:
+        """Take out and return a task that it has done, None when it does not hold it; `sums` as for `begin`."""
         for place, task in enumerate(self.tasks):
             if task.task == number:
                 del self.tasks[place]
                 self.bytes_given -= task.size_bytes
-                self.tasks_done += 1
+                self.times.done(len(task.rows), task.size_bytes)
+                if not self.tasks:
+                    self.times.rest(now, sums.short_s)
                 return task
         return None
 

@@ -7,6 +7,7 @@ import os
 from loader_service import __version__
 from loader_service.catalog.columns import Catalog
 from loader_service.config import ServiceConfig
+from loader_service.control_groups import usable_cores
 from loader_service.core.status import About
 from loader_service.daemon.planner import CatalogPlanner
 from loader_service.protocol import messages as m
@@ -33,11 +34,14 @@ def about(
             counters=(),
             memory_bytes=0,
             memory_budget_bytes=budget_bytes,
-            events=(),
+            faults=(),
             serves=serves(catalog),
             transform=config.transform or "",
+            cores=usable_cores(),
+            stored_frame=catalog.frame_shape[:2] if catalog.frame_shape else (),
         ),
         why_no_restart=why_no_restart,
+        path_of=catalog.file_path,
     )
 
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass
-class _Fault:
-    at_s: float
-    count: int
+from loader_service.protocol.messages import Fault
 
 
 class LatestFaults:
@@ -25,19 +19,16 @@ class LatestFaults:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._faults: dict[str, _Fault] = {}  # the latest one last
+        self._faults: dict[str, Fault] = {}  # the latest one last
 
     def add(self, line: str, at_s: float) -> None:
         """Remember a fault, and when it happened, in seconds since the start."""
         before = self._faults.pop(line, None)
-        self._faults[line] = _Fault(at_s, 1 if before is None else before.count + 1)
+        self._faults[line] = Fault(at_s, 1 if before is None else before.count + 1, line)
         if len(self._faults) > self._most:
             del self._faults[next(iter(self._faults))]
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """One line each for people, the latest last."""
-        return tuple(
-            f"{fault.at_s:.1f} s: {line}" + (f" ({fault.count} times)" if fault.count > 1 else "")
-            for line, fault in self._faults.items()
-        )
+    def all(self) -> tuple[Fault, ...]:
+        """All that are remembered, the latest last."""
+        return tuple(self._faults.values())

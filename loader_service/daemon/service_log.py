@@ -11,6 +11,7 @@ import time
 from loader_service.core.effects import Note, NoteKind
 from loader_service.daemon.latest_faults import LatestFaults
 from loader_service.line_limit import LineLimit
+from loader_service.protocol.messages import Fault
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,9 +46,9 @@ class ServiceLog:
         }
 
     @property
-    def faults(self) -> tuple[str, ...]:
-        """The latest faults, a line each."""
-        return self._faults.lines
+    def faults(self) -> tuple[Fault, ...]:
+        """The latest faults."""
+        return self._faults.all
 
     def write(self, note: Note) -> None:
         """Log a line; keep it for `status` when it is a fault."""

@@ -21,9 +21,12 @@ from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
 from loader_service.protocol.status_messages import Counter as Counter
+from loader_service.protocol.status_messages import Fault as Fault
 from loader_service.protocol.status_messages import Status as Status
 from loader_service.protocol.status_messages import StreamStatus as StreamStatus
 from loader_service.protocol.status_messages import WorkerStatus as WorkerStatus
+from loader_service.protocol.totals import TimeSpent as TimeSpent
+from loader_service.protocol.totals import TrainerTimes as TrainerTimes
 from loader_service.protocol.worker_messages import AdoptFile as AdoptFile
 from loader_service.protocol.worker_messages import BadRow as BadRow
 from loader_service.protocol.worker_messages import Drain as Drain
@@ -106,8 +109,10 @@ class Heartbeat:
     """The client is alive; answered by a `Heartbeat`, which tells the client the same of the daemon.
 
     A `Resized` follows for each of the client's streams that ever had another number of slots: the one before may be
-    lost.
+    lost. The client's says how long its trainer waited for each of its streams; the daemon's names none.
     """
+
+    streams: tuple[TrainerTimes, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from loader_service.html_text import paragraph, table
 from loader_service.protocol.fields import CatalogField
+from loader_service.protocol.totals import FileSystemTotals, FileTotals, StreamTotals, WorkerTotals
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class WorkerStatus:
     step: int = 0
     file: str = ""  # which it reads, or the user's source; "" when nobody wants the step any more
     video: str = ""
+    straggles: bool = False  # it is far slower than the usual one, so it owns no files for now
+    totals: WorkerTotals = field(default_factory=WorkerTotals)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,11 @@ class StreamStatus:
     samples_substituted: int = 0
     padding: float = 0.0  # share of an epoch's frames that is padding, when whole videos are padded
     padding_unsorted: float = 0.0  # what it would be without buckets
+    slots_wanted: int = 0  # that it would have if there were memory for them
+    oldest_want_s: float = 0.0  # age of the want that has been open longest; 0 without one
+    first_batch_s: float = 0.0  # from the request for the stream to its first batch; 0 before there was one
+    frame_shape: tuple[int, ...] = ()  # of the first field of pictures in a batch: height, width, channels
+    totals: StreamTotals = field(default_factory=StreamTotals)
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,15 @@ class Counter:
 
     name: str
     count: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that went wrong, once or several times."""
+
+    at_s: float  # the latest time, in seconds since the start of the service
+    count: int
+    line: str  # for people
 
 
 @dataclass(frozen=True)
@@ -70,9 +87,28 @@ class Status:
     counters: tuple[Counter, ...]
     memory_bytes: int  # of all slots
     memory_budget_bytes: int
-    events: tuple[str, ...]  # the latest faults, one line each
+    faults: tuple[Fault, ...]  # the latest ones, the latest last
     serves: str = ""  # what the files, or the user's own source, hold
     transform: str = ""  # of the user's own; "" without one
+    workers_wanted: int = 0
+    cores: int = 0  # that the service may use
+    stored_frame: tuple[int, ...] = ()  # height and width of the pictures in the files; empty where they differ
+    worker_totals: WorkerTotals = field(
+        default_factory=WorkerTotals
+    )  # of all workers since the start, those that ended too
+    stream_totals: StreamTotals = field(
+        default_factory=StreamTotals
+    )  # of all streams since the start, those that were closed too
+    file_systems: tuple[FileSystemTotals, ...] = ()  # the one that took most time first
+    files: tuple[FileTotals, ...] = ()  # that gave trouble, the worst first
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The latest faults, a line each, with when it happened last."""
+        return tuple(
+            f"{fault.at_s:.1f} s: {fault.line}" + (f" ({fault.count} times)" if fault.count > 1 else "")
+            for fault in self.faults
+        )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import msgpack
 
 from loader_service.errors import ConfigError, ProtocolError
 
-VERSION = 4
+VERSION = 5
 _MAGIC = b"LS"
 PREFIX = _MAGIC + bytes([VERSION])
 

@@ -8,6 +8,7 @@ from loader_service.protocol.fields import Field
 from loader_service.protocol.frequent import frequent_message
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Spec
+from loader_service.protocol.totals import TimeSpent
 
 
 @dataclass(frozen=True)
@@ -118,4 +119,4 @@ class Probed:
 
 
 ToWorker = PrepareStream | ProbeStream | DropStream | DropSlots | Task | AdoptFile | Drain
-FromWorker = WorkerReady | Probed | TaskDone | TasksWanted
+FromWorker = WorkerReady | Probed | TaskDone | TasksWanted | TimeSpent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,11 @@ class Transform:
     reference
         ``package.module:function``.
 
+    Attributes
+    ----------
+    seconds
+        That its calls took, altogether.
+
     Raises
     ------
     SourceError
@@ -29,6 +35,7 @@ class Transform:
     """
 
     def __init__(self, reference: str) -> None:
+        self.seconds = 0.0
         self._reference = reference
         self._function = load(reference)
         if not callable(self._function):
@@ -52,8 +59,12 @@ class Transform:
         """
         what = f"transform {self._reference!r}"
         word = draws(seed, epoch, np.array([key], np.int64), Purpose.TRANSFORM)
-        with blamed(what):
-            made = self._function(sample, np.random.Generator(np.random.Philox(key=int(word[0]))))
+        began = time.monotonic()
+        try:
+            with blamed(what):
+                made = self._function(sample, np.random.Generator(np.random.Philox(key=int(word[0]))))
+        finally:
+            self.seconds += time.monotonic() - began
         if not isinstance(made, dict):
             raise SourceError(f"{what} returned a {type(made).__name__}; return a dict of arrays, as it was given one")
         return flatten(made, f"what {what} returned")

@@ -67,17 +67,6 @@ class Recording:
         while self._moments[0].at_s < moment.at_s - KEPT_S:
             self._moments.popleft()
 
-    def lately(self, seconds: float) -> tuple[Moment, Moment] | None:
-        """Return the latest moment and one that long before it, of the same life of the service; None without two."""
-        if len(self._moments) < 2:
-            return None
-        last = first = self._moments[-1]
-        for each in reversed(self._moments):
-            if each.up_s > first.up_s or last.at_s - each.at_s > seconds:
-                break
-            first = each
-        return (first, last) if first is not last else None
-
     def history(self, seconds: float, points: int) -> dict[str, list[float | None]]:
         """Return what happened in the last so many seconds.
 
@@ -101,7 +90,7 @@ class Recording:
         chosen = _thinned([each for each in self._moments if each.at_s >= last - seconds], points)
         columns: dict[str, list[float | None]] = {name: [] for name in _SERIES}
         for before, after in pairwise(chosen):
-            values = rates(before, after)
+            values = rates_between(before, after)
             columns["t"].append(round(after.at_s - last, 1))
             for name in _SERIES[1:]:
                 value = values.get(name)
@@ -115,7 +104,7 @@ _SERIES = (
 )  # fmt: skip
 
 
-def rates(before: Moment, after: Moment) -> dict[str, float]:
+def rates_between(before: Moment, after: Moment) -> dict[str, float]:
     """Return what happened between two moments, as `Recording.history` names it; {} when the service began anew."""
     seconds = after.at_s - before.at_s
     if seconds <= 0 or after.up_s < before.up_s:

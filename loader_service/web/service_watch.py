@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Any
 
 from loader_client.connection import Connection
@@ -16,6 +16,9 @@ from loader_service.web.recording import Recording
 
 #: How often the service is asked, in seconds, and how long it may take to be there at first.
 _EVERY_S, _CONNECT_S = 1.0, 30.0
+
+#: Over how many looks verdict and rates are taken: what is true for longer is seen in the charts.
+_LATELY = 10
 
 #: Steps that pages may still ask pictures of, and for how long one counts as the latest, in seconds.
 _KEPT_STEPS, _FRESH_S = 256, 1.0
@@ -38,6 +41,7 @@ class ServiceWatch:
         self._lock = threading.Lock()  # guards what follows
         self._recording = Recording()
         self._status: m.Status | None = None
+        self._earlier: deque[m.Status] = deque(maxlen=_LATELY)  # the latest is the last
         self._error = "the service has not answered yet"
         self._now = b"{}"
         self._histories: dict[tuple[float, int], bytes] = {}
@@ -141,6 +145,7 @@ class ServiceWatch:
         with self._lock:
             self._recording.add(moment_of(status, time.monotonic()))
             self._status, self._error = status, ""
+            self._earlier.append(status)
             self._histories.clear()
             self._now = self._described()
 
@@ -152,5 +157,5 @@ class ServiceWatch:
     def _described(self) -> bytes:
         told: dict[str, Any] = {"error": self._error, "control": self._control}
         if self._status is not None:
-            told |= describe(self._status, self._recording)
+            told |= describe(self._earlier[0] if len(self._earlier) > 1 else None, self._status)
         return json.dumps(told).encode()

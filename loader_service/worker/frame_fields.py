@@ -104,7 +104,7 @@ def make_parts(origin: Origin, spec: Spec, fields: Sequence[Field]) -> list[Fiel
         # Here, not above: most services have no code of the user's.
         from loader_service.worker.source_items import SourceItems  # noqa: PLC0415
 
-        return [SourceItems(origin.catalog, origin.source, fields, stride)] if fields else []
+        return [SourceItems(origin.catalog, origin.source, fields, origin.reader.reads, stride)] if fields else []
     together: dict[str, list[Field]] = {}  # a field's real sides are written with it
     for field in fields:
         main = origin.catalog.beside(field.name)

@@ -54,6 +54,7 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
     row_bytes = frames.nbytes // len(frames)
     frame_count = int(catalog.frame_counts[video]) - catalog.missing((field,))
     descriptor = reader.descriptor(video)
+    reader.reads.spent.turn_to(int(catalog.video_file[video]))
     for start, length, begin in runs:
         if reader.reads.are_slow or descriptor < 0:
             reader.read_array(video, field, start, frames[begin : begin + length])

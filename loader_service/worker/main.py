@@ -37,6 +37,7 @@ from loader_service.protocol.messages import (
     Task,
     TaskDone,
     TasksWanted,
+    TimeSpent,
     ToWorker,
     WorkerReady,
 )
@@ -58,6 +59,10 @@ _LINGER_MS = 1000
 
 #: Tasks that take less than this together are reported together: a message costs 0.1 ms at both ends.
 _REPORT_AFTER_S = 0.001
+
+#: How often a worker tells what its time went into, in seconds: beside what it has done, or once it is idle.
+_TELL_EVERY_S = 0.5
+_TELL_MS = int(_TELL_EVERY_S * 1000)
 
 
 class WorkerProcess:
@@ -85,6 +90,7 @@ class WorkerProcess:
         self._transforms = _load_transform(options, self._origin)
         self._writers: dict[int, RowWriter | TransformWriter] = {}
         self._slots: dict[int, dict[int, mmap.mmap]] = {}
+        self._tell_at = time.monotonic() + _TELL_EVERY_S
 
     def prepare(self, message: PrepareStream) -> None:
         """Get ready for the tasks of a stream."""
@@ -142,6 +148,18 @@ class WorkerProcess:
                 ranges = self._writers[each.stream].ranges
                 self._reader.reads.expect(each.task, partial(ranges, each.epoch, each.rows))
 
+    def time_spent(self) -> TimeSpent:
+        """Return what its time went into since its start."""
+        transform_s = 0.0 if self._transforms is None else self._transforms.seconds
+        return self._reader.spent.message(self._options.worker, transform_s)
+
+    def _due(self, now: float) -> tuple[TimeSpent, ...]:
+        """Return what is to be told of its time, if it is time for that."""
+        if now < self._tell_at:
+            return ()
+        self._tell_at = now + _TELL_EVERY_S
+        return (self.time_spent(),)
+
     def obey(
         self,
         messages: Sequence[ToWorker],
@@ -173,7 +191,8 @@ class WorkerProcess:
                     now = time.monotonic()
                     if now - unreported_since > _REPORT_AFTER_S:
                         wanted = self._reader.reads.tasks_wanted()
-                        report(*done, *(() if wanted is None else (TasksWanted(self._options.worker, wanted),)))
+                        asked = () if wanted is None else (TasksWanted(self._options.worker, wanted),)
+                        report(*done, *asked, *self._due(now))
                         done, unreported_since = [], now
                 case PrepareStream():
                     self.prepare(message)
@@ -190,7 +209,7 @@ class WorkerProcess:
                 case Drain():
                     return self._leave(done, report)
         if done:
-            report(*done)
+            report(*done, *self._due(unreported_since))
         return True
 
     @staticmethod
@@ -260,6 +279,7 @@ def serve(options: WorkerOptions) -> None:
     with zmq.Context(io_threads=1) as context, context.socket(zmq.DEALER) as socket:
         socket.setsockopt(zmq.IDENTITY, b"worker-%d" % options.worker)
         socket.setsockopt(zmq.LINGER, _LINGER_MS)
+        socket.setsockopt(zmq.RCVTIMEO, _TELL_MS)
         socket.connect(options.address)
         socket.send(wire.encode(WorkerReady(options.worker)))
 
@@ -267,9 +287,21 @@ def serve(options: WorkerOptions) -> None:
         def report(*done: FromWorker) -> None:
             socket.send(wire.encode(*done))
 
-        while worker.obey(wire.decode(socket.recv(), ToWorker), report, partial(_arrived, socket)):
+        while worker.obey(_next(socket, worker, report), report, partial(_arrived, socket)):
             pass
     worker.close()
+
+
+def _next(socket: zmq.Socket[bytes], worker: WorkerProcess, report: Callable[..., object]) -> list[ToWorker]:
+    """Return the next messages; tell what the time went into where none come for a while."""
+    try:
+        payload = socket.recv()
+    except zmq.Again:
+        report(worker.time_spent())
+        socket.setsockopt(zmq.RCVTIMEO, -1)  # nothing changes until the next message
+        payload = socket.recv()
+        socket.setsockopt(zmq.RCVTIMEO, _TELL_MS)
+    return wire.decode(payload, ToWorker)
 
 
 def main() -> int:

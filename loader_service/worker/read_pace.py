@@ -12,7 +12,7 @@ import math
 _SHARE, _LEAST_S = 0.05, 0.005
 
 #: What a read of bytes in memory may take, in seconds, and seconds for each byte: beyond that, it has waited.
-SLOW_S, _BYTE_S = 5e-4, 1e-9
+SLOW_S, BYTE_S = 5e-4, 1e-9
 
 #: The time over which that is judged, in seconds.
 _WINDOW_S = 1.0
@@ -56,7 +56,7 @@ class ReadPace:
             return False
         if now - self._since > _WINDOW_S + seconds:
             self._since, self._waited_s = now - seconds, 0.0
-        excess_s = seconds - SLOW_S - length * _BYTE_S
+        excess_s = seconds - SLOW_S - length * BYTE_S
         if excess_s > 0:
             self._waited_s += excess_s
             if self._waited_s > max(_LEAST_S, _SHARE * (now - self._since)):

@@ -10,9 +10,11 @@ from loader_service.catalog.columns import RAW, Catalog, FileStat
 from loader_service.errors import DecodeError
 from loader_service.stores.urls import is_url
 from loader_service.worker.catalog_files import CatalogFiles
+from loader_service.worker.file_systems import file_system_of
 from loader_service.worker.open_file import HDF5Failure, OpenFile
 from loader_service.worker.retry_patience import RetryPatience
 from loader_service.worker.task_reads import TaskReads
+from loader_service.worker.time_spent import TimeSpentSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -58,12 +60,16 @@ class Reader:
         self._files = CatalogFiles(catalog, max_open_files, self._patience, self._drop, copy)
         # URLs come after all paths in their order.
         in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
-        self.reads = TaskReads(self._files.hold, always=in_store)
+        self.spent = TimeSpentSums(self._file_system_of)
+        self.reads = TaskReads(self._files.hold, always=in_store, spent=self.spent)
 
     @property
     def touched(self) -> int:
         """The file that was last found to have another time or inode; -1 without one."""
         return self._files.touched
+
+    def _file_system_of(self, file: int) -> str:
+        return file_system_of(self._catalog.file_path(file)) if self._catalog.kind in {"videos", "rows"} else "source"
 
     def _drop(self, file: int) -> None:
         self.reads.drop_file(file)
@@ -269,7 +275,10 @@ class Reader:
         rows_place = self._catalog.rows_place(video, field)
         rows = range(first, first + len(out) * stride, stride)
         try:
-            unwritten = self._files.read((video, first), _read_array, rows_place, rows, out)
+            number = int(self._catalog.video_file[video])
+            unwritten = self.reads.counted(
+                number, out.nbytes, self._files.read, (video, first), _read_array, rows_place, rows, out
+            )
         except HDF5Failure as error:
             if len(rows) > 1:  # one of them is the bad one: find its number
                 for number, frame in enumerate(rows):
@@ -286,7 +295,10 @@ class Reader:
     def _read_through_hdf5(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
         video, _, field = place
         layout, path = self._catalog.way(video, field), self._catalog.dataset_path(video, field)
-        data = file.through_hdf5(lambda: file.read_frame(layout, path, *extent))
+        number = int(self._catalog.video_file[video])
+        data: bytes = self.reads.counted(
+            number, extent[1], file.through_hdf5, lambda: file.read_frame(layout, path, *extent)
+        )
         if len(data) != extent[1]:
             raise HDF5Failure(f"expected {extent[1]} bytes, got {len(data)}")
         return data

@@ -14,6 +14,7 @@ from loader_service.user_code.python_source import GeneratorSource, MapSource
 from loader_service.user_code.user_samples import checked
 from loader_service.worker.picks import Pick
 from loader_service.worker.read_ahead import ByteRange
+from loader_service.worker.task_reads import TaskReads
 
 
 class SourceItems:
@@ -22,7 +23,12 @@ class SourceItems:
     names: tuple[str, ...]
 
     def __init__(
-        self, catalog: Catalog, source: MapSource | GeneratorSource, fields: Sequence[Field], stride: int
+        self,
+        catalog: Catalog,
+        source: MapSource | GeneratorSource,
+        fields: Sequence[Field],
+        reads: TaskReads,
+        stride: int,
     ) -> None:
         self.names = tuple(field.name for field in fields)
         # Of one item, whatever the clip: what the catalog says, not the field of the stream.
@@ -31,6 +37,7 @@ class SourceItems:
         self._fields = fields
         self._source = source
         self._stride = stride
+        self._reads = reads
 
     def ranges(self, pick: Pick) -> tuple[ByteRange, ...]:  # noqa: ARG002
         """Return nothing: what the user's own code reads, nobody knows."""
@@ -40,7 +47,7 @@ class SourceItems:
         """Write a row's items, as `Part` says."""
         for place in range(pick.length):
             number = pick.start + place * self._stride
-            item = self._source.read(number)
+            item = self._reads.counted(0, 0, self._source.read, number)
             for field, shape, out in zip(self._fields, self._shapes, outs, strict=True):
                 try:
                     out[place] = checked(item, field, shape)

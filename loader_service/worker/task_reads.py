@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_service.worker.read_ahead import ReadAhead
-from loader_service.worker.read_pace import SLOW_S, ReadPace
+from loader_service.worker.read_pace import BYTE_S, SLOW_S, ReadPace
+from loader_service.worker.time_spent import TimeSpentSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,9 +29,14 @@ class TaskReads:
         As `ReadAhead` takes it.
     always
         Whether reads are known to be slow.
+    spent
+        Is told what they take.
     """
 
-    def __init__(self, open_file: Callable[[int], Opened | None], *, always: bool = False) -> None:
+    def __init__(
+        self, open_file: Callable[[int], Opened | None], *, always: bool = False, spent: TimeSpentSums | None = None
+    ) -> None:
+        self.spent = spent or TimeSpentSums(str)
         self._ahead = ReadAhead(open_file)
         self._pace = ReadPace(time.monotonic(), always=always)
         self._task = -1
@@ -69,6 +75,7 @@ class TaskReads:
         self._ahead.end(self._task)
         now = time.monotonic()
         waited_s = self._ahead.waited_s + self._slow_s - self._waited_before_s
+        self.spent.work_s += now - self._began
         self._pace.task_ended(max(0.0, now - self._began - waited_s), now)
         self._task, self._foresee = -1, tuple
         return waited_s
@@ -83,25 +90,63 @@ class TaskReads:
 
     def read(self, file: int, offset: int, length: int, plain: Callable[[int, int], bytes]) -> bytes:
         """Return bytes of a file, from what was read ahead, or else as `plain(offset, length)` does."""
-        data = self._ahead.read(file, offset, length) if self._pace.is_slow else None
-        return self.timed(length, plain, offset, length) if data is None else data
+        self.spent.turn_to(file)
+        if self._pace.is_slow:
+            waited_before_s = self._ahead.waited_s
+            data = self._ahead.read(file, offset, length)
+            self._waited(waited_before_s)
+            if data is not None:
+                self.spent.read_bytes += length
+                return data
+        return self.timed(length, plain, offset, length)
 
     def fill(self, file: int, offset: int, out: Any, plain: Callable[[Any, int], None]) -> None:
         """Fill memory, ``(bytes,) uint8``, from what was read ahead, or else as `plain(out, offset)` does."""
-        if not (self._pace.is_slow and self._ahead.fill(file, offset, out)):
-            self.timed(len(out), plain, out, offset)
+        self.spent.turn_to(file)
+        if self._pace.is_slow:
+            waited_before_s = self._ahead.waited_s
+            is_filled = self._ahead.fill(file, offset, out)
+            self._waited(waited_before_s)
+            if is_filled:
+                self.spent.read_bytes += len(out)
+                return
+        self.timed(len(out), plain, out, offset)
 
     def timed(self, length: int, plain: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Return what a plain read of so many bytes gives; one too many that is slow has the rest read ahead."""
+        """Return what a plain read of so many bytes gives; one too many that is slow has the rest read ahead.
+
+        It counts for the file that `spent` was turned to.
+        """
         began = time.monotonic()
         result = plain(*arguments)
         now = time.monotonic()
+        spent = self.spent
+        spent.read_s += now - began
+        spent.read_bytes += length
         if now - began > SLOW_S:
+            spent.slow_reads += now - began > SLOW_S + length * BYTE_S
             self._slow_s += now - began
         if self._pace.read(now - began, length, now):
             self._ahead.expect(self._task, self._foresee())
             self._ahead.begin(self._task)
         return result
+
+    def counted(self, file: int, length: int, read: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Return what a read gives that is never begun ahead, such as one through HDF5; its time counts."""
+        self.spent.turn_to(file)
+        began = time.monotonic()
+        try:
+            return read(*arguments)
+        finally:
+            seconds = time.monotonic() - began
+            self.spent.read_s += seconds
+            self.spent.read_bytes += length
+
+    def _waited(self, before_s: float) -> None:
+        """Count what was waited for bytes that were read ahead."""
+        seconds = self._ahead.waited_s - before_s
+        self.spent.read_s += seconds
+        self.spent.slow_reads += seconds > SLOW_S
 
     def drop_file(self, file: int) -> None:
         """Forget what was read of a file ahead."""

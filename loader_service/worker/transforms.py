@@ -38,6 +38,11 @@ class TransformedStreams:
         self._origin = origin
         self._transform = Transform(reference)
 
+    @property
+    def seconds(self) -> float:
+        """Seconds that the user's function took, altogether."""
+        return self._transform.seconds
+
     def writer(self, spec: Spec, inputs: tuple[Field, ...], layout: SlotLayout) -> TransformWriter:
         """Return what writes rows of a stream.
 

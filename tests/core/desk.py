@@ -93,7 +93,7 @@ class Desk:
 
     def streams(self) -> list[m.StreamStatus]:
         """Return how the streams stand."""
-        return [each.status("", 0) for each in self.scheduler.streams]
+        return [each.status("", 0, self.now) for each in self.scheduler.streams]
 
     def want(self, want: int, stream: int = 1, client: bytes = TRAIN) -> list[Effect]:
         """Ask for a step: the one with the number of the want, in epoch 0."""

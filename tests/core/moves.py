@@ -270,6 +270,6 @@ def settle(world: World) -> None:
     assert not world.door.pending(), f"never opened nor refused: {world.door.pending()}"
     assert world.scheduler.idle
     for stream in world.scheduler.streams:
-        status = stream.status("", 0)
+        status = stream.status("", 0, 0.0)
         assert (status.slots_filling, status.slots_leased, status.wants_waiting) == (0, 0, 0)
     assert world.scheduler.staff.working == world.wanted_workers == len(world.processes)

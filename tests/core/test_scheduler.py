@@ -7,7 +7,8 @@ import pytest
 from loader_service.core import effects as a
 from loader_service.core import events as e
 from loader_service.protocol import messages as m
-from tests.core.desk import Desk, failed, noted, ready, send
+from loader_service.protocol.totals import StreamTotals, WorkerTotals
+from tests.core.desk import MIB, Desk, failed, noted, ready, send
 
 # ---- wants
 
@@ -189,8 +190,10 @@ def test_figures_count_what_is_there(desk: Desk) -> None:
     desk.want(6)
     desk.end(1, 2)
     assert desk.streams() == [_status(steps_done=0, filling=1, leased=0)]
-    assert [desk.scheduler.worker_status(each, 10 + each.worker) for each in desk.scheduler.staff] == [
-        m.WorkerStatus(1, 11, "working", 1, 0, 1),
+    assert [desk.scheduler.worker_status(each, 10 + each.worker, 0.0) for each in desk.scheduler.staff] == [
+        m.WorkerStatus(
+            1, 11, "working", 1, 0, 1, totals=WorkerTotals(tasks_total=1, rows_total=1, bytes_total=3 * MIB)
+        ),
         m.WorkerStatus(2, 12, "working", 1, 1, 0),
     ]
     assert (desk.scheduler.staff.working, desk.scheduler.idle) == (2, False)
@@ -200,4 +203,7 @@ def test_figures_count_what_is_there(desk: Desk) -> None:
 
 
 def _status(steps_done: int, filling: int, leased: int) -> m.StreamStatus:
-    return m.StreamStatus(1, "", 0, 100, steps_done, 1, filling, leased, 1, 7, 0)
+    done = StreamTotals(
+        steps_total=steps_done, rows_total=2 * steps_done, frames_total=2 * steps_done, bytes_total=6 * MIB * steps_done
+    )
+    return m.StreamStatus(1, "", 0, 100, steps_done, 1, filling, leased, 1, 7, 0, slots_wanted=1, totals=done)

@@ -28,6 +28,7 @@ from loader_service.core.effects import (
 )
 from loader_service.core.openings import LOOK_EVERY_S, MOST_STREAMS_OF_ONE, WAIT_FOR_ANY_S, WAIT_FOR_MORE_S
 from loader_service.protocol import messages as m
+from loader_service.protocol.totals import WorkerTotals
 from tests.core.desk import EVAL, LIMITS, TRAIN, Desk, retired
 from tests.core.planner import ABOUT, INPUTS, OUTPUTS, spec_of
 
@@ -359,12 +360,13 @@ def test_the_status_names_what_each_worker_is_at(desk: Desk) -> None:
     assert desk.hear(TRAIN, m.GetStatus(7)) == [LookAtWorkers(TRAIN, 7)]
     desk.now = 2.0
     seen = {1: e.Sight(100, 2, 1), 2: e.Sight(200)}
-    (status,) = told(desk.happen(e.WorkersSeen(TRAIN, 7, seen, ("a fault",))), m.Status)
+    (status,) = told(desk.happen(e.WorkersSeen(TRAIN, 7, seen, (m.Fault(1.0, 1, "a fault"),))), m.Status)
     assert isinstance(status, m.Status)
-    assert (status.request, status.uptime_s, status.memory_bytes, status.events) == (7, 2.0, 7, ("a fault",))
+    assert (status.request, status.uptime_s, status.memory_bytes, status.events) == (7, 2.0, 7, ("1.0 s: a fault",))
+    up = WorkerTotals(up_seconds_total=2.0)
     assert status.workers == (
-        m.WorkerStatus(1, 100, "working", 1, 1, 0, "task", 2.0, 1, 0, 5, "file 1", "sample 1"),
-        m.WorkerStatus(2, 200, "working", 1, 1, 0, "task", 2.0, 1, 0, 5, "file 0", "sample 0"),
+        m.WorkerStatus(1, 100, "working", 1, 1, 0, "task", 2.0, 1, 0, 5, "file 1", "sample 1", totals=up),
+        m.WorkerStatus(2, 200, "working", 1, 1, 0, "task", 2.0, 1, 0, 5, "file 0", "sample 0", totals=up),
     )
     assert [(each.client, each.client_pid, each.slots_filling) for each in status.streams] == [("train", 1, 1)]
     assert {each.name for each in status.counters} >= {"workers_lost", "messages_malformed", "requests_refused"}

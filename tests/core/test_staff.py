@@ -287,7 +287,7 @@ def test_a_report_of_a_task_that_the_worker_does_not_hold_is_nothing(pair: Crew)
     pair.give(1, 11, now=10.0)
     assert pair.staff.take_back(2, 11, now=11.0) is None
     assert pair.staff.take_back(77, 11, now=11.0) is None
-    assert pair.worker(1).tasks_done == 0
+    assert pair.worker(1).times.tasks == 0
 
 
 # ---- room

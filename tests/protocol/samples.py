@@ -13,6 +13,14 @@ from loader_service.protocol import messages as m
 from loader_service.protocol.fields import CatalogField, Field
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
+from loader_service.protocol.totals import (
+    FileSystemReads,
+    FileSystemTotals,
+    FileTotals,
+    SlowReads,
+    StreamTotals,
+    WorkerTotals,
+)
 from loader_service.protocol.windows import Window
 
 SPEC = Spec(
@@ -35,6 +43,13 @@ VARYING = (
     Field("length", "int64", ()),
 )
 
+WORKER_TOTALS = WorkerTotals(60.0, 3.5, 4.0, 2.0, 0.25, 0.5, 1000, 16_000, 2**40, 7)
+STREAM_TOTALS = StreamTotals(60.0, 1.5, 60.0, 20.0, 0.5, 55, 880, 7040, 2**40, 1)
+WORKER = m.WorkerStatus(1, 100, "working", 3, 2, 1000, "task", 61.5, 3, 1, 42, "/a.h5", "v", True, WORKER_TOTALS)
+STREAM = m.StreamStatus(
+    3, "train.py@host", 4711, 100, 55, 8, 1, 2, 3, 4096, 1, 2, 0.25, 0.5, 12, 0.5, 1.25, (48, 64, 3), STREAM_TOTALS
+)
+
 MESSAGES: tuple[Any, ...] = (
     m.Hello("train.py@host", 4711),
     m.OpenStream(1, SPEC),
@@ -50,6 +65,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Forget(3, 7),
     m.Release(3, 9),
     m.Heartbeat(),
+    m.Heartbeat((m.TrainerTimes(3, 1.5, 60.0),)),
     m.Goodbye(),
     m.GetStatus(4),
     m.GetCatalog(5),
@@ -70,11 +86,12 @@ MESSAGES: tuple[Any, ...] = (
     m.Done(6, "1 → 12 workers"),
     m.Status(
         4, "ipc:///x.sock", 99, "0.1.0", 2.5,
-        workers=(m.WorkerStatus(1, 100, "working", 3, 2, 1000, "task", 61.5, 3, 1, 42, "/a.h5", "v"),),
-        streams=(m.StreamStatus(3, "train.py@host", 4711, 100, 55, 8, 1, 2, 3, 4096, 1, 2, 0.25, 0.5),),
+        workers=(WORKER,), streams=(STREAM,),
         counters=(m.Counter("workers_lost", 1),),
-        memory_bytes=2**33, memory_budget_bytes=2**34, events=("0.1 s: worker 1 was killed by SIGKILL",),
+        memory_bytes=2**33, memory_budget_bytes=2**34, faults=(m.Fault(0.1, 3, "worker 1 was killed by SIGKILL"),),
         serves="3 files, 12 videos, 345 frames", transform="augment:brighten",
+        workers_wanted=2, cores=8, stored_frame=(48, 64), worker_totals=WORKER_TOTALS, stream_totals=STREAM_TOTALS,
+        file_systems=(FileSystemTotals("nfs4 at /data", 3.5, 2**40, 7),), files=(FileTotals(5, "/a.h5", 1, 2),),
     ),
     m.CatalogSummary(
         5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2,
@@ -98,6 +115,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Probed(1, 1, (), "SourceError", "transform 'm:f': no"),
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
     m.TasksWanted(1, 6),
+    m.TimeSpent(1, 9.5, 3.5, 2.0, (FileSystemReads("nfs4 at /data", 3.5, 2**40, 7),), (SlowReads(5, 2),)),
     m.GetRecentSteps(9),
     m.RecentSteps(9, (m.RecentStep(3, Spec(2, Clip(1)), FIELDS, False, 1, 42, 2, (5, 7), (), (4, 8)),)),
 )  # fmt: skip
@@ -136,12 +154,8 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
         return st.lists(_values(typing.get_args(hint)[0]), max_size=5).map(tuple)
-    simple = {
-        bool: st.booleans(),
-        int: _INTEGERS,
-        str: st.text(),
-        float: st.floats(allow_nan=False, allow_infinity=False),
-    }
+    numbers = st.floats(allow_nan=False, allow_infinity=False)
+    simple = {int: _INTEGERS, str: st.text(), float: numbers, bool: st.booleans()}
     return simple[hint]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loader_service.web.recording import KEPT_S, Moment, Recording, rates
+from loader_service.web.recording import KEPT_S, Moment, Recording, rates_between
 
 
 def recorded(*moments: Moment) -> Recording:
@@ -18,28 +18,28 @@ def test_rates_are_differences_of_sums() -> None:
     before = Moment(10, 5, steps=100, frames=1600, waiting_s=3, observed_s=10, decoding_s=8, idle_s=2, reading_s=1)
     after = Moment(20, 15, steps=150, frames=2400, waiting_s=8, observed_s=20, decoding_s=14, idle_s=6, reading_s=1,
                    workers=4)  # fmt: skip
-    assert rates(before, after) == pytest.approx(
+    assert rates_between(before, after) == pytest.approx(
         {"steps": 5, "frames": 80, "size_bytes": 0, "waiting": 0.5, "reading": 0, "decoding": 0.6, "transforming": 0,
          "idle": 0.4, "workers": 4, "memory_bytes": 0}
     )  # fmt: skip
 
 
 def test_nothing_is_known_across_a_new_beginning() -> None:
-    assert rates(Moment(10, 500, steps=90), Moment(11, 1, steps=0)) == {}
-    assert rates(Moment(10, 5), Moment(10, 5)) == {}
+    assert rates_between(Moment(10, 500, steps=90), Moment(11, 1, steps=0)) == {}
+    assert rates_between(Moment(10, 5), Moment(10, 5)) == {}
     history = recorded(Moment(0, 90, steps=9), Moment(1, 91, steps=10), Moment(2, 1, steps=0)).history(60, 10)
     assert history["steps"] == [1.0, None]
 
 
 def test_shares_that_nobody_told_are_unknown_and_not_zero() -> None:
-    found = rates(Moment(0, 0), Moment(1, 1, steps=5))
+    found = rates_between(Moment(0, 0), Moment(1, 1, steps=5))
     assert "waiting" not in found
     assert "decoding" not in found
     assert recorded(Moment(0, 0), Moment(1, 1)).history(60, 10)["waiting"] == [None]
 
 
 def test_a_stream_that_was_closed_makes_no_negative_rate() -> None:
-    assert rates(Moment(0, 0, steps=50), Moment(1, 1, steps=20))["steps"] == 0
+    assert rates_between(Moment(0, 0, steps=50), Moment(1, 1, steps=20))["steps"] == 0
 
 
 def test_an_hour_is_kept_and_no_more() -> None:
@@ -56,11 +56,4 @@ def test_a_history_has_no_more_points_than_were_asked_for_and_loses_no_step(poin
     history = recording.history(1000, points)
     assert len(history["t"]) <= points + 1
     assert set(history["steps"]) == {3.0}
-
-
-def test_lately_begins_with_this_life_of_the_service() -> None:
-    recording = recorded(Moment(0, 100), Moment(1, 101), Moment(2, 0.5), Moment(3, 1.5), Moment(4, 2.5))
-    first, last = recording.lately(60) or pytest.fail("two moments are enough")
-    assert (first.at_s, last.at_s) == (2, 4)
-    assert recorded(Moment(0, 0)).lately(60) is None
     assert Recording().history(60, 10)["t"] == []

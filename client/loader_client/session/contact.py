@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from loader_client.patience import PrivateProcess
 from loader_client.session.session_effects import SendNow
-from loader_service.protocol.messages import Heartbeat, Hello, Welcome
+from loader_service.protocol.messages import Heartbeat, Hello, TrainerTimes, Welcome
 
 #: How often the service is greeted while it does not answer, in seconds.
 _GREET_EVERY_S = 0.5
@@ -39,10 +39,10 @@ class Contact:
         self._up_since = now
         self._heartbeat_s = 1.0
 
-    def beat(self, now: float) -> SendNow:
-        """Return what tells the service that we are there."""
+    def beat(self, now: float, times: tuple[TrainerTimes, ...] = ()) -> SendNow:
+        """Return what tells the service that we are there, and how long the trainer waited for streams."""
         self.next_beat = now + (self._heartbeat_s if self.is_known else _GREET_EVERY_S)
-        return SendNow(Heartbeat() if self.is_known else self._hello)
+        return SendNow(Heartbeat(times) if self.is_known else self._hello)
 
     def heard(self, now: float) -> None:
         """Take note that the service has said something."""

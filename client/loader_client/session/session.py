@@ -24,6 +24,7 @@ from loader_client.session.requests import Requests
 from loader_client.session.session_effects import Effect, Event
 from loader_client.session.stream_numbers import StreamNumbers
 from loader_client.session.stream_wants import StreamWants
+from loader_client.session.trainer_times import TrainerWatch
 from loader_service.errors import CatalogChanged, LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol import messages as m
 from loader_service.protocol.fields import SlotLayout
@@ -58,6 +59,7 @@ class Session:
         self._numbers = StreamNumbers()  # of those that are open, at this run of the service
         self._by_request: dict[int, StreamWants] = {}  # that asked this run of the service for them
         self._opening: dict[int, Pending] = {}  # by request: who waits for a stream that is not open yet
+        self._watch = TrainerWatch()
         self._requests = Requests(endpoint, patience.ask_again_s)
         self._last_key = self._last_request = self._last_of_others = 0
 
@@ -92,7 +94,7 @@ class Session:
         if stream is None:
             pending.error = _closed()
             return []
-        return stream.ask(pending, position, now, self._patience)
+        return self._watch.noted(stream, stream.ask(pending, position, now, self._patience), now)
 
     def announce(self, key: int, position: Position, samples: NDArray[Any], first: int) -> list[Effect]:
         """Say what a step of an announced index holds, and want it when it is its turn; see `StreamWants.announce`."""
@@ -128,6 +130,7 @@ class Session:
         stream = self._streams.pop(key, None)
         if stream is None:
             return []
+        self._watch.closed(key)
         for request in [request for request, each in self._by_request.items() if each is stream]:
             del self._by_request[request]
             pending = self._opening.pop(request, Pending())
@@ -153,12 +156,10 @@ class Session:
                 return self._ticked(now)
             case e.Connected():
                 return [self._contact.beat(now)]
-            case e.SlotMapped(at, want):
+            case e.SlotMapped(at, want) | e.SlotMissing(at, want):
                 stream = self._streams.get(at.key)
-                return [] if stream is None else stream.mapped(at, want, None)
-            case e.SlotMissing(at, want, error):
-                stream = self._streams.get(at.key)
-                return [] if stream is None else stream.mapped(at, want, error)
+                error = event.error if isinstance(event, e.SlotMissing) else None
+                return [] if stream is None else self._watch.noted(stream, stream.mapped(at, want, error), now)
 
     def next_deadline(self) -> float:
         """Return when the next `Ticked` is due."""
@@ -247,7 +248,7 @@ class Session:
         instance = "" if self.welcome is None else self.welcome.instance
         return self._say(m.OpenStream(request, stream.spec, instance))
 
-    def _opened(self, opened: m.Opened, _now: float) -> list[Effect]:
+    def _opened(self, opened: m.Opened, now: float) -> list[Effect]:
         stream, welcome = self._by_request.get(opened.request), self._contact.welcome
         if welcome is None or opened.request <= self._last_of_others:
             return []  # by another run, whose streams have ended with it
@@ -262,6 +263,7 @@ class Session:
         pending = self._opening.pop(opened.request, Pending())
         if before is not None and opened.stream == before.opened.stream:
             return stream.resumed()
+        self._watch.opened(stream, opened.stream, now)
         return self._begin(stream, opened, welcome.instance, pending)
 
     def _begin(self, stream: StreamWants, opened: m.Opened, instance: str, pending: Pending) -> list[Effect]:
@@ -287,9 +289,9 @@ class Session:
         self._numbers.close(number)
         return self._say(m.CloseStream(number))
 
-    def _heard_of_stream(self, message: Any, _now: float) -> list[Effect]:
+    def _heard_of_stream(self, message: Any, now: float) -> list[Effect]:
         stream = self._numbers.get(message.stream)
-        return [] if stream is None else stream.heard(message)
+        return [] if stream is None else self._watch.noted(stream, stream.heard(message), now)
 
     # ---- requests, and time
 
@@ -297,7 +299,8 @@ class Session:
         return self._requests.answered(message)
 
     def _ticked(self, now: float) -> list[Effect]:
-        effects: list[Effect] = [self._contact.beat(now)] if now >= self._contact.next_beat else []
+        is_due = now >= self._contact.next_beat
+        effects: list[Effect] = [self._contact.beat(now, self._watch.times(now))] if is_due else []
         wait = Wait(self._endpoint, self._contact.silent_s(now), self._contact.process)
         for stream in self._streams.values():
             effects += stream.ticked(now, self._patience, wait)

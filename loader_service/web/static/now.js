@@ -5,7 +5,7 @@ import { duration, el, get, percent, plural, post, rate, repeatedly, replace, si
 
 const SPANS = [["1 min", 60], ["10 min", 600], ["1 hour", 3600]];
 
-const STAGE_OF = { reading: "reading", decoding: "decoding", transform: "decoding", slow_worker: "decoding", memory: "slots", receiver: "slots", lookahead: "slots", trainer: "trainer" };
+const STAGE_OF = { reading: "reading", decoding: "decoding", transform: "decoding", slow_worker: "decoding", memory: "slots", receiver: "slots", lookahead: "trainer", trainer: "trainer" };
 
 export function showNow(main) {
   const verdicts = el("div", { class: "row", id: "verdicts" });
@@ -80,14 +80,16 @@ function showPath(place, now) {
   if (now.verdicts.length && now.verdicts.every((each) => each.kind === "trainer")) narrow.add("trainer");
   const sum = (key) => streams.reduce((total, each) => total + each[key], 0);
   const slots = sum("slots"), free = Math.max(0, slots - sum("slots_filling") - sum("slots_leased"));
-  const busy = rates.idle === undefined ? undefined : 1 - rates.idle;
+  const busy = rates.idle === undefined || rates.idle === null ? undefined : 1 - rates.idle;
   replace(place,
-    stage("reading", "Reading files", percent(rates.reading), "of the workers' time", rates.reading, narrow.has("reading")),
+    stage("reading", "Reading files", percent(rates.reading), reads(now) || "of the workers' time", rates.reading, narrow.has("reading")),
     stage("decoding", service.transform ? "Decoding and transform" : "Decoding", percent(added(rates.decoding, rates.transforming)), "of the workers' time", added(rates.decoding, rates.transforming), narrow.has("decoding")),
     stage("workers", "Workers", `${now.workers.length}`, busy === undefined ? "at work: –" : `at work ${percent(busy)}, idle ${percent(rates.idle)}`, busy, false),
     stage("slots", "Batches in memory", `${sum("slots_leased")} of ${slots}`, `${sum("slots_filling")} being filled, ${free} free`, slots ? sum("slots_leased") / slots : 0, narrow.has("slots")),
-    stage("trainer", streams.length > 1 ? "Trainers" : "Trainer", `${rate(rates.frames || rates.steps)} ${rates.frames ? "frames/s" : "steps/s"}`, `waits ${percent(rates.waiting)} of the time`, rates.waiting === undefined ? 0 : 1 - rates.waiting, narrow.has("trainer")));
+    stage("trainer", streams.length > 1 ? "Trainers" : "Trainer", `${rate(rates.frames || rates.steps)} ${rates.frames ? "frames/s" : "steps/s"}`, `waits ${percent(rates.waiting)} of the time`, 1 - (rates.waiting ?? 1), narrow.has("trainer")));
 }
+
+const reads = ({ file_systems: [first] = [] }) => first && `of the workers' time, from ${first.file_system}`;
 
 const added = (one, other) => (one === undefined ? undefined : one + (other ?? 0));
 
@@ -103,11 +105,11 @@ function makeCharts() {
   ];
 }
 
-function showStreams(place, { streams, rates_by_stream: by = {} }) {
+function showStreams(place, { streams }) {
   const rows = streams.map((each) => el("tr", {},
     el("td", {}, each.stream), el("td", { class: "long" }, `${each.client} (pid ${each.client_pid})`),
-    el("td", { class: "number" }, rate(by[each.stream]?.steps)), el("td", { class: "number" }, rate(by[each.stream]?.frames)),
-    el("td", { class: "number" }, percent(by[each.stream]?.waiting)),
+    el("td", { class: "number" }, rate(each.rates.steps_per_s)), el("td", { class: "number" }, rate(each.rates.frames_per_s)),
+    el("td", { class: "number" }, percent(each.rates.waiting)),
     el("td", { class: "number" }, whole(each.steps_done)),
     el("td", { class: "number" }, each.steps_per_epoch > 2 ** 30 ? "endless" : each.steps_per_epoch ? whole(each.steps_per_epoch) : "by index"),
     el("td", { class: "number" }, `${each.slots_leased} + ${each.slots_filling} of ${each.slots}`),
@@ -123,12 +125,14 @@ const head = (...names) => el("thead", {}, el("tr", {}, names.map((each) => el("
 function showWorkers(place, now, control) {
   const rows = now.workers.map((each) => el("tr", {},
     el("td", {}, each.worker), el("td", {}, each.straggles ? el("span", { class: "chip warn" }, "slow") : each.state),
-    el("td", { class: "number" }, whole(each.tasks_done)),
+    el("td", { class: "number" }, percent(each.rates.working)),
+    el("td", { class: "number" }, size(each.rates.bytes_per_s)),
+    el("td", { class: "number" }, whole(each.totals.slow_reads_total)),
     el("td", { class: "number nowrap" }, each.doing ? `${each.busy_s.toFixed(1)} s` : ""),
     el("td", { class: "long small" }, doing(each))));
   if (now.control && !control.childElementCount) makeControl(control);
   replace(place, el("div", { class: "row" }, el("h2", { class: "grow" }, `Workers (${now.workers.length})`), now.control ? control : null),
-    el("div", { class: "scroll" }, el("table", {}, head("worker", "state", "#tasks", "#at it for", "at"), el("tbody", {}, rows))));
+    el("div", { class: "scroll" }, el("table", {}, head("worker", "state", "#works", "#makes a second", "#slow reads", "#at it for", "at"), el("tbody", {}, rows))));
 }
 
 function doing(each) {

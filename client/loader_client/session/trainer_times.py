@@ -1,0 +1,49 @@
+"""How long the trainer waited for steps of each stream, since the service opened it; for the heartbeats. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from loader_client.session.stream_wants import StreamWants
+from loader_service.protocol.totals import TrainerTimes
+from loader_service.stopwatch import Stopwatch
+
+_Effects = TypeVar("_Effects")
+
+
+@dataclass
+class _Watched:
+    stream: int  # as the service numbers it
+    opened_at: float
+    waits: Stopwatch = field(default_factory=Stopwatch)
+
+
+class TrainerWatch:
+    """The waiting for all streams of a session that are open, each since the present run of the service opened it."""
+
+    def __init__(self) -> None:
+        self._watched: dict[int, _Watched] = {}  # by key
+
+    def opened(self, stream: StreamWants, number: int, now: float) -> None:
+        """Begin with a stream that the service knows by a number."""
+        self._watched[stream.key] = _Watched(number, now)
+        self.noted(stream, None, now)
+
+    def closed(self, key: int) -> None:
+        """Forget a stream."""
+        self._watched.pop(key, None)
+
+    def noted(self, stream: StreamWants, effects: _Effects, now: float) -> _Effects:
+        """Return the effects of what a stream was told; take note of whether anybody waits for its steps after that."""
+        watched = self._watched.get(stream.key)
+        if watched is not None:
+            watched.waits.set(bool(stream.awaited), now)
+        return effects
+
+    def times(self, now: float) -> tuple[TrainerTimes, ...]:
+        """Return what the service is told."""
+        return tuple(
+            TrainerTimes(each.stream, each.waits.seconds(now), max(0.0, now - each.opened_at))
+            for each in self._watched.values()
+        )

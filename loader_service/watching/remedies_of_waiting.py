@@ -1,0 +1,143 @@
+"""What helps a trainer that waits, in words and as commands that work; each follows from what was measured. Pure."""
+
+from __future__ import annotations
+
+import math
+
+from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
+from loader_service.sizes import counted, size_text
+from loader_service.watching.rates import Rates
+
+#: Workers that wait for reads need no core: so many for each core may help.
+_READERS_PER_CORE = 4
+
+#: Workers that would do are said to do with this share of their time to spare.
+_SPARE = 0.8
+
+#: No more workers than these times as many are advised at a time, however long the trainer waits.
+_MOST_TIMES = 4
+
+
+class Remedy:
+    """What helps one stream.
+
+    Parameters
+    ----------
+    status, stream, rates
+        How things stand.
+    place
+        What commands need to find the service; "" for the default one.
+    """
+
+    def __init__(self, status: Status, stream: StreamStatus, rates: Rates, place: str) -> None:
+        self._status = status
+        self._stream = stream
+        self._rates = rates
+        self._place = f" {place}" if place else ""
+
+    def for_trainer(self) -> str:
+        """Return with how many workers less it would do, "" when it needs them all."""
+        workers = self._workers
+        enough = max(1, math.ceil(self._rates.all_workers.working * workers / _SPARE))
+        if enough >= workers:
+            return ""
+        return f"{counted(enough, 'worker')} would do: {self._scale(enough)}"
+
+    def decoding_words(self) -> str:
+        """Return how much of the work it is."""
+        return f"decoding takes {self._rates.all_workers.decoding:.0%} of the workers' work"
+
+    def for_decoding(self) -> str:
+        """Return what makes decoding faster."""
+        return self._more_workers(self._status.cores) or self._smaller_frames()
+
+    def reading_words(self) -> str:
+        """Return what is read from where, and how fast."""
+        share = f"reading takes {self._rates.all_workers.reading:.0%} of the workers' work"
+        if not self._rates.file_systems:
+            return share
+        first = self._rates.file_systems[0]
+        if first.file_system == "source":
+            return f"{share}: your own source, {self._status.serves}"
+        rate = size_text(int(first.read_bytes_total / max(self._rates.seconds, 1e-9)))
+        slow = f", {counted(first.slow_reads_total, 'slow read')}" if first.slow_reads_total else ""
+        return f"{share}: {first.file_system} gives {rate}/s{slow}"
+
+    def for_reading(self) -> str:
+        """Return what makes reading faster."""
+        first = self._rates.file_systems[0].file_system if self._rates.file_systems else ""
+        more = self._more_workers(_READERS_PER_CORE * self._status.cores)
+        if first == "source":
+            return more or "make the source's own reading faster"
+        if "://" in first:
+            keep = "keep what is fetched on a local disk: start it with --local-copy 200G:/scratch"
+            return f"{more}; {keep}" if more else keep
+        return f"{more}; or copy the files to a faster disk" if more else "copy the files to a faster disk"
+
+    def transform_words(self) -> str:
+        """Return which transform takes how much."""
+        share = self._rates.all_workers.transforming
+        return f"your transform {self._status.transform!r} takes {share:.0%} of the workers' work"
+
+    def for_transform(self) -> str:
+        """Return what makes a transform faster."""
+        return self._more_workers(self._status.cores) or "make the transform faster: all cores are at work"
+
+    def memory_words(self) -> str:
+        """Return how many slots there are, and how many there should be."""
+        stream = self._stream
+        return f"it has {stream.slots} of {counted(stream.slots_wanted, 'slot')} of {size_text(stream.slot_bytes)}"
+
+    def for_memory(self) -> str:
+        """Return how much memory is needed."""
+        need = sum(max(each.slots, each.slots_wanted) * each.slot_bytes for each in self._status.streams)
+        size = f"{math.ceil(need / 2**20)}M"
+        return (
+            f"start it with --memory {size} (now {size_text(self._status.memory_budget_bytes)}), in a container also "
+            f"with `docker run --shm-size {math.ceil(2 * need / 2**20)}m`; or make batches smaller"
+        )
+
+    def for_slow_worker(self, slow: tuple[WorkerStatus, float]) -> tuple[str, str]:
+        """Return which worker holds the others up, and what helps."""
+        worker, times = slow
+        at = f", now {worker.video!r} of {worker.file!r}" if worker.file else ""
+        pace = (
+            f"takes {times:.0f} times as long as the others" if times else f"is at one task for {worker.busy_s:.1f} s"
+        )
+        return (
+            f"the workers have time but for worker {worker.worker} (pid {worker.pid}), which {pace}{at}",
+            f"have it replaced: `kill {worker.pid}`; if the next one is slow too, look at what it reads",
+        )
+
+    def for_lookahead(self) -> str:
+        """Return how steps are wanted earlier."""
+        return f"look further ahead: prefetch={max(2, self._stream.slots_wanted)} in loader_client.dataset(…)"
+
+    # ---- inside
+
+    @property
+    def _workers(self) -> int:
+        return self._status.workers_wanted or len(self._status.workers)
+
+    def _more_workers(self, most: int) -> str:
+        """Return how many workers more would help, up to so many in all; "" when none would."""
+        workers = self._workers
+        waiting = self._rates.streams[self._stream.stream].waiting or 0.0
+        needed = math.ceil(workers * self._rates.all_workers.working / max(1 - waiting, 1 / _MOST_TIMES))
+        target = min(max(needed, workers + 1), most)
+        if target <= workers:
+            return ""
+        verb = "worker would help" if target == workers + 1 else "workers would help"
+        return f"{target - workers} more {verb}: {self._scale(target)}"
+
+    def _scale(self, workers: int) -> str:
+        return f"`loader-service scale {workers}{self._place}`"
+
+    def _smaller_frames(self) -> str:
+        """Return how frames become cheaper where no core is left for more workers."""
+        cores = f"all {counted(self._status.cores, 'core')} are at work"
+        stored, shape = self._status.stored_frame, self._stream.frame_shape
+        if len(stored) == 2 and len(shape) == 3 and (shape[0] > stored[0] // 2 or shape[1] > stored[1] // 2):
+            half = (max(1, stored[0] // 2), max(1, stored[1] // 2))
+            return f"{cores}; decode at half scale: Image(size={half}), instead of {shape[0]} x {shape[1]} pixels"
+        return f"{cores}; store smaller frames: `loader-service pack FILES -o OUT.h5 --short-side 128`"

@@ -1,0 +1,161 @@
+"""A status as text for people: the verdict first, what is zero left out. Knows messages, no socket and no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
+from loader_service.sizes import counted, size_text
+from loader_service.watching.rates import Rates, StreamRates, WorkerRates, rates
+from loader_service.watching.verdict import StreamVerdict, verdicts
+
+#: Workers and files that are shown; `--json` has all workers.
+_MOST_WORKERS, _MOST_FILES = 16, 5
+
+#: Steps of an epoch that no training comes to the end of: that of a generator that was given no length.
+_ENDLESS_STEPS = 2**30
+
+
+def status_text(
+    before: Status | None, after: Status, place: str = "", clock: Callable[[float], str] | None = None
+) -> str:
+    """Return a status as lines.
+
+    Parameters
+    ----------
+    before, after, place
+        As `verdicts` takes them.
+    clock
+        Returns the time of day at so many seconds since the start of the service; None to leave it out.
+    """
+    found = rates(before, after)
+    said = {each.stream: each for each in verdicts(before, after, place)}
+    lines = [line for each in after.streams for line in _stream(each, said[each.stream], found.streams[each.stream])]
+    lines += [] if after.streams else ["no stream is open: nobody asks for data"]
+    lines += [
+        "",
+        f"{after.endpoint}: pid {after.pid}, version {after.version}, up {after.uptime_s:.0f} s, "
+        f"{size_text(after.memory_bytes)} of {size_text(after.memory_budget_bytes)} shared memory in batches",
+        f"serves {after.serves}" + (f"; transform {after.transform!r}" if after.transform else ""),
+        "",
+        *_workers(after, found),
+        *_counts(after, found),
+        *(_fault(each, after.uptime_s, clock) for each in after.faults),
+    ]
+    return "\n".join(lines)
+
+
+def rate_words(found: StreamRates) -> str:
+    """Return what a stream delivers, such as ``12.3 steps/s, 3,150 frames/s, 55.2 MiB/s``."""
+    frames = f"{found.frames_per_s:,.0f} frames/s, " if found.frames_per_s else ""
+    return f"{found.steps_per_s:,.1f} steps/s, {frames}{size_text(int(found.bytes_per_s))}/s"
+
+
+def work_words(found: WorkerRates) -> str:
+    """Return what work consists of, the largest part first, such as ``decoding 92%, reading 8%``."""
+    parts = (("decoding", found.decoding), ("reading", found.reading), ("transform", found.transforming))
+    return ", ".join(
+        f"{name} {share:.0%}" for name, share in sorted(parts, key=lambda each: -each[1]) if share >= 0.005
+    )
+
+
+def epoch_text(stream: StreamStatus) -> str:
+    """Return how many steps an epoch of a stream has; with an index of its own, only the client knows."""
+    if stream.steps_per_epoch >= _ENDLESS_STEPS:
+        return "endless"
+    return str(stream.steps_per_epoch) if stream.steps_per_epoch else "by index"
+
+
+def doing_text(worker: WorkerStatus) -> str:
+    """Return what a worker is at."""
+    match worker.doing:
+        case "":
+            return "nothing"
+        case "probe":
+            return "trying the transform for a stream that opens"
+        case "task" if not worker.file:
+            return f"a step of stream {worker.stream} that nobody wants any more"
+    return (
+        f"stream {worker.stream}, epoch {worker.epoch}, step {worker.step}: video {worker.video!r} of {worker.file!r}"
+    )
+
+
+def _stream(stream: StreamStatus, verdict: StreamVerdict, found: StreamRates) -> list[str]:
+    slots = [
+        f"{count} {what}"
+        for count, what in ((stream.slots_filling, "filling"), (stream.slots_leased, "with the client"))
+        if count
+    ]
+    waiting = [f"{counted(stream.wants_waiting, 'want')} without a slot"] if stream.wants_waiting else []
+    first = [f"first batch after {stream.first_batch_s:.1f} s"] if stream.first_batch_s else []
+    late = [f"the oldest want is {stream.oldest_want_s:.1f} s old"] if stream.oldest_want_s >= 1.0 else []
+    client = f"{stream.client} (pid {stream.client_pid})"
+    facts = [
+        "; ".join([f"{stream.steps_done} steps done, an epoch {epoch_text(stream)}", rate_words(found), *first, *late]),
+        ", ".join([counted(stream.slots, "slot"), *slots, *waiting]),
+    ]
+    if stream.padded_videos:
+        facts.append(f"padded videos: {stream.padded_videos}")
+    if stream.samples_substituted:
+        facts.append(f"bad samples that were replaced: {stream.samples_substituted}")
+    if stream.padding_unsorted:
+        facts.append(f"padding: {stream.padding:.1%} of its frames ({stream.padding_unsorted:.1%} without buckets)")
+    advice = [verdict.advice] if verdict.advice else []
+    return [f"stream {stream.stream}, {client}: {verdict.summary}", *(f"  {each}" for each in (*advice, *facts))]
+
+
+def _workers(status: Status, found: Rates) -> list[str]:
+    """Return a table of the workers; where there are many, of those that are longest at their task."""
+    shown = status.workers
+    if len(shown) > _MOST_WORKERS:
+        unusual = sorted(shown, key=lambda each: (each.state == "working" and not each.straggles, -each.busy_s))
+        shown = tuple(sorted(unusual[:_MOST_WORKERS], key=lambda each: each.worker))
+    rest = len(status.workers) - len(shown)
+    all_ = found.all_workers
+    parts = f" ({work_words(all_)})" if work_words(all_) else ""
+    head = f"{counted(len(status.workers), 'worker')}: working {all_.working:.0%} of the time{parts}"
+    short = f", without a slot {all_.waiting_slot:.0%}" if all_.waiting_slot >= 0.005 else ""
+    table = _table(
+        ("worker", "pid", "state", "files", "tasks queued", "tasks done", "working", "for", "at"),
+        [
+            (w.worker, w.pid, "slow" if w.straggles else w.state, w.files, w.tasks_queued, w.tasks_done,
+             f"{found.workers[w.worker].working:.0%}", _busy_text(w), doing_text(w))
+            for w in shown
+        ],
+    )  # fmt: skip
+    return [head + short, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
+
+
+def _counts(status: Status, found: Rates) -> list[str]:
+    """Return what happened since the start, but for what never did."""
+    counters = [f"{each.name.replace('_', ' ')}: {each.count}" for each in status.counters if each.count]
+    slow = [each for each in found.file_systems if each.slow_reads_total]
+    files = [each for each in status.files if each.bad_samples_total or each.slow_reads_total][:_MOST_FILES]
+    return [
+        *([", ".join(counters)] if counters else []),
+        *(f"slow reads from {each.file_system} of late: {each.slow_reads_total}" for each in slow),
+        *(f"{each.path!r}: {_troubles(each.bad_samples_total, each.slow_reads_total)}" for each in files),
+    ]
+
+
+def _troubles(bad: int, slow: int) -> str:
+    return ", ".join([*([counted(bad, "bad sample")] if bad else []), *([counted(slow, "slow read")] if slow else [])])
+
+
+def _fault(fault: Fault, uptime_s: float, clock: Callable[[float], str] | None) -> str:
+    at = f" ({clock(fault.at_s)})" if clock is not None else ""
+    times = f" ({fault.count} times)" if fault.count > 1 else ""
+    return f"{max(0.0, uptime_s - fault.at_s):.1f} s ago{at}: {fault.line}{times}"
+
+
+def _busy_text(worker: WorkerStatus) -> str:
+    return f"{worker.busy_s:.1f} s" if worker.doing else ""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Return a table as lines, all columns to the right but the last one."""
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    widths[-1] = 0  # to the left
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
