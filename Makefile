@@ -7,10 +7,10 @@ INSTALLED := $(VENV)/.installed
 
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Tests start thousands of Python processes, which would each compile all that they import; empty is not set.
-test web soak: export PYTHONDONTWRITEBYTECODE :=
+test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again web check format bench soak clean
+.PHONY: help install demo test again web web-short check format bench soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
@@ -43,6 +43,10 @@ again: $(INSTALLED)
 # SCREENSHOTS=1 makes those of the docs anew.
 web: $(INSTALLED)
 	$(BIN)/python -m pytest -m browser tests/web
+
+# Without fifty tabs: what CI runs.
+web-short: $(INSTALLED)
+	$(BIN)/python -m pytest -m browser tests/web -k 'not fifty'
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

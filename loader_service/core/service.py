@@ -131,8 +131,8 @@ class Service:
             m.CloseStream: self._close,
             m.GetStatus: self._look,
             m.GetCatalog: self._tell_catalog,
-            m.GetRecentSteps: lambda client, message, _: self._ledger.send(
-                client.address, self._reporter.recent(message.request)
+            m.GetRecentSteps: lambda client, ask, _: self._ledger.send(
+                client.address, self._reporter.recent(ask.request)
             ),
             m.Scale: self._scale,
             m.Stop: self._stop_asked,

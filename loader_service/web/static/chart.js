@@ -123,9 +123,10 @@ export class Plot extends Chart {
     const series = plot.lines.slice(0, 8).map((_, place) => ({ key: `l${place}`, label: plot.lines.length > 1 ? `${place}` : "value", tone: `${place}` }));
     super({ title, series, show, at: (frame) => `frame ${Math.round(frame)}` });
     const known = plot.lines.flat().filter((each) => each !== null);
-    this.low = Math.min(...known);
-    this.high = Math.max(...known);
-    const span = this.high - this.low || 1;
+    this.low = known.length ? Math.min(...known) : 0;
+    this.high = known.length ? Math.max(...known) : 0;
+    if (this.low === this.high) { this.low -= 1; this.high += 1; }
+    const span = this.high - this.low;
     this.most = 1;
     this.show = (share) => (share === null || share === undefined ? "–" : show(this.low + share * span));
     const columns = { t: plot.at };

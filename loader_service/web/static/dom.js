@@ -36,7 +36,7 @@ export function rate(value) {
 }
 
 export function percent(value) {
-  return value === null || value === undefined ? "–" : `${Math.round(value * 100)} %`;
+  return value === null || value === undefined ? "–" : `${Math.round(value * 100)}%`;
 }
 
 export function size(value) {

@@ -63,10 +63,10 @@ function oneVerdict(each) {
   return el("section", { class: `card verdict ${tone}`, "data-kind": each.kind },
     el("p", { class: "soft small break" }, each.who),
     el("p", { class: "head" }, words(each.head)),
-    el("p", { class: "advice" }, words(each.advice)),
+    each.advice ? el("p", { class: "advice" }, el("b", {}, "What helps: "), words(each.advice)) : null,
     waiting === null ? null : el("div", { class: "share", role: "img", "aria-label": `the trainer waits ${percent(waiting)} of the time` },
-      el("span", { class: "computing", "width%": (1 - waiting) * 100 }, waiting < 0.75 ? `trainer computes ${percent(1 - waiting)}` : percent(1 - waiting)),
-      el("span", { class: "waiting", "width%": waiting * 100 }, waiting > 0.25 ? `waits for data ${percent(waiting)}` : waiting > 0.04 ? percent(waiting) : "")));
+      el("span", { class: "computing", "width%": (1 - waiting) * 100 }, waiting < 0.75 ? `trainer computes ${percent(1 - waiting)}` : waiting < 0.92 ? percent(1 - waiting) : ""),
+      el("span", { class: "waiting", "width%": waiting * 100 }, waiting > 0.25 ? `waits for data ${percent(waiting)}` : waiting > 0.08 ? percent(waiting) : "")));
 }
 
 function stage(name, title, figure, under, share, narrow) {
@@ -85,7 +85,7 @@ function showPath(place, now) {
     stage("reading", "Reading files", percent(rates.reading), reads(now) || "of the workers' time", rates.reading, narrow.has("reading")),
     stage("decoding", service.transform ? "Decoding and transform" : "Decoding", percent(added(rates.decoding, rates.transforming)), "of the workers' time", added(rates.decoding, rates.transforming), narrow.has("decoding")),
     stage("workers", "Workers", `${now.workers.length}`, busy === undefined ? "at work: –" : `at work ${percent(busy)}, idle ${percent(rates.idle)}`, busy, false),
-    stage("slots", "Batches in memory", `${sum("slots_leased")} of ${slots}`, `${sum("slots_filling")} being filled, ${free} free`, slots ? sum("slots_leased") / slots : 0, narrow.has("slots")),
+    stage("slots", "Batches in memory", `${sum("slots_leased")} of ${slots}`, `ready; ${sum("slots_filling")} being filled, ${free} free`, slots ? sum("slots_leased") / slots : 0, narrow.has("slots")),
     stage("trainer", streams.length > 1 ? "Trainers" : "Trainer", `${rate(rates.frames || rates.steps)} ${rates.frames ? "frames/s" : "steps/s"}`, `waits ${percent(rates.waiting)} of the time`, 1 - (rates.waiting ?? 1), narrow.has("trainer")));
 }
 
