@@ -20,6 +20,7 @@ from loader_client.notebook import dataset_html
 from loader_client.request import Request
 from loader_client.starts import Starts, start_within
 from loader_client.stream import Stream
+from loader_client.stream_figures import StreamFigures
 from loader_client.tensor_columns import Column, columns_of
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.protocol.fields import ALIGNMENT_BYTES
@@ -62,6 +63,11 @@ class Feed:
     def first_samples(self, rows: int) -> Batch:
         """Return the first samples of the first epoch, as `Stream.first_samples` does."""
         return self._stream.first_samples(rows)
+
+    @property
+    def figures(self) -> StreamFigures:
+        """What was fetched, and how long that was waited for."""
+        return self._stream.figures
 
     def html(self) -> str:
         """Return what a notebook shows of the dataset."""

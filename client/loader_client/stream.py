@@ -6,6 +6,7 @@ find it. Its session is told of its end by a finalizer.
 
 from __future__ import annotations
 
+import time
 import weakref
 from dataclasses import replace
 from typing import Any, Protocol
@@ -13,18 +14,23 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from loader_client.forms import Batch, alone, hidden_names, shaped
+from loader_client.forms import LENGTH, Batch, alone, hidden_names, shaped
 from loader_client.indexes import ENDLESS
 from loader_client.request import Request
 from loader_client.session.delivery import StreamAtService
 from loader_client.session.pending import anew
+from loader_client.session.session import Session
+from loader_client.session.session_effects import Effect
 from loader_client.session.stream_wants import StreamWants
 from loader_client.session_thread import SessionThread
 from loader_client.shortage import shortage
 from loader_client.starts import MAX_EPOCH
+from loader_client.stream_figures import StreamFigures
 from loader_service.errors import ConfigError
 from loader_service.protocol.fields import Field
 from loader_service.protocol.numbers import whole_number
+from loader_service.protocol.spec import Clip
+from loader_service.protocol.totals import TrainerTimes
 
 
 class StreamOpener(Protocol):
@@ -53,6 +59,7 @@ class Stream:
         self.spec = request.spec
         self._batched = request.batched
         self._request = request
+        self._steps = self._rows = self._frames = 0  # fetched, for people: two threads may lose a count
         self._thread = thread
         self._wants = wants
         self._connection = connection
@@ -140,6 +147,7 @@ class Stream:
         epoch = whole_number("epoch", epoch, 0, MAX_EPOCH)
         step = whole_number("step", step, 0, self._wants.steps_per_epoch - 1)
         batch: Batch = self._thread.fetch(at.key, (epoch, step))
+        self._count(batch)
         if self.spec.varies or self.spec.batching == "ragged":
             batch = shaped(batch, at.opened.fields, self.spec)
         return batch if self._batched else alone(batch)
@@ -172,6 +180,30 @@ class Stream:
         finally:
             stream.close()
         return batch if request.batched else {name: _as_batch(value) for name, value in batch.items()}
+
+    @property
+    def figures(self) -> StreamFigures:
+        """What was fetched, and how long that was waited for, since the stream was opened."""
+        found: list[TrainerTimes | None] = []
+
+        def look(session: Session) -> list[Effect]:
+            found.append(session.watch.of(self._wants.key, time.monotonic()))
+            return []
+
+        self._thread.tell(look)
+        times = found[0] if found else None
+        seconds = (times.waiting_s, times.observed_s) if times is not None else (0.0, 0.0)
+        return StreamFigures(self._steps, self._rows, self._frames, *seconds)
+
+    def _count(self, batch: Batch) -> None:
+        clip = self.spec.clip
+        rows = len(next(iter(batch.values()))) if clip is not None or LENGTH not in batch else len(batch[LENGTH])
+        self._steps += 1
+        self._rows += rows
+        if clip is None:
+            self._frames += int(batch[LENGTH].sum()) if LENGTH in batch else rows
+        else:
+            self._frames += rows * clip.frames if isinstance(clip, Clip) else rows
 
     def close(self) -> None:
         """Give the stream up; arrays that were fetched stay valid. Harmless when it has failed or was closed."""

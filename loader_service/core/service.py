@@ -14,14 +14,7 @@ from typing import Any
 from loader_service.config import check_workers
 from loader_service.core import events as e
 from loader_service.core.clients import Client, Clients
-from loader_service.core.effects import (
-    Effect,
-    LookAtWorkers,
-    Note,
-    NoteKind,
-    Peer,
-    RemoveSegments,
-)
+from loader_service.core.effects import Effect, LookAtWorkers, Note, NoteKind, Peer, RemoveSegments
 from loader_service.core.ledger import Counters, Ledger, Limits
 from loader_service.core.lifetime import Lifetime
 from loader_service.core.openings import Openings

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -88,7 +90,9 @@ def browser(*, size: tuple[int, int] = (1280, 900), dark: bool = False) -> Itera
         options.add_argument(flag)
     options.add_argument(f"--window-size={size[0]},{size[1]}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=DriverService(driver_program))
+    home = tempfile.TemporaryDirectory()  # for what desktops write, beside the sockets of services
+    variables = {**os.environ, "XDG_RUNTIME_DIR": home.name, "XDG_CONFIG_HOME": home.name, "XDG_CACHE_HOME": home.name}
+    driver = webdriver.Chrome(options=options, service=DriverService(driver_program, env=variables))
     try:
         width, height = size
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
@@ -98,3 +102,4 @@ def browser(*, size: tuple[int, int] = (1280, 900), dark: bool = False) -> Itera
         yield Tab(driver)
     finally:
         driver.quit()
+        home.cleanup()

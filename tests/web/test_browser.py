@@ -180,7 +180,7 @@ def test_scaling_from_the_page(tab: Tab, page: Page) -> None:
 
 
 @pytest.fixture(scope="module")
-def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def hostile_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Serve files, videos and classes whose names would act if they were HTML."""
     attack = "<img src=x onerror='document.title=666'>"
     folder = tmp_path_factory.mktemp("hostile") / attack.replace("/", "")
@@ -192,13 +192,13 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
             for number in range(4):
                 frames[number] = np.frombuffer(frame_jpeg(number), np.uint8)
             group.attrs["label"] = f"{attack}<script>document.title=666</script>{place}"
-    with running_service(folder / "*.h5", workers=1, web="127.0.0.1:0") as running, Trainer(running.endpoint, 0.1):
-        yield Page(lambda: running.said)
+    with running_service(folder / "*.h5", workers=1, web="127.0.0.1:0") as running:
+        yield running
 
 
-def test_names_that_are_html_stay_texts(hostile_page: Page) -> None:
-    with browser() as tab:
-        tab.open(hostile_page.link)
+def test_names_that_are_html_stay_texts(hostile_service: Service) -> None:
+    with browser() as tab, Trainer(hostile_service.endpoint, 0.1):
+        tab.open(Page(lambda: hostile_service.said).link)
         tab.await_text("<img src=x")  # what a worker is at
         tab.run("location.hash = 'samples'")
         tab.await_that(lambda: tab.loaded_pictures(".sample img") == 4, "samples")
