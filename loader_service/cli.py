@@ -41,6 +41,7 @@ from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
 from loader_service.unpack.unpack_command import unpack_command
 from loader_service.watch_commands import CONNECT_S, hush, status_command
+from loader_service.web.web_command import web_command
 from loader_service.web_options import DEFAULT_HOST, looks_like_address
 
 _T = TypeVar("_T")
@@ -232,6 +233,7 @@ def demo(arguments: tuple[str, ...]) -> None:
 cli.add_command(status_command)
 cli.add_command(pack_command)
 cli.add_command(unpack_command)
+cli.add_command(web_command)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:

@@ -212,3 +212,20 @@ def test_files_after_the_option_are_files(small_videos: Path, words: list[str]) 
     finally:
         process.terminate()
         process.communicate(timeout=60)
+
+
+def test_a_page_for_a_service_that_runs_already(service: Service) -> None:
+    words = command_line("web", service.endpoint, "--listen", "127.0.0.1:0")
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline().decode()
+        page = Page(lambda: line)
+        eventually(lambda: "service" in page.get("/api/now"), "the first status", within_s=60)
+        assert page.ask("/api/data")[0] == 404
+        assert b"start --web" in page.ask("/api/videos")[2]
+        assert page.get("/api/streams")["pictures"] is False
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, b"")
