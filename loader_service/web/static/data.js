@@ -9,7 +9,7 @@ export function showData(main, where) {
   const lists = el("div", { class: "two" });
   const bad = el("section", { class: "card" });
   const detail = el("section", { class: "card", id: "video", hidden: true });
-  replace(main, facts, detail, lists, overview, bad);
+  replace(main, detail, facts, lists, overview, bad);
   const chosen = { file: null, label: null, q: "" };
   let stop = () => {};
   get("/api/data").then((data) => {
