@@ -123,6 +123,12 @@ def clips_of(urls: list[str], cache: Path) -> list[tuple[str, list[tuple[int, in
     return clips
 
 
+def show(name: str, values: list[float]) -> None:
+    """Print a figure of all rounds."""
+    middle = statistics.median(values)
+    print(f"{name:20s} median {middle:9.3f}   {min(values):9.3f} to {max(values):9.3f}", flush=True)
+
+
 def measure_latency(data: Data, folder: Path, rounds: int, seconds: float) -> dict[str, list[float]]:
     """Return, for each latency, the rate as a share of that of a warm local service, of each round."""
     found: dict[str, list[float]] = {}
@@ -131,7 +137,9 @@ def measure_latency(data: Data, folder: Path, rounds: int, seconds: float) -> di
         for latency_ms in LATENCIES_MS:
             with running(data.videos, cache, environment=slow_disk(folder, latency_ms, data)) as slow:
                 pairs = [(measure(warm.endpoint, seconds), measure(slow.endpoint, seconds)) for _ in range(rounds)]
-            found[f"{latency_ms:g} ms a read"] = [slowed / plain for plain, slowed in pairs]
+            name = f"{latency_ms:g} ms a read"
+            found[name] = [slowed / plain for plain, slowed in pairs]
+            show(name, found[name])
     return found
 
 
@@ -164,9 +172,10 @@ def main() -> None:
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="loader-bench-") as folder:
         found.update(measure_latency(data, Path(folder), options.rounds, options.seconds))
-    found.update(measure_store(data, options.rounds, options.seconds))
-    for name, values in found.items():
-        print(f"{name:20s} median {statistics.median(values):9.3f}   {min(values):9.3f} to {max(values):9.3f}")
+    of_store = measure_store(data, options.rounds, options.seconds)
+    for name, values in of_store.items():
+        show(name, values)
+    found.update(of_store)
     write_summary(options.results / "reading.json", found)
 
 

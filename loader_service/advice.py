@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
+from loader_service.catalog.layouts.raw_rows import RawRows
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.scan_options import FOLDER, GROUP
 from loader_service.schema import Schema, SchemaField
+from loader_service.url_secrets import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,7 +124,7 @@ def python_lines(catalog: Catalog, files: Sequence[str], options: Mapping[str, A
     imports = sorted({text.partition("(")[0] for text in (clip, image) if text})
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
     arguments = [
-        repr(files[0] if len(files) == 1 else list(files)),
+        repr(shown_url(files[0]) if len(files) == 1 else [shown_url(each) for each in files]),
         f"batch_size={batch_size}",
         f"clip={clip}",
         *([f"image={image}"] if image else []),
@@ -142,11 +144,18 @@ def python_lines(catalog: Catalog, files: Sequence[str], options: Mapping[str, A
 def _clip(catalog: Catalog) -> tuple[str, int]:
     """Return a clip that half of the videos are long enough for, and its frames."""
     median = int(np.median(catalog.frame_counts)) if catalog.video_count else 1
-    if catalog.kind != "videos" or median < 2:
+    if catalog.kind != "videos" or median < 2 or _are_single_pictures(catalog):
         return "Frame()", 1
     most = _MOST_FRAMES if any(field.kind == "image" for field in catalog.fields) else _MOST_ROWS
     frames = min(most, 2 ** int(math.log2(median)))
     return f"Clip(frames={frames})", frames
+
+
+def _are_single_pictures(catalog: Catalog) -> bool:
+    """Tell whether what counts as one video of each file is raw pixels with a shape for each: pictures, and no film."""
+    pictures = [field.name for field in catalog.fields if field.kind == "image"]
+    one_each = catalog.video_count == catalog.file_count
+    return one_each and any(catalog.ways(name).keys() == {RawRows.name} for name in pictures)
 
 
 def _image(catalog: Catalog) -> tuple[str, int]:

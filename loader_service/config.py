@@ -16,6 +16,7 @@ from loader_service.option_fields import expand_paths, option
 from loader_service.scan_options import ScanOptions
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
+from loader_service.url_secrets import shown_url
 from loader_service.web_options import parse_address
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
@@ -26,6 +27,13 @@ MOST_WORKERS_PER_CORE = 64
 
 #: Samples of an epoch at most: as many as a plan can number, and what an endless generator counts as.
 MAX_SOURCE_LENGTH = 2**48
+
+
+#: With less shared memory there is no batch that is worth a service: one picture of 100 x 100 pixels, twice.
+LEAST_MEMORY_BYTES = 2**16
+
+#: With less each worker would be replaced as soon as it has started.
+LEAST_WORKER_MEMORY_BYTES = 2**24
 
 
 def default_cache_directory() -> Path:
@@ -113,13 +121,21 @@ class ServiceConfig:
         for name in ("task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
-        if self.memory < 0:
-            raise ConfigError(f"memory={self.memory!r}; give a number of bytes above 0, or leave it out")
+        if self.memory and self.memory < LEAST_MEMORY_BYTES:
+            raise ConfigError(
+                f"memory={self.memory!r} is {self.memory} bytes, which holds no batch; give at least "
+                f"{LEAST_MEMORY_BYTES // 2**10}K, such as 8G, or leave it out"
+            )
+        if self.worker_memory < LEAST_WORKER_MEMORY_BYTES:
+            raise ConfigError(
+                f"worker_memory={self.worker_memory!r} is {self.worker_memory} bytes, and a worker that has just "
+                f"started has more; give at least {LEAST_WORKER_MEMORY_BYTES // 2**20}M, such as 1G, or leave it out"
+            )
 
     def _check_source(self) -> None:
         if self.source is not None and self.files:
             raise ConfigError(
-                f"files {self.files[0]!r}, … and source={self.source!r} exclude each other; leave one out"
+                f"files {shown_url(self.files[0])!r}, … and source={self.source!r} exclude each other; leave one out"
             )
         for name, value in self.scan.deciding().items():
             if self.source is not None and value not in (None, False, ()):

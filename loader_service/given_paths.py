@@ -8,6 +8,7 @@ import re
 from collections import Counter
 
 from loader_service.errors import ConfigError
+from loader_service.url_secrets import shown_url
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
@@ -16,6 +17,7 @@ _REMEDIES = {
     "s3": "mount the bucket (mount-s3, rclone mount), or copy it (aws s3 cp --recursive)",
     "gs": "mount the bucket (gcsfuse, rclone mount), or copy it (gcloud storage cp --recursive)",
     "hf": "download it (hf download)",
+    "memory": "only the process that wrote it has it: write it to a file, such as one in /dev/shm",
     "http": "download it (curl -O, wget)",
     "https": "download it (curl -O, wget)",
 }
@@ -33,7 +35,7 @@ def local_path(text: str) -> str:
         return text
     scheme = _SCHEME.match(text)
     if scheme is not None:
-        raise ConfigError(f"{text!r} is a URL, and only local files are read; {_remedy(scheme[1], text)}")
+        raise ConfigError(f"{shown_url(text)!r} is a URL, and only local files are read; {_remedy(scheme[1], text)}")
     expanded = os.path.expanduser(text)
     if text.startswith("~") and expanded == text:
         raise ConfigError(f"{text!r}: no user {text.partition('/')[0][1:]!r} has a home here; write the path in full")

@@ -112,11 +112,8 @@ class Folder:
             When it cannot be made or opened.
         """
         path = self.path / name
-        if make:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, 0o700, dir_fd=self._descriptor)
         try:
-            opened = Folder(os.open(name, os.O_RDONLY | _FOLDER, dir_fd=self._descriptor), path)
+            opened = Folder(self._open_folder(name, make=make), path)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise NotOurs(f"{str(path)!r} is a link or no folder") from error
@@ -127,6 +124,16 @@ class Folder:
             opened.close()
             raise
         return opened
+
+    def _open_folder(self, name: str, *, make: bool) -> int:
+        try:
+            return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=self._descriptor)
+        except FileNotFoundError:
+            if not make:
+                raise
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            os.mkdir(name, 0o700, dir_fd=self._descriptor)
+        return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=self._descriptor)
 
     def private(self, name: str) -> Folder:
         """Open or make a folder that this user alone can enter; raises as `folder` does.

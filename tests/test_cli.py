@@ -110,6 +110,13 @@ def test_version_is_the_packages(in_process):
         (["start", "x.h5", "--workers", "two"], "workers='two'; give 1 or more"),
         (["start", "x.h5", "--memory", "lots"], "'lots' is no size; give bytes, or a number with K, M, G or T"),
         (["start", "x.h5", "--memory", "0"], "'0' is no size above 0"),
+        (
+            ["start", "x.h5", "--memory", "1"],
+            "memory=1 is 1 bytes, which holds no batch; give at least 64K, such as 8G",
+        ),
+        (["start", "x.h5", "--worker-memory", "1"], "a worker that has just started has more; give at least 16M"),
+        (["pack", "x", "--out", "a.h5"], "No such option '--out'. Did you mean '--output'?"),
+        (["unpack", "x", "--out", "a"], "No such option '--out'. (Did you mean one of: '--output', '--to'?)"),
         (["start", "x.h5", "--task-timeout", "0"], "task_timeout=0.0; give a number of seconds above 0"),
         (["start", "x.h5", "--client-timeout", "inf"], "client_timeout=inf; give a number of seconds above 0"),
         (["start", "x.h5", "--on-bad-file", "ignore"], "'ignore' is not one of 'raise', 'skip'"),

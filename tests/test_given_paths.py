@@ -72,9 +72,8 @@ def test_a_private_service_finds_files_in_a_home(home):
 @pytest.mark.parametrize(
     ("url", "remedy"),
     [
-        ("hf://datasets/a/b.h5", "hf download"),
         ("file:///data/a.h5", "give the path alone: '/data/a.h5'"),
-        ("hdfs://x/a.h5", "mount it, or copy it"),
+        ("memory://x/a.h5", "write it to a file, such as one in /dev/shm"),
     ],
 )
 def test_a_url_is_named_as_one_with_what_to_do(url, remedy):

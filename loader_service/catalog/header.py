@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from loader_service.stores.objects import ObjectVersion
+    from loader_service.stores.object_version import ObjectVersion
 
 #: What a sample of the catalog is a part of: a video, a table of rows, or what a user's own Python source yields.
 CatalogKind = Literal["videos", "rows", "map", "generator"]

@@ -12,6 +12,7 @@ from loader_service.catalog.natural import natural_key
 from loader_service.errors import ConfigError
 from loader_service.given_paths import local_path
 from loader_service.stores.urls import is_url
+from loader_service.url_secrets import refuse_clashes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ def expand_patterns(patterns: Sequence[str]) -> list[str]:
     """
     if not patterns:
         raise ConfigError("no files given; name them, or give a pattern such as 'data/*.h5'")
+    refuse_clashes(map(os.fspath, patterns))
     paths: set[str] = set()
     for pattern in patterns:
         paths.update(path if is_url(path) else os.path.abspath(path) for path in _expand(os.fspath(pattern)))

@@ -24,6 +24,7 @@ from pathlib import Path
 from loader_service.conversion.claimed_folder import claimed_folder, write_whole
 from loader_service.conversion.piece_log import LOG_NAME, PieceLog
 from loader_service.conversion.pieces import OutputEntry, Piece, PieceOutcome
+from loader_service.conversion.write_remedies import write_remedy
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.failpoints import passing
 
@@ -223,15 +224,11 @@ class WorkFolder:
 
 def output_error(path: Path, error: OSError) -> OutputError:
     """Return the error that says what could not be written, and the remedy."""
-    remedy = "free some space" if error.errno in _FULL else "check the place and its permissions"
     where = error.filename or path
     return OutputError(
-        f"writing {os.fspath(where)!r}: {error.strerror}; {remedy}, and run the same command again: what is finished "
-        "stays"
+        f"writing {os.fspath(where)!r}: {error.strerror}; {write_remedy(error.errno)}, and run the same command again: "
+        "what is finished stays"
     )
-
-
-_FULL = frozenset({28, 122})  # ENOSPC, EDQUOT
 
 
 def size_of(path: Path, visit: Callable[[Path], object] | None = None) -> int:

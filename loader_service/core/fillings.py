@@ -140,6 +140,7 @@ class Fillings:
         step = stream.steps[filling.wanted.want]
         if len(step.fillings) >= MOST_FILLINGS:
             return False
+        filling.is_kept = True
         if self._begin(stream, step, task.turn):
             self._ledger.counters.steps_redone += 1
             return True
@@ -147,7 +148,7 @@ class Fillings:
         return False
 
     def is_stuck(self, task: PendingTask) -> bool:
-        """Return whether the step of a late task is waited for, and there is no slot to do it again, nor will be."""
+        """Return whether the step of a late task is waited for, and there is no memory for a slot to do it again."""
         stream, filling = self._of(task)
         if stream is None or filling is None or filling.abandoned:
             return False

@@ -41,6 +41,9 @@ class Counters:
     messages_refused: int = 0
     messages_malformed: int = 0  # what came over a socket and was no message
     requests_refused: int = 0  # what clients asked for and could not have
+    copy_hits: int = 0  # blocks of objects that the local copy had
+    copy_misses: int = 0  # … that were fetched, since it had them not
+    copy_hit_bytes: int = 0  # of the hits
 
 
 @dataclass
@@ -75,6 +78,12 @@ class Ledger:
         """Tell a client that it cannot have what it asked for."""
         self.counters.requests_refused += 1
         self.send(client, m.Refused(request, type(error).__name__, str(error)))
+
+    def copy_read(self, message: m.CopyRead) -> None:
+        """Count what a worker had of the local copy of objects, and what it fetched."""
+        self.counters.copy_hits += message.hits
+        self.counters.copy_misses += message.misses
+        self.counters.copy_hit_bytes += message.hit_bytes
 
     def check_file(self, file: int) -> None:
         """Have a file looked at, unless that is under way."""

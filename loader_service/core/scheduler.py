@@ -103,7 +103,7 @@ class Scheduler:
     def segments_made(self, event: SegmentsMade, now: float) -> None:
         """Take in slots of an open stream: for a step that a worker is late with, or else for what waits."""
         self.streams.shares.segments_made(event, now)
-        self._redo_late(self.staff.overdue(now), now)
+        self._redo_late(self.staff.overdue(now), now, has_slot=bool(event.slots) and not event.grows)
         self.fillings.use_free_slots(event.stream)
 
     def settle(self, now: float) -> None:
@@ -146,14 +146,16 @@ class Scheduler:
         while self._work_abounds and (number := vacancies.first_idle_straggler()) is not None:
             self._give_last_row(self._worker(number), now)
 
-    def _redo_late(self, overdue: list[Worker], now: float) -> None:
+    def _redo_late(self, overdue: list[Worker], now: float, *, has_slot: bool = False) -> None:
         """Have idle workers do again, in other slots, the steps that a worker is late with.
 
         A straggler with nothing to do will serve too, since those that are late stand still. None of these gets rows
-        of what is done again.
+        of what is done again. A slot that was made for this is used for it, also where those that were idle have got
+        something to do since: it would go to a later step, which the client releases after the late one.
         """
         vacancies = self.staff.vacancies
-        if vacancies.first_idle() is None and vacancies.first_idle_straggler() is None:
+        somebody_is_idle = vacancies.first_idle() is not None or vacancies.first_idle_straggler() is not None
+        if not somebody_is_idle and not (has_slot and len(overdue) < self.staff.working):
             return
         redone = [self.fillings.redo(task) for worker in overdue for task in worker.tasks]
         if any(redone):
@@ -161,8 +163,8 @@ class Scheduler:
                 self.staff.distrust(worker)
             self._dispatch(now)
         for worker in overdue:
-            if any(self.fillings.is_stuck(task) for task in worker.tasks):
-                self.staff.hasten(worker, now)
+            stuck = any(self.fillings.is_stuck(task) for task in worker.tasks)
+            self.staff.time_late(worker, now, nobody_can_help=stuck)
 
     def _give_own(self, now: float) -> None:
         """Give tasks of their own files to workers with room."""

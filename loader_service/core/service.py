@@ -71,6 +71,7 @@ class Service:
             m.Probed: self._probed,
             m.TasksWanted: lambda message, _: self.scheduler.tasks_wanted(message),
             m.TimeSpent: lambda message, _: self.scheduler.time_spent(message),
+            m.CopyRead: lambda message, _: self._ledger.copy_read(message),
         }
         self._of_event = self._handlers_of_events()
 

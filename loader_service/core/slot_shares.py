@@ -4,8 +4,9 @@ A stream grows when its trainer's wants wait for a slot. It gives slots up when 
 one cannot open, down to two, and when nothing was wanted of it for a while, down to four. What it gave up while it was
 idle it asks for again with the next want: with few slots, a trainer that holds several batches is given copies.
 
-A stream shall have `size` slots. What it has beyond that goes when it is free, but never the last slot that is not
-lent: its client may hold all others until the next batch comes.
+A stream shall have `size` slots, and as long as a worker is late with a step of it, the `spare` ones that were made for
+that. What it has beyond that goes when it is free, but never the last slot that is not lent: its client may hold all
+others until the next batch comes.
 """
 
 from __future__ import annotations
@@ -84,13 +85,10 @@ class SlotShares:
         if stream is None:
             return
         if not event.grows:
-            stream.slots_asked = max(0, stream.slots_asked - 1)
-            if event.shortage is not None:
-                words = f"stream {event.stream}: a step that a worker is late with waits for it; {event.shortage.lack}"
-                self._ledger.add(Note(words))
-        else:
-            stream.is_growing = False
-            stream.grow_at = now + GROW_AGAIN_S
+            self._spare_made(stream, event)
+            return
+        stream.is_growing = False
+        stream.grow_at = now + GROW_AGAIN_S
         for slot in event.slots:
             stream.slots.add(slot)
         if event.slots:
@@ -107,8 +105,8 @@ class SlotShares:
         spare = [max(0, len(each.slots) - LEAST_SLOTS) * each.plan.slot_bytes for each in self._streams.values()]
         if need_bytes > sum(spare):
             return False
-        shrinking = {each.number: each for each in self._streams.values() if len(each.slots) > each.size}
-        need_bytes -= sum((len(each.slots) - each.size) * each.plan.slot_bytes for each in shrinking.values())
+        shrinking = {each.number: each for each in self._streams.values() if each.surplus > 0}
+        need_bytes -= sum(each.surplus * each.plan.slot_bytes for each in shrinking.values())
         large = [
             (-each.size * each.plan.slot_bytes, each.number)
             for each in self._streams.values()
@@ -132,19 +130,36 @@ class SlotShares:
         """Ask for the slots that a stream should have and has not; one that rested keeps what it has not given yet."""
         if stream.rests:
             stream.rests = False
-            if len(stream.slots) > stream.size:
-                stream.size = len(stream.slots)
+            if stream.surplus > 0:
+                stream.size += stream.surplus
                 self._tell_size(stream, ())
-        gives_back = len(stream.slots) > stream.size
-        more = stream.plan.wanted_slots - len(stream.slots)
+        gives_back = stream.surplus > 0
+        more = stream.plan.wanted_slots - stream.size - stream.surplus
         if more > 0 and not (stream.is_growing or gives_back) and now >= stream.grow_at:
             stream.is_growing = True
             self._ledger.add(MakeSegments(stream.number, more, 1, stream.plan.slot_bytes, grows=True))
 
+    def _spare_made(self, stream: StreamState, event: SegmentsMade) -> None:
+        """Take in a slot that was made for a late step; its client is not told, since it goes when nobody is late.
+
+        Where there was one, another may be asked for: what waits has perhaps taken it before somebody had time to do
+        the late step again.
+        """
+        stream.slots_asked = max(0, stream.slots_asked - 1)
+        if event.shortage is not None:
+            words = f"stream {event.stream}: a step that a worker is late with waits for it; {event.shortage.lack}"
+            self._ledger.add(Note(words))
+        for slot in event.slots:
+            stream.slots.add(slot)
+            stream.spare += 1
+        if event.slots and not stream.slots_asked:
+            for filling in stream.fillings.values():
+                filling.asked_for_another = False
+
     def _remove_surplus(self, stream: StreamState) -> tuple[int, ...]:
         """Remove free slots of a stream that shall have fewer, and return them; one that is not lent always stays."""
         unlent = len(stream.slots) - len(stream.leases)
-        slots = stream.slots.remove(min(len(stream.slots) - stream.size, unlent - 1))
+        slots = stream.slots.remove(min(stream.surplus, unlent - 1))
         if slots:
             self._ledger.add(RemoveSegments(slots))
             self._ledger.tell_workers(m.DropSlots(stream.number, slots))
@@ -156,12 +171,17 @@ class SlotShares:
 
     def shrink(self, stream: StreamState) -> None:
         """Remove what has become free of a stream that shall have fewer slots."""
-        if len(stream.slots) > stream.size and (removed := self._remove_surplus(stream)):
+        if stream.spare and not any(each.is_kept for each in stream.fillings.values()):
+            stream.spare = 0
+        if stream.surplus > 0 and (removed := self._remove_surplus(stream)):
             self._tell_size(stream, removed)
 
     def ask_for_another(self, stream: StreamState, filling: Filling) -> None:
-        """Ask for one more slot: once for each that a late worker keeps, and in all for as many as there were."""
-        if not filling.asked_for_another and len(stream.slots.numbers) < 2 * stream.plan.wanted_slots:
+        """Ask for one more slot for a step that a worker is late with, unless that was done and not answered by one.
+
+        In all there are never more of these than the stream has slots of its own.
+        """
+        if not filling.asked_for_another and stream.spare + stream.slots_asked < stream.plan.wanted_slots:
             filling.asked_for_another = True
             stream.slots_asked += 1
             self._ledger.add(MakeSegments(stream.number, 1, 1, stream.plan.slot_bytes))

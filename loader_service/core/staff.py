@@ -98,7 +98,7 @@ class Staff:
         self._starts.forgive()
         counted = (WorkerState.STARTING, WorkerState.WORKING)
         staying = [worker for worker in self if worker.state in counted and not worker.leaves]
-        staying.sort(key=lambda each: _worth(each, now))
+        staying.sort(key=lambda each: each.worth(now))
         for worker in reversed(staying[count:]):
             if worker.state is WorkerState.STARTING:
                 self._stop(worker, now)
@@ -186,18 +186,21 @@ class Staff:
         worker.straggles = True
         self.vacancies.update(worker)
 
-    def hasten(self, worker: Worker, now: float) -> None:
-        """Have a worker that is late, and that nobody can help, killed before its deadline.
+    def time_late(self, worker: Worker, now: float, *, nobody_can_help: bool) -> None:
+        """Have a worker that is late killed before its deadline when nobody can help; else give it its full time.
 
         What a worker has died of already has its full time, so what is slow is never given up for want of memory; so
         has a probe, which may load libraries first.
         """
-        given_up_at = worker.pace.given_up_at(worker.tasks[0].size_bytes)
-        if given_up_at is None or worker.deadline is None or worker.tasks[0].strikes or worker.tasks[0].probe:
+        begun_at, task = worker.pace.begun_at, worker.tasks[0]
+        if begun_at is None or worker.deadline is None:
             return
-        soon = max(given_up_at, now + _GIVEN_UP_AFTER_S)
-        if soon < worker.deadline:
-            self._clocks.owe(worker, soon)
+        deadline = self._deadline(worker, begun_at)
+        given_up_at = worker.pace.given_up_at(task.size_bytes)
+        if nobody_can_help and deadline and given_up_at and not (task.strikes or task.probe):
+            deadline = min(deadline, worker.deadline, max(given_up_at, now + _GIVEN_UP_AFTER_S))
+        if deadline != worker.deadline:
+            self._clocks.owe(worker, deadline)
 
     def rest(self, worker: Worker, now: float) -> None:
         """Send a draining worker home once it owes nothing."""
@@ -343,8 +346,3 @@ class Staff:
         else:
             worker.state = state
             self.vacancies.update(worker)
-
-
-def _worth(worker: Worker, now: float) -> tuple[bool, float, bool, int]:
-    """Return what workers are sorted by when some are to leave: the last ones do."""
-    return worker.state is WorkerState.STARTING, worker.late_s(now), worker.straggles, worker.worker

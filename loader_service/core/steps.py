@@ -32,7 +32,8 @@ class Filling:
     open_tasks: set[int] = field(default_factory=set)  # queued, or with a worker that may still write
     error: BadRow | None = None
     abandoned: bool = False  # nobody waits for it any more; workers may still write
-    asked_for_another: bool = False  # slot, to do all of it again, when none was free
+    is_kept: bool = False  # by a worker that is late with it, and its step is done again or waits for a slot to be
+    asked_for_another: bool = False  # slot, to do all of it again, when none was free; no answer with a slot since
     _offsets: tuple[int, ...] = ()  # of each row: where its frames begin, in frames; empty where lengths are alike
     _room: int = 0  # frames that each row has there when padded
     _frames: int = 0  # of all rows together, padding included

@@ -34,7 +34,8 @@ class StreamState:
     prepare: PrepareStream  # what workers are told of it
     plan: PlannedStream
     slots: SlotTable
-    size: int  # slots that it shall have; what it has beyond goes when it is free
+    size: int  # slots that its client counts on; what it has beyond those and `spare` goes when it is free
+    spare: int = 0  # slots that were made for steps that a worker is late with
     is_growing: bool = False  # more slots are being made
     grow_at: float = 0.0  # not before
     rests: bool = False  # it wanted nothing for a while, so it has given memory back
@@ -81,6 +82,11 @@ class StreamState:
         """Take note that its size has changed, and of the slots that went with that."""
         self.resizes += 1
         self.removed = (*self.removed, *removed)[-_REMOVED_REMEMBERED:]
+
+    @property
+    def surplus(self) -> int:
+        """How many slots it has that it shall not have; negative when it lacks some."""
+        return len(self.slots) - self.size - self.spare
 
     @property
     def resized(self) -> Resized:

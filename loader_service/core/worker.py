@@ -87,6 +87,10 @@ class Worker:
         late_at = self.pace.late_at(self.tasks[0].size_bytes) if self.tasks else None
         return self.busy_s(now) if late_at is not None and late_at <= now else 0.0
 
+    def worth(self, now: float) -> tuple[bool, float, bool, int]:
+        """Return what workers are sorted by when some are to leave: the last ones do."""
+        return self.state is WorkerState.STARTING, self.late_s(now), self.straggles, self.worker
+
     @property
     def has_room(self) -> bool:
         """Whether it can be given a task."""

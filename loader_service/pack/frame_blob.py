@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from loader_service.catalog.videos.flat_lists import BOUNDS_ENDING
 from loader_service.errors import PackError
 from loader_service.pack.records import Beside, PackedDataset
 
@@ -77,7 +78,7 @@ class FrameSink:
             When there is nothing, or fields have different numbers of frames.
         """
         columns = {name: len(column) + (name in beside.between) for name, column in beside.columns.items()}
-        counts = self.frame_counts() | columns
+        counts = self.frame_counts() | columns | {name: len(bounds) - 1 for name, (_, bounds) in beside.lists.items()}
         if not counts or not max(counts.values()):
             raise PackError(f"{where}: it has no frames; leave it out, or pack with --on-error skip")
         if len(set(counts.values())) > 1:
@@ -96,7 +97,12 @@ class FrameSink:
                 PackedDataset(f"{name}_offsets" if name != "frames" else "offsets", "<i8", bounds.shape),
             ]
             parts += [file, bounds.tobytes()]
-        for name, column in beside.columns.items():
+        lists = {
+            key: array
+            for name, (entries, bounds) in beside.lists.items()
+            for key, array in ((name, entries), (name + BOUNDS_ENDING, bounds))
+        }
+        for name, column in (*beside.columns.items(), *lists.items()):
             whole = np.ascontiguousarray(column)
             whole = whole.astype(whole.dtype.newbyteorder("<"), copy=False)
             datasets.append(PackedDataset(name, whole.dtype.str, whole.shape))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from loader_service.children import command, readable
 from loader_service.conversion.line_worker import LineWorker
+from loader_service.conversion.write_remedies import write_remedy
 from loader_service.errors import PackError, WorkerDied
 from loader_service.lifeline import arguments_for
 from loader_service.pack.pack_worker import PackWorkerOptions
@@ -143,7 +144,7 @@ class PackPool:
                 else:
                     self._read[unit] = hand, ReadUnit(unit, hand.asked[unit], found)
             elif "failed" in reply:
-                raise PackError(no_room(reply["failed"]))
+                raise not_written(reply["failed"], reply["errno"])
             else:
                 del hand.asked[unit], self._placed[unit]
                 self._written.append(unit)
@@ -167,9 +168,11 @@ def _outcome(found: dict[str, Any]) -> PackedVideo | Failure:
     return Failure(found["failed"]) if "failed" in found else PackedVideo.of_json(found["record"])
 
 
-def no_room(reason: str) -> str:
-    """Return what to say when something could not be written."""
-    return f"writing: {reason}; make room, and run the same command again: it goes on where it stopped"
+def not_written(reason: str, number: int | None) -> PackError:
+    """Return what to raise when something could not be written: why, and the number of that error."""
+    return PackError(
+        f"writing: {reason}; {write_remedy(number)}, and run the same command again: it goes on where it stopped"
+    )
 
 
 class _Hand:

@@ -19,7 +19,7 @@ from loader_service.pack.pack_journal import (
 )
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
-from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit, no_room
+from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit, not_written
 from loader_service.pack.pack_worker import PackWorkerOptions
 from loader_service.pack.records import Item, PackedVideo, Recoding
 from loader_service.pack.shard_index import FIRST_BYTE, write_index
@@ -85,7 +85,7 @@ def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -
             _remove_shards(place, old, {record.shard for record in result.records})
             place.finish()
     except OSError as error:
-        raise PackError(no_room(f"{error.strerror or error}, at {str(place.output)!r}")) from error
+        raise not_written(f"{error.strerror or error}, at {str(place.output)!r}", error.errno) from error
     return result
 
 

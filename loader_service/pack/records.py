@@ -125,12 +125,16 @@ class Beside:
         Of the video; None leaves the item's.
     frame_rate
         In frames a second; None where nothing says it.
+    lists
+        By name: the entries of all frames one after the other, ``(entries, …)``, and where those of each begin,
+        ``(frames + 1,) int64``.
     between
         Names of columns that have an entry less than there are frames, as actions between frames do.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
+    lists: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     label: PackedLabel = None
     frame_rate: float | None = None
     between: set[str] = field(default_factory=set)

@@ -29,6 +29,7 @@ from loader_service.protocol.totals import TimeSpent as TimeSpent
 from loader_service.protocol.totals import TrainerTimes as TrainerTimes
 from loader_service.protocol.worker_messages import AdoptFile as AdoptFile
 from loader_service.protocol.worker_messages import BadRow as BadRow
+from loader_service.protocol.worker_messages import CopyRead as CopyRead
 from loader_service.protocol.worker_messages import Drain as Drain
 from loader_service.protocol.worker_messages import DropSlots as DropSlots
 from loader_service.protocol.worker_messages import DropStream as DropStream

@@ -107,6 +107,16 @@ class TasksWanted:
 
 
 @dataclass(frozen=True)
+class CopyRead:
+    """What the local copy of objects had, and what was fetched, since the worker last said so: in blocks of 64 KiB."""
+
+    worker: int
+    hits: int
+    misses: int
+    hit_bytes: int
+
+
+@dataclass(frozen=True)
 class Probed:
     """What a transform makes of a sample, or the error that it raised; `error` is empty when it did not."""
 
@@ -119,4 +129,4 @@ class Probed:
 
 
 ToWorker = PrepareStream | ProbeStream | DropStream | DropSlots | Task | AdoptFile | Drain
-FromWorker = WorkerReady | Probed | TaskDone | TasksWanted | TimeSpent
+FromWorker = WorkerReady | Probed | TaskDone | TasksWanted | TimeSpent | CopyRead

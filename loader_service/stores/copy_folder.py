@@ -52,14 +52,23 @@ class CopyCounts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.kept = self.fetched = self.damaged = 0
+        self.kept = self.fetched = self.damaged = self.kept_bytes = 0
+        self._told = (0, 0, 0)
 
-    def add(self, *, kept: int = 0, fetched: int = 0, damaged: int = 0) -> None:
+    def add(self, *, kept: int = 0, fetched: int = 0, damaged: int = 0, kept_bytes: int = 0) -> None:
         """Count blocks; a damaged one is also fetched."""
         with self._lock:
             self.kept += kept
+            self.kept_bytes += kept_bytes
             self.fetched += fetched
             self.damaged += damaged
+
+    def news(self) -> tuple[int, int, int] | None:
+        """Return the blocks kept and fetched and the bytes of those kept since this was last asked; None for none."""
+        with self._lock:
+            now, before = (self.kept, self.fetched, self.kept_bytes), self._told
+            self._told = now
+        return None if now == before else (now[0] - before[0], now[1] - before[1], now[2] - before[2])
 
     def __str__(self) -> str:
         damaged = f", of which {self.damaged} were damaged here" if self.damaged else ""

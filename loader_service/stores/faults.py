@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from loader_service.errors import ConfigError
+from loader_service.url_secrets import whole_url, without_secrets
 
 #: What is kept of a store's own words.
 _MOST_WORDS = 160
@@ -22,6 +23,11 @@ _NO_CREDENTIALS = (
     "169.254.170.2",
     "metadata.google.internal",
 )
+
+#: What is said when no connection can be made, or nothing comes.
+_NO_ANSWER = ("error sending request", "operation timed out")
+
+_ENDPOINTS = {"s3": "AWS_ENDPOINT_URL and AWS_REGION"}
 
 _CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with AWS_SESSION_TOKEN where they are temporary), or "
@@ -61,7 +67,7 @@ def fault_of(url: Any, error: Exception) -> StoreFault:
     error
         What was raised.
     """
-    words = _explain(url, type(error).__name__, str(error)) or _one_line(error)
+    words = _explain(url, type(error).__name__, str(error)) or without_secrets(_one_line(error), str(url))
     kind = ObjectChanged if type(error).__name__ == "PreconditionError" else StoreFault
     return kind(f"{str(url)!r}: {words}")
 
@@ -78,11 +84,25 @@ def _explain(url: Any, kind: str, said: str) -> str | None:
     if kind in ("NotFoundError", "FileNotFoundError"):
         what = "there is no such file" if url.is_web else f"there is no such object, or no bucket {url.bucket!r}"
         return f"{what}; check the name"
-    return _explain_refusal(kind, credentials)
+    return _explain_silence(url, said) or _explain_refusal(url, kind, credentials)
 
 
-def _explain_refusal(kind: str, credentials: str | None) -> str | None:
+def _explain_silence(url: Any, said: str) -> str | None:
+    if "InvalidCertificate" in said:
+        return "the certificate of the host is not valid for it here; check the URL, and the clock of this machine"
+    if not any(sign in said for sign in _NO_ANSWER):
+        return None
+    place = f"host {url.bucket!r}" if url.is_web else "store"
+    by_name = "" if url.is_web else f", {_ENDPOINTS.get(url.scheme, 'the endpoint')}"
+    return f"the {place} does not answer; check the URL{by_name}, the network, and the proxy (HTTPS_PROXY)"
+
+
+def _explain_refusal(url: Any, kind: str, credentials: str | None) -> str | None:
     if kind in ("PermissionDeniedError", "UnauthenticatedError"):
+        if whole_url(str(url)) != str(url):
+            return (
+                "access was refused: the signature or token of the URL has expired, or is not for GET; give a fresh one"
+            )
         refused = "access was refused: the credentials have no permission to read it, or have expired"
         return f"{refused}; set {credentials}" if credentials else refused
     if kind == "NotSupportedError":

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from loader_service.errors import ConfigError
 from loader_service.stores.faults import StoreFault, fault_of
-from loader_service.stores.objects import ObjectVersion, open_store, version_of
+from loader_service.stores.object_version import ObjectVersion
+from loader_service.stores.objects import open_store
+from loader_service.stores.open_stored import version_of
 from loader_service.stores.urls import StoreUrl, matches, parse_url
+from loader_service.url_secrets import keep_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,18 +24,17 @@ _MOST_OBJECTS = 1_000_000
 
 
 def expand_url(text: str) -> list[str]:
-    """Return the URLs of the objects that a URL names: its own, or those that match it.
+    """Return the names of the objects that a URL names, which are URLs without secrets: its own, or those that match.
 
     Raises
     ------
     ConfigError
         When none can be had; names the URL, what is wrong and the remedy.
     """
+    text = keep_secrets(text)
     url = parse_url(text)
     if url is None:
         raise ConfigError(f"{text!r} is no URL of an object; give scheme://bucket/key")
-    if "?" in url.key and url.is_web:
-        raise ConfigError(f"{text.partition('?')[0]!r}: a URL with a query is not read; give one without, or use s3://")
     if not url.key or url.key.endswith("/"):
         remedy = "give the file" if url.is_web else f"give {str(url) + '*.h5'!r}"
         raise ConfigError(f"{text!r} is a folder; {remedy}")
@@ -48,7 +50,13 @@ def expand_url(text: str) -> list[str]:
 
 
 def _matching(url: StoreUrl) -> list[str]:
-    found = [str(url._replace(key=key)) for key in _keys(url) if matches(key, url.key)]
+    if url.needs_fsspec:
+        from loader_service.stores.fsspec_objects import matching  # noqa: PLC0415 - few services have such files
+
+        keys = matching(url)
+    else:
+        keys = [key for key in _keys(url) if matches(key, url.key)]
+    found = [str(url._replace(key=key)) for key in keys]
     if not found:
         raise ConfigError(f"{str(url)!r} matches no object; check the bucket and the prefix, and quote the pattern")
     return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loader_service.stores.copy_folder import CopyFolder
-    from loader_service.stores.objects import ObjectVersion
+    from loader_service.stores.object_version import ObjectVersion
 
 
 _LOG = logging.getLogger(__name__)
@@ -97,6 +97,7 @@ class ObjectCopy:
         first, last = offset // BLOCK_BYTES, (end - 1) // BLOCK_BYTES
         blocks, damaged = self._kept(first, last)
         missing = [number for number in range(first, last + 1) if number not in blocks]
+        kept_bytes = sum(map(len, blocks.values()))
         if missing:
             # One request also where some between are here: a second one takes longer than its bytes.
             begin = missing[0] * BLOCK_BYTES
@@ -104,7 +105,8 @@ class ObjectCopy:
             fetched = {number: data[number * BLOCK_BYTES - begin :][:BLOCK_BYTES] for number in missing}
             self._keep(fetched, damaged)
             blocks.update(fetched)
-        self._counts.add(kept=last + 1 - first - len(missing), fetched=len(missing))
+        kept = last + 1 - first - len(missing)
+        self._counts.add(kept=kept, fetched=len(missing), kept_bytes=kept_bytes)
         begin = first * BLOCK_BYTES
         blocks[last] = blocks[last][: end - last * BLOCK_BYTES]
         blocks[first] = blocks[first][offset - begin :]

@@ -6,15 +6,16 @@ server heeds what it is asked. So bytes of two versions are never mixed.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from loader_service.stores.faults import OTHER_VERSION, ObjectChanged, StoreFault, fault_of, missing_extra
+from loader_service.stores.object_version import ObjectVersion
 from loader_service.stores.urls import StoreUrl, parse_url
+from loader_service.url_secrets import whole_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,27 +25,6 @@ _CONNECT_S, _READ_S, _REQUEST_S = 5, 10, 30
 
 #: A request that failed is sent again so often, and for so long; then whoever asked decides, in seconds.
 _RETRIES, _RETRY_S = 2, 15
-
-
-@dataclass(frozen=True)
-class ObjectVersion:
-    """What tells one version of an object from the next.
-
-    Attributes
-    ----------
-    size_bytes
-        Its size.
-    tag
-        Its ETag, or the time of its last change where the server gives no ETag.
-    """
-
-    size_bytes: int
-    tag: str
-
-    @property
-    def number(self) -> int:
-        """Stands for the tag in a catalog, in 63 bits."""
-        return int.from_bytes(hashlib.blake2b(self.tag.encode(), digest_size=8).digest(), "little") >> 1
 
 
 class StoredObject:
@@ -69,7 +49,7 @@ class StoredObject:
             raise ValueError(f"{path!r} is no URL of an object")
         self.url = url
         self._store = open_store(url)
-        self._etag, self.version = _look(self._store, url)
+        self._etag, self.version = look_at(self._store, url)
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Return bytes of the object, all of them.
@@ -104,14 +84,6 @@ class StoredObject:
         return data
 
 
-def version_of(path: str) -> ObjectVersion:
-    """Return what identifies the object that has a URL now; raises as `StoredObject` does."""
-    url = parse_url(path)
-    if url is None:
-        raise ValueError(f"{path!r} is no URL of an object")
-    return _look(open_store(url), url)[1]
-
-
 def open_store(url: StoreUrl) -> Any:
     """Return the store that an object lies in; credentials come from the environment, and from nowhere else.
 
@@ -123,13 +95,21 @@ def open_store(url: StoreUrl) -> Any:
         When the environment says of the store what cannot be.
     """
     try:
-        return _opened(url.root, tuple(sorted(os.environ.items())) if not url.is_web else ())
+        return _opened(_root_of(url), tuple(sorted(os.environ.items())) if not url.is_web else ())
     except ImportError as error:
         raise missing_extra(str(url)) from error
     except StoreFault:
         raise
     except Exception as error:
         raise fault_of(url, error) from error
+
+
+def _root_of(url: StoreUrl) -> str:
+    """Return the URL of a store, of a web server with the password and the query that its file was given with."""
+    if not url.is_web:
+        return url.root
+    whole = urlsplit(whole_url(str(url)))
+    return urlunsplit((whole.scheme, whole.netloc, "/" if whole.query else "", whole.query, ""))
 
 
 @lru_cache(maxsize=64)
@@ -148,11 +128,15 @@ def _opened(root: str, _environment: tuple[tuple[str, str], ...]) -> Any:
     return from_url(root, client_options=client, retry_config=retry)
 
 
-def _look(store: Any, url: StoreUrl) -> tuple[str | None, ObjectVersion]:
+def look_at(store: Any, url: StoreUrl) -> tuple[str | None, ObjectVersion]:
+    """Return the ETag of an object, and what identifies its version; raises StoreFault."""
     import obstore  # noqa: PLC0415 - as above
 
     try:
-        meta = obstore.head(store, url.key)
+        if whole_url(str(url)) == str(url):
+            meta = obstore.head(store, url.key)
+        else:  # a signature is for one kind of request, and that is GET
+            meta = obstore.get(store, url.key, options={"range": (0, 1)}).meta
     except Exception as error:
         raise fault_of(url, error) from error
     return meta.get("e_tag"), _version(url, meta)

@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+#: Of stores that are reached by fsspec and its many libraries.
+_OTHERS = (
+    "adl", "box", "dbfs", "dropbox", "ftp", "gdrive", "github", "hdfs", "hf", "lakefs", "oci", "oss", "root", "sftp",
+    "smb", "ssh", "tos", "webdav", "webhdfs",
+)  # fmt: skip
+
 _URL = re.compile(
-    r"(?P<scheme>s3a?|gs|gcs|az|abfss?|https?)://(?P<bucket>[^/?#]+)/?(?P<key>.*)", re.IGNORECASE | re.DOTALL
+    rf"(?P<scheme>s3a?|gs|gcs|az|abfss?|https?|{'|'.join(_OTHERS)})://(?P<bucket>[^/?#]+)/?(?P<key>.*)",
+    re.IGNORECASE | re.DOTALL,
 )
 
 #: Other names of schemes.
@@ -18,7 +25,7 @@ _WILD = re.compile(r"[*?\[]")
 class StoreUrl(NamedTuple):
     """Where an object lies."""
 
-    scheme: str  # s3, gs, az, http or https
+    scheme: str  # s3, gs, az, http or https, or one that needs fsspec
     bucket: str  # or host and port
     key: str
 
@@ -34,6 +41,11 @@ class StoreUrl(NamedTuple):
     def is_web(self) -> bool:
         """Whether a web server has it, and no store that lists what it has."""
         return self.scheme in ("http", "https")
+
+    @property
+    def needs_fsspec(self) -> bool:
+        """Whether only fsspec reaches it."""
+        return self.scheme in _OTHERS
 
     @property
     def is_pattern(self) -> bool:

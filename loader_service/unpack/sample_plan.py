@@ -161,8 +161,11 @@ def _frame_sizes(catalog: Catalog) -> Int64s:
     for field in catalog.fields:
         if field.kind == "value":
             continue
-        if catalog.is_encoded(field.name):
+        if catalog.is_encoded(field.name) or catalog.has_lists(field.name):
             sizes += catalog.column("extent_lengths", field.name)
+        elif field.differs:
+            entries = np.prod(catalog.real_sides(field.name), axis=1, dtype=np.int64)
+            sizes += np.repeat(entries * np.dtype(field.dtype).itemsize, catalog.frame_counts)
         else:
             sizes += int(np.prod(field.shape, dtype=np.int64)) * np.dtype(field.dtype).itemsize
     return sizes

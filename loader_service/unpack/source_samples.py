@@ -84,9 +84,11 @@ class SourceSample:
     pictures
         By field: JPEG and PNG as they are in the file; raw pixels as PNG.
     arrays
-        By field: numbers of the frames, ``(frames, *shape)``; one frame less where they lie between frames.
+        By field: numbers of the frames, ``(frames, *shape)``; one frame less where they lie between frames. Lists of
+        all frames one after the other, ``(entries, *shape)``, with ``<field>_length`` ``(frames,) int64`` beside them.
     values
-        By field: numbers or bytes of the video, ``shape``.
+        By field: numbers or bytes of the video, ``shape``; where the sides of a field differ between videos, its real
+        ones as ``<field>_shape``, or ``<field>_length`` where only the first does.
     texts
         By field: the class that a value, or the array of a row, stands for.
     size_bytes
@@ -154,15 +156,21 @@ class SampleReader:
         size = 0
         for field in catalog.fields:
             if field.kind == "value":
-                values[field.name] = np.asarray(catalog.values(field.name)[video])
+                real = tuple(map(slice, catalog.shape_in(video, field.name)))
+                values[field.name] = np.asarray(catalog.values(field.name)[video])[real]
+                values |= self._sides(field, video)
             elif catalog.is_encoded(field.name):
                 extension = "jpg" if catalog.codec(video, field.name) is JPEG else "png"
                 pictures[field.name] = EncodedPictures(extension, self._encoded(field.name, which))
                 size += int(catalog.extents(video, field.name)[1][which.start : which.stop].sum())
             elif field.kind == "image":
                 pictures[field.name] = EncodedPictures("png", self._packed(field, which))
-                size += math.prod(field.shape) * (which.stop - which.start)
+                size += math.prod(catalog.shape_in(video, field.name)) * (which.stop - which.start)
+            elif catalog.has_lists(field.name):
+                arrays |= self._lists(field, which, is_frame=is_frame)
+                size += arrays[field.name].nbytes
             else:
+                values |= self._sides(field, video)
                 arrays[field.name] = self._numbers(field, which.video, which.start, which.stop)
                 size += arrays[field.name].nbytes
         return SourceSample(
@@ -195,9 +203,24 @@ class SampleReader:
 
     def _numbers(self, field: CatalogField, video: int, start: int, stop: int) -> npt.NDArray[Any]:
         end = int(self._catalog.frame_counts[video]) - self._catalog.missing((field.name,))
-        out = np.empty((max(0, min(stop, end) - start), *field.shape), field.dtype)
-        self._reader.read_array(video, field.name, start, out)
+        shape = self._catalog.shape_in(video, field.name)
+        out = np.empty((max(0, min(stop, end) - start), *shape), field.dtype)
+        if out.size:
+            self._reader.read_array(video, field.name, start, out)
         return out
+
+    def _lists(self, field: CatalogField, which: SampleRange, *, is_frame: bool) -> dict[str, npt.NDArray[Any]]:
+        """Return the lists of some frames one after the other, and their lengths; of one frame with its axis."""
+        entries = self._reader.read_lists(which.video, range(which.start, which.stop), field.name)
+        lengths = np.array([len(each) for each in entries], np.int64)
+        return {field.name: entries[0][None] if is_frame else np.concatenate(entries), field.sides_name: lengths}
+
+    def _sides(self, field: CatalogField, video: int) -> dict[str, npt.NDArray[Any]]:
+        """Return the real sides of a field in a video, where they differ between videos."""
+        if not field.differs:
+            return {}
+        sides = np.array(self._catalog.shape_in(video, field.name), np.int64)
+        return {field.sides_name: sides[0] if field.is_list else sides}
 
     def _texts(
         self, arrays: dict[str, npt.NDArray[Any]], values: dict[str, npt.NDArray[Any]], *, is_frame: bool

@@ -53,7 +53,19 @@ class Target(ABC):
 
     def __init__(self, catalog: Catalog, options: UnpackOptions, *, by_frame: bool) -> None:
         self.catalog, self.options, self.by_frame = catalog, options, by_frame
-        self.field_names = field_names(each.name for each in catalog.fields)
+        sides = (each.sides_name for each in catalog.fields if each.differs)
+        self.field_names = field_names([*(each.name for each in catalog.fields), *sides])
+
+    @property
+    def sides_with_axes(self) -> list[str]:
+        """Names of what samples have beside fields whose sides differ, where that is no single number."""
+        return [
+            each.sides_name
+            for each in self.catalog.fields
+            if each.differs
+            and each.kind != "image"
+            and (not self.by_frame if self.catalog.has_lists(each.name) else each.sides_shape)
+        ]
 
     @abstractmethod
     def describe(self, field: str) -> str:

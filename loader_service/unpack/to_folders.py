@@ -38,6 +38,7 @@ class FolderTarget(FileTarget):
             return (which.key,)
         pictures = [each.name for each in self.catalog.fields if self.describe(each.name) == "jpg, png"]
         arrays = [each.name for each in self.catalog.fields if self.describe(each.name) == "npy"]
+        arrays += self.sides_with_axes
         several = len(pictures) > 1
         names = [
             f"{which.key}{f'.{self.field_names[name]}' if several else ''}.{self._extension(which.video, name)}"

@@ -66,6 +66,7 @@ class Mp4Target(FileTarget):
     def names(self, which: SampleRange) -> tuple[str, ...]:
         """Return the paths of a sample, as `FileTarget` says."""
         arrays = [each.name for each in self.catalog.fields if self.describe(each.name) == "npy"]
+        arrays += self.sides_with_axes
         videos = [self._video_name(which.key, name) for name in self._pictures]
         return (*videos, *(f"{which.key}.{self.field_names[name]}.npy" for name in arrays))
 

@@ -34,7 +34,7 @@ Examples:
 
 @click.command("unpack", epilog=_EXAMPLES)
 @click.argument("files", nargs=-1, required=True)
-@click.option("-o", "--out", required=True, metavar="PLACE", help="Where to write: a folder.")
+@click.option("-o", "--output", "out", required=True, metavar="PLACE", help="Where to write: a folder.")
 @options_of(UnpackOptions, only=_OWN_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Say what would be written, how large, and how long; write nothing.")
 @click.option("--check", is_flag=True, help="Compare what was written with what was read; exit code 1 if it differs.")
@@ -45,10 +45,12 @@ def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: 
     JPEG and PNG pass through unchanged, but for mp4. A run that was killed goes on where it was, by the same command.
     """
     # Here, not above: it needs an extra, and no other command does.
-    from loader_service.unpack.unpacking import Unpacking  # noqa: PLC0415
+    from loader_service.unpack.unpacking import Unpacking, written_options  # noqa: PLC0415
 
     own = {name: given.pop(name) for name in (*_OWN_OPTIONS, "out")}
     options = UnpackOptions(**own)
+    if check:
+        options = options.as_written(written_options(options.out))
     config = build(ServiceConfig, {"files": files, **given})
     with RateBar("indexing", _say) as bar:
         catalog = scan(config.files, config.scan, cache_dir=config.cache_path, progress=bar.counted)

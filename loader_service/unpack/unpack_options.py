@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from loader_service.errors import ConfigError
@@ -74,7 +74,29 @@ class UnpackOptions:
 
     def key(self) -> str:
         """Return what decides which bytes are written, as JSON."""
-        return json.dumps({name: value for name, value in asdict(self).items() if name not in {"out", "force"}})
+        said = {name: value for name, value in asdict(self).items() if name not in {"out", "force"}}
+        return json.dumps({**said, "shard_size": 0 if self.shards else self.shard_bytes})
+
+    def as_written(self, before: dict[str, Any]) -> UnpackOptions:
+        """Return the options of an earlier run where this one does not say otherwise, so that its files are found.
+
+        Parameters
+        ----------
+        before
+            Those of the earlier run, as its manifest has them; empty where there was none.
+        """
+        if before.get("to") != self.to:
+            return self
+        said = {"shards", "shard_size"} if self.shards or self.shard_size else set()
+        unsaid = {
+            each.name: before[each.name]
+            for each in fields(self)
+            if each.name in before
+            and each.name not in said
+            and getattr(self, each.name) == each.default
+            and isinstance(before[each.name], (type(each.default), int))
+        }
+        return replace(self, **unsaid)
 
     @staticmethod
     def of_json(said: dict[str, Any]) -> UnpackOptions:

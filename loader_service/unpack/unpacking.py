@@ -18,7 +18,6 @@ import numpy as np
 from loader_service.catalog.columns import Catalog
 from loader_service.conversion.piece_server import PieceProgress
 from loader_service.conversion.pieces import LeftOut, OnProgress, Piece, PieceOutcome
-from loader_service.conversion.uneven_arrays import refuse_uneven
 from loader_service.conversion.work_folder import OutputError, WorkFolder, size_of
 from loader_service.conversion.workforce import Workforce
 from loader_service.errors import ConfigError
@@ -34,6 +33,9 @@ _PIECE_BYTES, _PIECE_SAMPLES = 2**24, 512
 
 #: How much is written to find out how long all will take, in bytes.
 _TRIAL_BYTES = 2**24
+
+#: What a manifest says of itself.
+_WRITTEN_BY = "loader-service unpack"
 
 _MODULE = "loader_service.unpack.unpack_worker"
 
@@ -82,7 +84,6 @@ class Unpacking:
     def __init__(self, catalog: Catalog, options: UnpackOptions, workers: int) -> None:
         if catalog.kind not in {"videos", "rows"}:
             raise ConfigError("unpack reads HDF5 files; a Python source has none: name files")
-        refuse_uneven(catalog.fields, "leave them out of a --schema FILE, which `inspect --toml` writes")
         self._catalog, self._options, self._workers = catalog, options, workers
         self._place = Path(options.out)
         kind = TARGETS[options.to]
@@ -236,7 +237,12 @@ class Unpacking:
     def _manifest(self, plan: str, outcomes: list[PieceOutcome]) -> bytes:
         catalog = self._catalog
         fields = [
-            {**asdict(each), "written_as": self._target.describe(each.name), "encoded": catalog.is_encoded(each.name)}
+            {
+                **asdict(each),
+                "sides": each.sides_name,
+                "written_as": self._target.describe(each.name),
+                "encoded": catalog.is_encoded(each.name),
+            }
             for each in catalog.fields
         ]
         sources = [
@@ -244,7 +250,7 @@ class Unpacking:
         ]
         manifest = {
             "format": 1,
-            "written_by": "loader-service unpack",
+            "written_by": _WRITTEN_BY,
             "plan": plan,
             "options": json.loads(self._options.key()),
             "sample": "frame" if self._plan.by_frame else "video",
@@ -255,6 +261,16 @@ class Unpacking:
             "left_out": [asdict(left) for each in outcomes for left in each.left_out],
         }
         return json.dumps(manifest, indent=1).encode("ascii")
+
+
+def written_options(place: str) -> dict[str, Any]:
+    """Return the options of the run that has written a place, as its manifest has them; empty when there is none."""
+    try:
+        manifest = json.loads((Path(place) / MANIFEST_NAME).read_bytes())
+        found = manifest["options"] if manifest["written_by"] == _WRITTEN_BY else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _table(outcomes: list[PieceOutcome]) -> bytes:

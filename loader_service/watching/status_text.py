@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
@@ -127,13 +127,29 @@ def _workers(status: Status, found: Rates) -> list[str]:
     return [head + short, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
 
 
+def _local_copy(counts: Mapping[str, int]) -> list[str]:
+    """Return what the local copy of objects was good for; nothing where nothing was read by way of it."""
+    hits, misses = counts.get("copy_hits", 0), counts.get("copy_misses", 0)
+    if not hits + misses:
+        return []
+    return [
+        f"local copy: {hits:,} of {hits + misses:,} blocks came from it ({hits / (hits + misses):.1%}), "
+        f"{size_text(counts['copy_hit_bytes'])}"
+    ]
+
+
 def _counts(status: Status, found: Rates) -> list[str]:
     """Return what happened since the start, but for what never did."""
-    counters = [f"{each.name.replace('_', ' ')}: {each.count}" for each in status.counters if each.count]
+    counters = [
+        f"{each.name.replace('_', ' ')}: {each.count}"
+        for each in status.counters
+        if each.count and not each.name.startswith("copy_")
+    ]
     slow = [each for each in found.file_systems if each.slow_reads_total]
     files = [each for each in status.files if each.bad_samples_total or each.slow_reads_total][:_MOST_FILES]
     return [
         *([", ".join(counters)] if counters else []),
+        *_local_copy({each.name: each.count for each in status.counters}),
         *(f"slow reads from {each.file_system} of late: {each.slow_reads_total}" for each in slow),
         *(f"{each.path!r}: {_troubles(each.bad_samples_total, each.slow_reads_total)}" for each in files),
     ]

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -27,6 +27,7 @@ from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import (
     AdoptFile,
     BadRow,
+    CopyRead,
     Drain,
     DropSlots,
     DropStream,
@@ -153,13 +154,6 @@ class WorkerProcess:
         transform_s = 0.0 if self._transforms is None else self._transforms.seconds
         return self._reader.spent.message(self._options.worker, transform_s)
 
-    def _due(self, now: float) -> tuple[TimeSpent, ...]:
-        """Return what is to be told of its time, if it is time for that."""
-        if now < self._tell_at:
-            return ()
-        self._tell_at = now + _TELL_EVERY_S
-        return (self.time_spent(),)
-
     def obey(
         self,
         messages: Sequence[ToWorker],
@@ -190,9 +184,7 @@ class WorkerProcess:
                     done.append(self.execute(message))
                     now = time.monotonic()
                     if now - unreported_since > _REPORT_AFTER_S:
-                        wanted = self._reader.reads.tasks_wanted()
-                        asked = () if wanted is None else (TasksWanted(self._options.worker, wanted),)
-                        report(*done, *asked, *self._due(now))
+                        report(*done, *self._asides(now))
                         done, unreported_since = [], now
                 case PrepareStream():
                     self.prepare(message)
@@ -207,16 +199,24 @@ class WorkerProcess:
                 case AdoptFile(file, size_bytes, mtime_ns, inode):
                     self._reader.adopt(file, FileStat(size_bytes, mtime_ns, inode % 2**64))
                 case Drain():
-                    return self._leave(done, report)
+                    if done:
+                        report(*done, *self._asides(unreported_since))
+                    return False
         if done:
-            report(*done, *self._due(unreported_since))
+            report(*done, *self._asides(unreported_since))
         return True
 
-    @staticmethod
-    def _leave(done: Sequence[TaskDone], report: Callable[..., object]) -> bool:
-        if done:
-            report(*done)
-        return False
+    def _asides(self, now: float) -> Iterator[FromWorker]:
+        """Yield what the daemon is to know beside the tasks that are done."""
+        wanted = self._reader.reads.tasks_wanted()
+        if wanted is not None:
+            yield TasksWanted(self._options.worker, wanted)
+        news = self._copy.counts.news() if self._copy is not None else None
+        if news is not None:
+            yield CopyRead(self._options.worker, *news)
+        if now >= self._tell_at:
+            self._tell_at = now + _TELL_EVERY_S
+            yield self.time_spent()
 
     def close(self) -> None:
         """Close files and mappings."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import h5py
 
-    from loader_service.catalog.hdf5.arrays import ArrayReader
+    from loader_service.catalog.hdf5.arrays import ArrayReader, RowsPlace
     from loader_service.catalog.hdf5.plain import PlainReader
     from loader_service.stores.blocks import BlockFile
     from loader_service.worker.read_ahead import Opened
@@ -116,11 +116,18 @@ class OpenFile:
 
     def read_rows(self, place: tuple[str, int, int, int], frames: range, out: Any) -> int | None:
         """Read frames of an array, which lies where `Catalog.rows_place` says, as `ArrayReader.read` does."""
-        from loader_service.catalog.hdf5.arrays import ArrayReader, RowsPlace  # noqa: PLC0415
+        return self._array_reader().read(_rows_place(place), frames, out)
 
+    def read_lines(self, place: tuple[str, int, int, int], lines: tuple[int, int], out: Any) -> bool:
+        """Read lines of a frame of an array, by the numbers of the frame and the first, as `ArrayReader` does."""
+        return self._array_reader().read_lines(_rows_place(place), *lines, out)
+
+    def _array_reader(self) -> ArrayReader:
         if self._arrays is None:
+            from loader_service.catalog.hdf5.arrays import ArrayReader  # noqa: PLC0415 - most workers never need h5py
+
             self._arrays = ArrayReader(self._open_hdf5())
-        return self._arrays.read(RowsPlace(*place), frames, out)
+        return self._arrays
 
     def through_hdf5(self, read: Callable[[], _Result]) -> _Result:
         """Return what a read by h5py gives.
@@ -183,3 +190,9 @@ def stat_of(path: str) -> FileStat | None:
 
 def _short(offset: int, length: int, got: int) -> ShortRead:
     return ShortRead(errno.EIO, f"expected {length} bytes at byte {offset}, got {got}")
+
+
+def _rows_place(place: tuple[str, int, int, int]) -> RowsPlace:
+    from loader_service.catalog.hdf5.arrays import RowsPlace  # noqa: PLC0415 - most workers never need h5py
+
+    return RowsPlace(*place)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loader_service.catalog.columns import FileStat
 from loader_service.stores.faults import StoreFault
 from loader_service.stores.object_copy import ObjectCopy
-from loader_service.stores.objects import StoredObject
+from loader_service.stores.open_stored import open_stored
 from loader_service.worker.open_file import HDF5Failure, OpenFile
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class OpenObject(OpenFile):
 
     def __init__(self, path: str, copy: CopyFolder | None = None) -> None:
         self._start(path)
-        self._object = StoredObject(path)
+        self._object = open_stored(path)
         self._kept = ObjectCopy(self._object.read_at, path, self._object.version, copy) if copy else None
         self._read_at = self._kept.read_at if self._kept else self._object.read_at
 

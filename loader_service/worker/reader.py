@@ -213,7 +213,7 @@ class Reader:
                 self._read_into((video, frame), address + frame * row_bytes, out[place : place + 1])
 
     def read_lines(self, video: int, field: str, frame: int, first: int, out: NDArray[Any]) -> bool:
-        """Read some of the first axis of one frame of an array, where its numbers lie in the file as in memory.
+        """Read some of the first axis of one frame of an array, and no more of it than must be.
 
         Parameters
         ----------
@@ -230,13 +230,15 @@ class Reader:
             Whether it was done. If not, nothing was read, and only `read_array` can: raises as that does.
         """
         self._check_video(video)
-        if self._catalog.is_encoded(field) or self._catalog.address(video, field) < 0:
+        if self._catalog.is_encoded(field):
             return False
         shape = self._catalog.shape_in(video, field)
         line_bytes = out.nbytes // len(out)
         count = int(self._catalog.frame_counts[video]) - self._catalog.missing((field,))
         if not 0 <= frame < count or first + len(out) > shape[0]:
             raise IndexError(f"reading lines from {first} of frame {frame} of {self._catalog.describe(video)}: {shape}")
+        if self._catalog.address(video, field) < 0:
+            return self._read_lines_through_hdf5((video, frame, field), first, out)
         place = frame * shape[0] + first
         self._read_into((video, frame), self._catalog.address(video, field) + place * line_bytes, out)
         return True
@@ -292,6 +294,14 @@ class Reader:
                 f"{rows_place[0]!r} was never written; write it, or leave the video out"
             )
 
+    def _read_lines_through_hdf5(self, place: tuple[int, int, str], first: int, out: NDArray[Any]) -> bool:
+        video, frame, field = place
+        rows_place = self._catalog.rows_place(video, field)
+        try:
+            return self._files.read((video, frame), _read_lines, rows_place, (frame, first), out)
+        except HDF5Failure:
+            return False  # the plain way meets it too, and says what is wrong
+
     def _read_through_hdf5(self, file: OpenFile, place: tuple[int, int, str], extent: tuple[int, int]) -> bytes:
         video, _, field = place
         layout, path = self._catalog.way(video, field), self._catalog.dataset_path(video, field)
@@ -306,6 +316,10 @@ class Reader:
 
 def _descriptor_of(file: OpenFile) -> int:
     return file.descriptor
+
+
+def _read_lines(file: OpenFile, place: tuple[str, int, int, int], lines: tuple[int, int], out: NDArray[Any]) -> bool:
+    return file.through_hdf5(lambda: file.read_lines(place, lines, out))
 
 
 def _read_array(file: OpenFile, place: tuple[str, int, int, int], rows: range, out: NDArray[Any]) -> int | None:

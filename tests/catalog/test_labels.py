@@ -288,3 +288,23 @@ def test_an_edited_csv_makes_another_catalog(tmp_path):
     second = with_csv(tmp_path, "a,y\n")
     assert first.fingerprint != second.fingerprint
     assert (first.classes, second.classes) == (("x",), ("y",))
+
+
+_KINDS = h5py.enum_dtype({"walk": 3, "run": 5, "jump": 9}, "i2")
+
+
+@pytest.mark.parametrize("place", ["attribute", "one dataset", "a dataset each"])
+def test_numbers_of_an_enumeration_are_classes_by_their_names(tmp_path, place):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        numbers = np.array([5, 3, 5], "i2")
+        if place == "one dataset":
+            file.create_dataset("label", data=numbers, dtype=_KINDS)
+        for name, number in zip(VIDEOS, numbers, strict=True):
+            if place == "attribute":
+                file[name].attrs.create("label", number, dtype=_KINDS)
+            elif place == "a dataset each":
+                file[name].create_dataset("label", data=number, dtype=_KINDS)
+    catalog = catalog_of(tmp_path)
+    assert catalog.classes == ("run", "walk")
+    assert labels_of(catalog) == [0, 1, 0]

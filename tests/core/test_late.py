@@ -6,7 +6,7 @@ import pytest
 
 from loader_service.core import effects as a
 from loader_service.core import events as e
-from tests.core.desk import Desk, announced, killed, orders, ready, send
+from tests.core.desk import EVAL, Desk, announced, killed, orders, ready, send
 
 
 @pytest.fixture
@@ -194,3 +194,84 @@ def test_a_bad_row_is_replaced_in_each_slot_by_the_same_sample() -> None:
     assert again[0,].rows.samples == (0,), "as planned, and not as it was replaced before"
     (second,) = (task for _, task in orders(desk.end(1, again[0,].task, 0)) if task.rows.numbers == (0,))
     assert (second.slot, second.rows.samples) == (11, first.rows.samples)
+
+
+def _busy_with_another_stream(desk: Desk) -> None:
+    """Worker 1 stands still with wants 2 and 3, two slots are asked for, and worker 2 gets another stream's step."""
+    desk.open(2, EVAL, files=(0,))
+    for want in (2, 3, 4, 5, 6):
+        desk.want(want)
+    for task in (3, 5, 7, 8):
+        desk.end(2, task)
+    desk.now += 1.0
+    assert desk.happen(e.ClockTicked()) == [a.MakeSegments(1, 1, 1, 7)] * 2
+    ((worker, _),) = orders(desk.want(1, stream=2, client=EVAL))
+    assert worker == 2
+
+
+def _finish(desk: Desk, number: int) -> list[a.Effect]:
+    """Let a worker end all that it holds and gets."""
+    answers: list[a.Effect] = []
+    while (worker := desk.scheduler.staff.get(number)) and worker.tasks:
+        answers += desk.end(number, worker.tasks[0].task)
+    return answers
+
+
+def test_a_slot_that_was_made_for_a_late_step_is_not_given_to_a_later_one_when_the_idle_worker_became_busy(
+    desk: Desk,
+) -> None:
+    _busy_with_another_stream(desk)
+    for slot in (77, 78):
+        desk.happen(e.SegmentsMade(1, (slot,)))
+    assert desk.service.counters.steps_redone == 2
+    answered = [each.want for each in announced(_finish(desk, 2)) if each.stream == 1]
+    assert answered == [2, 3]
+    assert desk.scheduler.staff.get(1).deadline == pytest.approx(desk.now - 1.0 + 60.0), "its full time"
+
+
+def test_a_slot_that_nobody_could_use_for_the_late_step_is_asked_for_again_before_the_worker_is_given_up(
+    desk: Desk,
+) -> None:
+    _busy_with_another_stream(desk)
+    desk.now += 2.0  # both are late
+    for slot in (77, 78):
+        desk.happen(e.SegmentsMade(1, (slot,)))
+    assert desk.service.counters.steps_redone == 0
+    answers = _finish(desk, 2)
+    assert a.MakeSegments(1, 1, 1, 7) in answers
+    desk.happen(e.SegmentsMade(1, (79,)))
+    assert desk.service.counters.steps_redone == 1
+
+
+def test_a_worker_whose_late_step_gets_a_slot_after_all_has_its_full_time_again(desk: Desk) -> None:
+    for want in (2, 3, 4):
+        desk.want(want)
+    for task in (3, 5, 7, 8):
+        desk.end(2, task)
+    begun_at = desk.now
+    desk.now += 1.0
+    desk.happen(e.ClockTicked())
+    for _ in range(2):
+        desk.happen(e.SegmentsMade(1, (), e.Shortage("none left")))
+    worker = desk.scheduler.staff.get(1)
+    assert worker.deadline == pytest.approx(desk.now + 0.4)
+    for _ in range(2):
+        desk.release(2)
+        _finish(desk, 2)
+        desk.release(3)
+        _finish(desk, 2)
+    assert desk.service.counters.steps_redone == 2
+    assert worker.deadline == pytest.approx(begun_at + 60.0)
+
+
+def test_slots_that_were_made_for_late_steps_go_when_nobody_is_late_any_more(desk: Desk) -> None:
+    _busy_with_another_stream(desk)
+    for slot in (77, 78):
+        desk.happen(e.SegmentsMade(1, (slot,)))
+    _finish(desk, 2)
+    assert desk.streams()[0].slots == 5
+    answers = _finish(desk, 1)
+    for lease in range(2, 7):
+        answers += desk.release(lease)
+    assert desk.streams()[0].slots == 3
+    assert any(isinstance(each, a.RemoveSegments) for each in answers)

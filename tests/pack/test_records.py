@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -13,11 +17,11 @@ import pytest
 from loader_service.errors import ConfigError, LoaderError, PackError
 from loader_service.formats.examples import encode_example, encode_sequence_example
 from loader_service.formats.tars import SampleWriter
-from loader_service.formats.tfrecord import Compression, RecordWriter
+from loader_service.formats.tfrecord import Compression, RecordWriter, read_records
 from loader_service.pack.find_items import found_items
 from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.records import Recoding
-from loader_service.pack.sources.compressed_records import CompressedRecords
+from loader_service.pack.sources.in_turn import InTurnReader
 from loader_service.pack.sources.tar_files import features_of
 from loader_service.pack.sources.tfrecord_files import pack_features
 from tests.pack.films import jpegs_of, write_film
@@ -148,12 +152,12 @@ def test_a_compressed_file_of_records_that_is_cut_off_is_named(tmp_path: Path) -
 
 def test_compressed_records_are_found_in_any_order_and_after_a_change(tmp_path: Path) -> None:
     path = write_records(tmp_path / "a.tfrecord.gz", [b"0", b"1", b"2"], "GZIP")
-    records = CompressedRecords()
-    assert [records.read(str(path), number) for number in (0, 2, 1, 2)] == [b"0", b"2", b"1", b"2"]
+    records = InTurnReader(read_records)
+    assert [records.read(str(path), number).data for number in (0, 2, 1, 2)] == [b"0", b"2", b"1", b"2"]
     write_records(path, [b"other"], "GZIP")
-    with pytest.raises(PackError, match=r"has no record 2 any more"):
+    with pytest.raises(PackError, match=r"has no entry 2 any more"):
         records.read(str(path), 2)
-    assert records.read(str(path), 0) == b"other"
+    assert records.read(str(path), 0).data == b"other"
 
 
 def test_samples_of_tars_are_videos_with_all_that_lies_beside(tmp_path: Path) -> None:
@@ -179,6 +183,27 @@ def test_samples_of_tars_are_videos_with_all_that_lies_beside(tmp_path: Path) ->
     with h5py.File(tmp_path / "out.h5") as file:
         assert dict(file["walk/a"].attrs) == {"fps": 12.5, "label": 4, "who": b"ann"}
         assert file["walk/a/qpos"][()].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_compressed_tars_are_read_as_plain_ones(tmp_path: Path, ending: str, pack: Any) -> None:
+    (tmp_path / "plain").mkdir()
+    samples = {f"s{number}": {"jpg": frame_jpeg(number), "cls": b"%d" % number} for number in range(4)}
+    plain = write_tar(tmp_path / "plain" / "a.tar", samples)
+    path = tmp_path / f"a.tar.{ending}"
+    path.write_bytes(pack(plain.read_bytes()))
+    run_pack(plain, output=tmp_path / "plain.h5")
+    run_pack(path, output=tmp_path / "out.h5", workers=2)
+    assert (tmp_path / "out.h5").read_bytes() == (tmp_path / "plain.h5").read_bytes()
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(LoaderError, match=rf"a\.tar\.{ending}.*cut off"), found_items([str(path)], None, labelled=True):
+        pass
+
+
+def test_a_tar_in_a_compression_that_is_not_read_names_what_unpacks_it(tmp_path: Path) -> None:
+    (tmp_path / "a.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(100))
+    with pytest.raises(PackError, match="unpack it with `zstd -d` first"):
+        run_pack(tmp_path / "a.tar.zst", output=tmp_path / "out.h5")
 
 
 def test_a_film_in_a_sample_is_decoded(tmp_path: Path) -> None:

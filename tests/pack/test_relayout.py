@@ -9,8 +9,11 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.catalog.schema_text import schema_toml
 from loader_service.worker.reader import Reader
 from tests.pack.runs import catalog_in, contents, run_pack
+from tests.support.boxes import COUNTS, write_boxes
+from tests.support.catalogs import catalog_of
 from tests.support.videos import frame_jpeg, make_videos, write_videos
 
 
@@ -87,3 +90,49 @@ def test_what_was_packed_can_be_packed_again_into_the_same_bytes(tmp_path: Path)
     run_pack(tmp_path / "in.h5", output=tmp_path / "a.h5")
     run_pack(tmp_path / "a.h5", output=tmp_path / "b.h5")
     assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
+
+
+def lists_of(directory: Path, file: Path, name: str, **options: Any) -> list[list[Any]]:
+    catalog = catalog_of(directory, file, **options)
+    reader = Reader(catalog)
+    found = [
+        [each.tolist() for each in reader.read_lists(video, range(int(catalog.frame_counts[video])), name)]
+        for video in range(catalog.video_count)
+    ]
+    reader.close()
+    catalog.close()
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4"])
+def test_lists_of_boxes_are_packed_with_their_lengths(tmp_path: Path, dtype: str) -> None:
+    write_boxes(tmp_path / "in.h5", dtype)
+    run_pack(tmp_path / "in.h5", output=tmp_path / "out.h5")
+    assert lists_of(tmp_path, tmp_path / "out.h5", "boxes") == lists_of(tmp_path, tmp_path / "in.h5", "boxes")
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    assert catalog.ways("boxes") == {"raw": len(COUNTS)}
+    assert not catalog.left_out
+    (tmp_path / "found.toml").write_text(schema_toml(catalog))
+    catalog.close()
+    declared = lists_of(tmp_path, tmp_path / "out.h5", "boxes", schema=str(tmp_path / "found.toml"))
+    assert declared == lists_of(tmp_path, tmp_path / "in.h5", "boxes")
+
+
+def test_arrays_whose_sides_differ_between_videos_are_packed_as_they_are(tmp_path: Path) -> None:
+    depths = [np.arange(3 * 5 * side, dtype=np.float32).reshape(3, 5, side) for side in (3, 7, 2)]
+    videos = make_videos((3, 3, 3))
+    write_videos(tmp_path / "in.h5", "group_vlen", videos)
+    with h5py.File(tmp_path / "in.h5", "a") as file:
+        for name, depth in zip(videos, depths, strict=True):
+            file[f"{name}/depth"] = depth
+    run_pack(tmp_path / "in.h5", output=tmp_path / "out.h5")
+    before, after = catalog_in(tmp_path, tmp_path / "in.h5"), catalog_in(tmp_path, tmp_path / "out.h5")
+    assert {each.name: each.shape for each in after.fields} == {each.name: each.shape for each in before.fields}
+    reader = Reader(after)
+    for video, depth in enumerate(depths):
+        out = np.empty((3, *after.shape_in(video, "depth")), np.float32)
+        reader.read_array(video, "depth", 0, out)
+        assert np.array_equal(out, depth)
+    reader.close()
+    before.close()
+    after.close()

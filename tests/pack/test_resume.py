@@ -154,7 +154,7 @@ def test_a_disk_without_room_ends_in_one_line_and_the_next_run_goes_on(
     assert full.returncode == 1
     (line,) = full.stderr.splitlines()
     assert line.startswith("loader-service: writing")
-    assert "make room, and run the same command again" in line
+    assert "write smaller files (--shard-size), or raise the limit of their size (ulimit -f), and run the same" in line
     assert not (tmp_path / "out.h5").exists()
     run_pack(source, output=tmp_path / "out.h5")
     assert (tmp_path / "out.h5").read_bytes() == unbroken

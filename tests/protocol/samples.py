@@ -116,6 +116,7 @@ MESSAGES: tuple[Any, ...] = (
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
     m.TasksWanted(1, 6),
     m.TimeSpent(1, 9.5, 3.5, 2.0, (FileSystemReads("nfs4 at /data", 3.5, 2**40, 7),), (SlowReads(5, 2),)),
+    m.CopyRead(1, 40, 2, 2_500_000),
     m.GetRecentSteps(9),
     m.RecentSteps(9, (m.RecentStep(3, Spec(2, Clip(1)), FIELDS, False, 1, 42, 2, (5, 7), (), (4, 8)),)),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loader_client import Clip
+from loader_client import Clip, connect
 from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
 from loader_service.private_folders import NotOurs
@@ -22,7 +22,8 @@ from loader_service.stores.copy_folder import CopyFolder
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.faults import StoreFault
 from loader_service.stores.object_copy import BLOCK_BYTES, ObjectCopy
-from loader_service.stores.objects import ObjectVersion
+from loader_service.stores.object_version import ObjectVersion
+from loader_service.watching.status_text import status_text
 from tests.stores.test_serving import JPEGS, from_disk, take
 from tests.support.services import command_line, running_service
 from tests.support.users import STRANGER, give
@@ -275,5 +276,14 @@ def test_a_second_service_reads_no_bytes_from_the_store(server, tmp_path):
     with running_service(server.url("a.h5"), **options) as service:
         assert take(service.endpoint, whole) == expected
         assert server.requests == before
+        with connect(service.endpoint) as connection:
+            status = connection.status()
+        counts = {each.name: each.count for each in status.counters}
+        assert counts["copy_hits"] > 0
+        assert counts["copy_misses"] == 0
+        assert 0 < counts["copy_hit_bytes"] <= counts["copy_hits"] * 2**16
+        assert f"local copy: {counts['copy_hits']:,} of {counts['copy_hits']:,} blocks came from it" in status_text(
+            None, status
+        )
         service.stop()
         assert "came from the local copy, 0 from the store" in service.log

@@ -12,6 +12,7 @@ import pytest
 
 import loader_client
 from loader_client import CatalogChanged, Clip, Image, Spec
+from loader_service.catalog.columns import RAW
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.scan_options import ScanOptions
 from loader_service.worker.reader import Reader
@@ -87,6 +88,20 @@ def test_rows_of_a_table_are_those_of_the_file(server, tmp_path):
             assert (out == file[field][5:65:2]).all()
     reader.close()
     catalog.close()
+
+
+@pytest.mark.parametrize("layout", ["vlen", "padded", "flat"])
+def test_frames_are_found_where_those_of_a_local_file_are(layout, server, tmp_path):
+    path = server.folder / "a.h5"
+    write_videos(path, layout, make_videos([12, 9, 3]))
+    near, far = (
+        scan([file], ScanOptions(), cache_dir=tmp_path / "cache", processes=0) for file in (path, server.url("a.h5"))
+    )
+    for video in range(3):
+        assert near.way(video, "frames") == far.way(video, "frames") == RAW
+        assert np.array_equal(near.extents(video), far.extents(video))
+    near.close()
+    far.close()
 
 
 def test_a_private_service_reads_a_url(server, tmp_path):

@@ -16,13 +16,16 @@ from loader_service.stores.urls import is_url, matches, parse_url
         ("abfss://box@account.dfs.core.windows.net/a.h5", ("az", "box@account.dfs.core.windows.net", "a.h5")),
         ("https://host:8080/a%20b.h5", ("https", "host:8080", "a%20b.h5")),
         ("s3://bucket", ("s3", "bucket", "")),
+        ("hf://datasets/a/b/c.h5", ("hf", "datasets", "a/b/c.h5")),
     ],
 )
 def test_parts_of_a_url(text, parts):
     assert parse_url(text) == parts
 
 
-@pytest.mark.parametrize("text", ["/data/a.h5", "a.h5", "ipc:///run/x", "file:///a.h5", "hf://a/b", "s3:/a", "s3:///a"])
+@pytest.mark.parametrize(
+    "text", ["/data/a.h5", "a.h5", "ipc:///run/x", "file:///a.h5", "ipfs://a/b", "s3:/a", "s3:///a"]
+)
 def test_other_texts_are_none(text):
     assert parse_url(text) is None
     assert not is_url(text)

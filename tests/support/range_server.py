@@ -33,6 +33,8 @@ class RangeServer:
         Whether it answers 412 when If-Match does not match.
     gives_etags
         Whether it says which version a file is.
+    signature
+        The query that requests must have, which then are GETs; "" where none is asked for.
     sent_bytes, requests
         What it has sent in answers to requests for bytes, and how many there were.
     """
@@ -41,6 +43,7 @@ class RangeServer:
         self.folder = folder
         self.faults: deque[int | str | float] = deque()
         self.heeds_conditions = self.gives_etags = self.gives_ranges = True
+        self.signature = ""
         self.sent_bytes = self.requests = 0
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -67,14 +70,19 @@ class RangeServer:
             disable_nagle_algorithm = True  # else each answer waits 40 ms for the other end's late acknowledgement
 
             def do_HEAD(self) -> None:
-                path = server.folder / self.path.lstrip("/")
-                if path.is_file():
+                path = self._file()
+                if server.signature:
+                    self._refuse(403)
+                elif path.is_file():
                     self._begin(200, path, path.stat().st_size)
                 else:
                     self._refuse(404)
 
             def do_GET(self) -> None:
-                path = server.folder / self.path.lstrip("/")
+                path = self._file()
+                if self.path.partition("?")[2] != server.signature:
+                    self._refuse(403)
+                    return
                 if not path.is_file():
                     self._refuse(404)
                     return
@@ -91,6 +99,9 @@ class RangeServer:
                     self._refuse(412)
                     return
                 self._send(path, is_cut=fault == "cut")
+
+            def _file(self) -> Path:
+                return server.folder / self.path.partition("?")[0].lstrip("/")
 
             def _send(self, path: Path, *, is_cut: bool) -> None:
                 size = path.stat().st_size

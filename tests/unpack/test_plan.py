@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.unpack.sample_plan import cut
+from loader_service.unpack.unpack_options import UnpackOptions
 
 SIZES = st.lists(st.integers(1, 1000), min_size=1, max_size=60)
 
@@ -48,3 +50,17 @@ def test_files_are_of_about_one_size() -> None:
 
 def test_no_sample_makes_no_file() -> None:
     assert cut(np.array([], np.int64), 100).tolist() == [0]
+
+
+def test_a_check_takes_what_it_does_not_say_from_the_run_that_wrote_the_place() -> None:
+    written = UnpackOptions(out="a", shard_size=2**20, shuffle=3, sample="frame")
+    before = json.loads(written.key())
+    assert UnpackOptions(out="a").as_written(before).key() == written.key()
+    by_count = UnpackOptions(out="a", shards=4).as_written(before)
+    assert (by_count.shards, by_count.shard_size, by_count.shuffle) == (4, 0, 3)
+    assert UnpackOptions(out="a", to="mp4").as_written(before) == UnpackOptions(out="a", to="mp4")
+    assert UnpackOptions(out="a").as_written({"to": "tfrecord", "shards": "many"}) == UnpackOptions(out="a")
+
+
+def test_the_usual_size_of_shards_is_the_same_work_when_it_is_given_in_words() -> None:
+    assert UnpackOptions(out="a").key() == UnpackOptions(out="a", shard_size=2**28).key()

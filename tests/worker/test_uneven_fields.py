@@ -21,6 +21,7 @@ from loader_service.protocol.windows import Window
 from loader_service.schema import Schema, SchemaField
 from loader_service.worker import uneven_fields
 from loader_service.worker.image import ImageWriter
+from loader_service.worker.reader import Reader
 from tests.support.catalogs import catalog_of
 from tests.support.videos import frame_image, frame_jpeg
 from tests.worker.filling import filled
@@ -106,19 +107,26 @@ def test_a_random_window_cuts_an_image_and_its_mask_alike_and_moves_with_the_epo
 
 
 @pytest.mark.parametrize("shape", [(40, 90, 80), (2, 40, 90, 80)])
+@pytest.mark.parametrize("storage", [{}, {"compression": "gzip", "chunks": True}], ids=["plain", "compressed"])
 def test_large_volumes_are_read_by_their_lines_with_the_bytes_of_whole_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], storage: dict[str, Any]
 ) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["values"] = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+        file.create_dataset("values", data=np.arange(np.prod(shape), dtype=np.int32).reshape(shape), **storage)
     whole = Schema(("files",), (SchemaField("values", "array", ("values",), "", (0, 0, 0)),))
     catalog = catalog_of(tmp_path, schema=whole)
     spec = Spec(2, Clip(2), fields=("values", "values_shape"), windows=(Window("values", (7, 200, 30), "random"),))
-    fast = [filled(catalog, spec, [0], epoch=epoch)["values"][0] for epoch in range(4)]
+    with monkeypatch.context() as patched:
+        patched.setattr(Reader, "read_array", _read_whole)
+        fast = [filled(catalog, spec, [0], epoch=epoch)["values"][0] for epoch in range(4)]
     monkeypatch.setattr(uneven_fields, "_LINES_ABOVE_BYTES", 2**40)
     plain = [filled(catalog, spec, [0], epoch=epoch)["values"][0] for epoch in range(4)]
     np.testing.assert_array_equal(fast, plain)
     assert len({values[0, 0, 0, 0].item() for values in plain}) == 4
+
+
+def _read_whole(*_: object) -> None:
+    raise AssertionError("a whole volume is read")
 
 
 def test_arrays_of_one_shape_can_be_cut_too(tmp_path: Path) -> None:

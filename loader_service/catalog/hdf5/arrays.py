@@ -98,6 +98,36 @@ class ArrayReader:
             dataset.read(rows, out)
         return None
 
+    def read_lines(self, place: RowsPlace, frame: int, first: int, out: NDArray[Any]) -> bool:
+        """Fill memory with some of the first axis of one frame; HDF5 then decompresses the chunks of these alone.
+
+        Parameters
+        ----------
+        place, frame
+            Where the frame is, and its number in its video.
+        first
+            The first line.
+        out
+            ``(lines, …)``, C-order.
+
+        Returns
+        -------
+        bool
+            Whether it was done; False where only `read` can, or says what is missing. Raises as that does.
+        """
+        if place.element >= 0 or out.dtype.kind == "S":
+            return False
+        dataset = self._dataset(place.path if place.digits < 0 else renumbered(place.path, place.digits, frame))
+        if not dataset.complete:
+            return False
+        is_whole = len(dataset.node.shape) == out.ndim
+        before = () if is_whole else (place.first + frame,)
+        space = dataset.node.id.get_space()
+        rest = (0,) * (out.ndim - 1)
+        space.select_hyperslab((*before, first, *rest), (*(1 for _ in before), *out.shape))
+        dataset.node.id.read(h5py.h5s.create_simple(out.shape), space, out)
+        return True
+
     def _read_whole(self, path: str, out: NDArray[Any]) -> bool:
         """Fill memory with a dataset that is one frame; return whether all of it was ever written."""
         dataset = self._dataset(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,13 +73,13 @@ def locate(
     heaps = references["heap"][order].tolist()
     numbers = references["number"][order].tolist()
     lengths = references["length"][order].tolist()
-    far = {} if isinstance(descriptor, int) else _read_far(descriptor, Counter(heaps), file_bytes)
+    far = {} if isinstance(descriptor, int) else _read_far(descriptor, _numbers_in(heaps, numbers), file_bytes)
     current, objects = -1, {}
     found = []
     for heap, number, length in zip(heaps, numbers, lengths, strict=True):
         if heap != current:
-            kept = {} if known is None else known
-            current, objects = heap, kept.get(heap) or far.get(heap) or _read_collection(descriptor, heap, file_bytes)
+            kept = {} if known is None or far else known  # of a far collection only a part is known
+            current, objects = heap, far.get(heap) or kept.get(heap) or _read_collection(descriptor, heap, file_bytes)
             if len(kept) < _MOST_KEPT:
                 kept[heap] = objects
         start, size = objects.get(number, (0, -1))
@@ -125,14 +124,24 @@ def _end_of(window: bytes, address: int, file_bytes: int) -> int:
     return int(address + size)
 
 
-def _read_far(source: RangeReader, wanted: Mapping[int, int], file_bytes: int) -> dict[int, dict[int, tuple[int, int]]]:
+def _numbers_in(heaps: list[int], numbers: list[int]) -> dict[int, set[int]]:
+    """Return the numbers of the objects that are wanted of each collection, by its address."""
+    wanted: dict[int, set[int]] = {}
+    for heap, number in zip(heaps, numbers, strict=True):
+        wanted.setdefault(heap, set()).add(number)
+    return wanted
+
+
+def _read_far(source: RangeReader, wanted: Mapping[int, set[int]], file_bytes: int) -> Collections:
     """Return the same of many collections of a file where each read takes long, by their addresses.
 
-    Only headers are read, those of all collections at a time; of each collection as many objects as are wanted of it.
+    Only headers are read, those of all collections at a time; of each collection until all that is wanted of it is
+    found.
     """
     for address in wanted:
         _check_place(address, file_bytes)
-    found: dict[int, dict[int, tuple[int, int]]] = {address: {} for address in wanted}
+    missing = {address: set(numbers) for address, numbers in wanted.items()}
+    found: Collections = {address: {} for address in wanted}
     headers = source.read_each(list(wanted), _COLLECTION.size)
     ends = {each: _end_of(header, each, file_bytes) for each, header in zip(wanted, headers, strict=True)}
     positions = {address: address + _COLLECTION.size for address in wanted}
@@ -147,7 +156,8 @@ def _read_far(source: RangeReader, wanted: Mapping[int, int], file_bytes: int) -
                 del positions[address]
                 continue
             found[address][number] = (start, length)
-            if len(found[address]) == wanted[address]:
+            missing[address].discard(number)
+            if not missing[address]:
                 del positions[address]
     return found
 

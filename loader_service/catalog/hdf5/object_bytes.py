@@ -9,7 +9,7 @@ import h5py
 
 from loader_service.catalog.header import FileStat
 from loader_service.stores.blocks import BlockFile
-from loader_service.stores.objects import StoredObject
+from loader_service.stores.open_stored import open_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ class ObjectBytes:
     """
 
     def __init__(self, path: str) -> None:
-        self._object = StoredObject(path)
+        self._object = open_stored(path)
         self.status = FileStat.of_version(self._object.version)
         self.file = BlockFile(self._object.read_at, self.status.size_bytes)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.splits.lists import PARENTS
@@ -34,6 +35,10 @@ Kept = npt.NDArray[np.bool_]
 _COLUMNS = frozenset(
     {"split", "splits", "subset", "partition", "set", "phase", "data_split", "split_name", "fold_name"}
 )
+
+#: Of those, names that mean nothing else; so numbers in such a column are splits, which `--split` calls by number.
+_NUMBERED = frozenset({"split", "splits", "data_split", "partition", "subset"})
+_MOST_NUMBERED = 4
 
 #: What is left of the name of a list, or of a mask, when the split's word is taken out.
 _NUMBERS = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows|id|ids|list)$")
@@ -112,14 +117,31 @@ def _by_values(hdf5: HDF5File, found: Found) -> Division | None:
 
 
 def _by_column(hdf5: HDF5File, tree: Tree, count: int, by_rows: bool) -> Division | None:
-    """Return the splits that a dataset with a word for each row, or video, says."""
+    """Return the splits that a dataset with a word, or a number, for each row or video says."""
     for info in tree.datasets.values():
-        named = info.kind is ElementKind.TEXT and info.basename.lower() in _COLUMNS
-        if named and info.shape in {(count,), (count, 1)} and count > 1:
-            said = _of_words(np.ravel(hdf5.node(info.path)[()]).tolist(), info.path, by_rows=by_rows)
-            if said is not None:
-                return said
+        if info.basename.lower() not in _COLUMNS or info.shape not in {(count,), (count, 1)} or count < 2:
+            continue
+        node = hdf5.node(info.path)
+        if info.kind is ElementKind.TEXT:
+            said = _of_words(np.ravel(node[()]).tolist(), info.path, by_rows=by_rows)
+        else:
+            said = _of_numbers(node, info, by_rows=by_rows) if info.dtype and node.dtype.kind in "iu" else None
+        if said is not None:
+            return said
     return None
+
+
+def _of_numbers(node: Any, info: DatasetInfo, *, by_rows: bool) -> Division | None:
+    """Return the splits that numbers stand for: by their names, where the file has them, else as they are."""
+    values = np.ravel(node[()])
+    names = enum_names(node.dtype) or names_in_attributes(node.attrs, lambda name: name.lower() in WORDS)
+    numbers = np.unique(values).tolist()
+    if all(number in names for number in numbers):
+        return _of_words([names[number] for number in values.tolist()], info.path, by_rows=by_rows)
+    if info.basename.lower() not in _NUMBERED or not 1 < len(numbers) <= _MOST_NUMBERED:
+        return None
+    kept = {str(number): values == number for number in numbers}
+    return Division(kept, {word: word for word in kept}, (info.path,), by_rows)
 
 
 def _of_words(values: Iterable[Any], path: str, *, by_rows: bool) -> Division | None:

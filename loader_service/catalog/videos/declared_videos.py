@@ -18,6 +18,7 @@ from loader_service.catalog.sides import fits
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
 from loader_service.catalog.videos.fields_beside import array_part, attribute_part, single_part
+from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.number_lists import declared_list
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order, numbered_part, split_by_names
 from loader_service.catalog.videos.tables import find_datasets
@@ -181,6 +182,8 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
 def _entries(part: VideoField) -> int:
     if part.frames is not None:
         return part.frames.frame_count
+    if part.bounds is not None:
+        return part.bounds.shape[0] - 1
     if part.info is None or not part.info.shape:
         return 0
     return 1 if part.shape == part.info.shape else part.info.shape[0]
@@ -223,7 +226,9 @@ def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: Fo
         part, found = _attribute(file, owner.rstrip("/"), name)
     else:
         info = tree.datasets.get(path)
-        part = None if info is None else _dataset_part(field, info)
+        lists = field.kind == "array" and field.shape is not None and field.shape[:1] == (0,)
+        part = flat_list_part(file, tree, info) if lists and info is not None else None
+        part = part or (None if info is None else _dataset_part(field, info))
         found = f"the group {path!r}" if info is None else info.describe()
     if part is None or part.kind != field.kind or not _fits(field, part):
         expected = " ".join(filter(None, (field.kind, field.dtype, "" if field.shape is None else str(field.shape))))

@@ -50,6 +50,8 @@ class VideoField:
         As in `FieldFacts`.
     attribute
         For an attribute: its name.
+    bounds
+        For lists that lie end to end: the dataset that says where each begins.
     pattern
         Of the schema that named it, if one did.
     """
@@ -66,6 +68,7 @@ class VideoField:
     missing: int = 0
     attribute: str = ""
     pattern: str = ""
+    bounds: DatasetInfo | None = None
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from loader_service.catalog.hdf5.read_tree import dtype_of
 from loader_service.catalog.inner_paths import to_bytes, to_text
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
+from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.frame_axis import is_picture
 from loader_service.catalog.videos.number_lists import list_part
 from loader_service.catalog.videos.set_aside import is_aside
@@ -52,7 +53,12 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
             continue
         episode = owner_of(by_root, path)
         if episode is not None:
-            _add_dataset(found, episode, info)
+            lists = flat_list_part(file, tree, info, episode.frame_count) if found.layout != "table" else None
+            if lists is not None and lists.bounds is not None:
+                episode.parts[key_in(episode.root, path)] = lists
+                episode.helpers |= {lists.bounds.path}
+            else:
+                _add_dataset(found, episode, info)
     for path, reason in aside.items():
         owner = owner_of(by_root, path)
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from loader_service.catalog.hdf5.enum_names import enum_names, with_names
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import join, parent_of, to_bytes
 from loader_service.catalog.labels.encode import Label
@@ -80,6 +81,7 @@ def _from_attribute(file: h5py.File, paths: Sequence[str], name: str) -> Label |
         node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
         if h5py.h5a.exists(node, to_bytes(name)):
             value = (file[to_bytes(path)] if path else file).attrs[name]
+            value = with_names(value, h5py.h5a.open(node, to_bytes(name)).dtype)
             return to_label(value, f"attribute {name!r} of {path or '/'!r}")
     return None
 
@@ -113,7 +115,7 @@ def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Epis
     for group in groups:
         info = _named_in(tree, group) if group else None
         if info is not None and info.shape in {(), (1,)} and info.path not in lists:
-            return to_label(file[to_bytes(info.path)][()], repr(info.path))
+            return to_label(_read(file, info.path), repr(info.path))
     return None
 
 
@@ -138,7 +140,7 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode],
     for video in videos:
         places = (video.dataset_path, parent_of(video.dataset_path), video.root or "")
         info = next((by_group[place] for place in places if place in by_group), None)
-        labels.append(None if info is None else to_label(file[to_bytes(info.path)][()], repr(info.path)))
+        labels.append(None if info is None else to_label(_read(file, info.path), repr(info.path)))
     return labels
 
 
@@ -148,10 +150,17 @@ def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]
     if (
         info.kind in {ElementKind.OTHER, ElementKind.COMPOUND, ElementKind.COMPLEX, ElementKind.REFERENCE}
         and file[to_bytes(info.path)].dtype.kind != "b"
+        and not enum_names(file[to_bytes(info.path)].dtype)
     ):
         raise CatalogError(f"expected labels that are numbers or texts; found {info.describe()}")
-    values = np.atleast_1d(file[to_bytes(info.path)][()])
+    values = np.atleast_1d(_read(file, info.path))
     return (to_label(value, f"entry {number} of {info.path!r}") for number, value in enumerate(values))
+
+
+def _read(file: h5py.File, path: str) -> Any:
+    """Return what a dataset holds; of an enumeration the names."""
+    node = file[to_bytes(path)]
+    return with_names(node[()], node.dtype)
 
 
 def to_label(value: Any, where: str) -> Label:

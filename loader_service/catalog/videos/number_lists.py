@@ -1,4 +1,4 @@
-"""Lists of numbers with an entry for each frame, in a vlen dataset: where they lie, and how long each is."""
+"""Lists of numbers with an entry for each frame, such as a vlen dataset has: where they lie, and how long each is."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.layouts.vlen import Vlen
 from loader_service.catalog.videos.episodes import VideoField
+from loader_service.catalog.videos.flat_lists import flat_extents
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def declared_list(info: DatasetInfo, shape: tuple[int, ...]) -> VideoField:
 
 def is_list(part: VideoField) -> bool:
     """Tell whether a field has a list for each frame."""
+    if part.bounds is not None:
+        return True
     return part.info is not None and part.info.dtype.startswith("vlen ") and part.element < 0 and part.kind == "array"
 
 
@@ -111,8 +114,11 @@ def _check_whole(part: VideoField, sizes: Int64s) -> None:
 
 def _locate(hdf5: HDF5File, part: VideoField) -> tuple[int, _Extents]:
     """Return the way to the lists of a dataset, as its place in `LIST_WAYS`, and their extents."""
-    dataset = h5py.h5d.open(hdf5.file.id, to_bytes(part.path))
     itemsize = np.dtype(part.dtype).itemsize
+    if part.bounds is not None and part.info is not None:
+        bounds = np.asarray(hdf5.node(part.bounds.path)[()], np.int64)
+        return 0, flat_extents(part.info.address, bounds, math.prod(part.shape[1:]) * itemsize)
+    dataset = h5py.h5d.open(hdf5.file.id, to_bytes(part.path))
     references = read_references(hdf5.descriptor, dataset) if hdf5.direct else None
     if references is None:
         return 1, _plain(hdf5, part, itemsize)

@@ -12,7 +12,6 @@ import numpy as np
 from loader_service.catalog.cache.column_files import open_catalog
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.config import default_cache_directory
-from loader_service.conversion.uneven_arrays import refuse_uneven
 from loader_service.pack.named_values import field_name
 from loader_service.pack.recode import encode, encoded_frame
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
@@ -43,10 +42,9 @@ class HDF5Files:
 
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - the files say what labels are
         """Yield a video for each that the catalog finds; several files put theirs in a group each."""
-        paths = [os.path.join(look.root, file) for file in look.files if _is_hdf5(look.head(file))]
+        paths = [path for _, _, path in look.those(lambda _, head: _is_hdf5(head))]
         catalog = scan(paths, ScanOptions(), cache_dir=default_cache_directory())
         look.at_end(catalog.close)  # its folder is there for as long as it is open
-        refuse_uneven(catalog.fields, "serve these files as they are, without `pack`")
         for video in range(catalog.video_count):
             path = catalog.file_path(int(catalog.video_file[video]))
             name = catalog.name(video).decode("utf-8", "surrogateescape")
@@ -74,17 +72,22 @@ class HDF5Files:
             name = "frames" if field.name == "frames" else field_name(field.name)
             if field.name == "label":
                 if field.kind != "value":
-                    beside.columns["label"] = _array(reader, video, field, count)
+                    beside.columns["label"] = _array(reader, (catalog, video), field, count)
             elif field.kind == "value":
-                _put(beside, name, field, catalog.values(field.name)[video])
+                real = tuple(map(slice, catalog.shape_in(video, field.name)))
+                _put(beside, name, field, np.asarray(catalog.values(field.name)[video])[real])
             elif catalog.is_encoded(field.name):
                 for first in range(0, count, _FRAMES_AT_ONCE):
                     frames = range(first, min(count, first + _FRAMES_AT_ONCE))
                     for frame, data in zip(frames, reader.read(video, frames, field.name), strict=True):
                         sink.add(encoded_frame(data, recoding, f"{item.path!r}, frame {frame}"), name)
+            elif catalog.has_lists(field.name):
+                beside.lists[name] = _lists(reader, video, field, count)
             else:
                 missing = catalog.missing((field.name,))
-                _put_array(beside, sink, name, field, (_array(reader, video, field, count - missing), recoding))
+                _put_array(
+                    beside, sink, name, field, (_array(reader, (catalog, video), field, count - missing), recoding)
+                )
                 beside.between |= {name} if missing else set()
         return beside
 
@@ -116,10 +119,18 @@ def _opened(directory: str) -> tuple[Catalog, Reader]:
     return catalog, Reader(catalog)
 
 
-def _array(reader: Reader, video: int, field: CatalogField, count: int) -> Any:
-    out = np.empty((count, *field.shape), field.dtype)
-    reader.read_array(video, field.name, 0, out)
+def _array(reader: Reader, place: tuple[Catalog, int], field: CatalogField, count: int) -> Any:
+    catalog, video = place
+    out = np.empty((count, *catalog.shape_in(video, field.name)), field.dtype)
+    if out.size:
+        reader.read_array(video, field.name, 0, out)
     return out
+
+
+def _lists(reader: Reader, video: int, field: CatalogField, count: int) -> tuple[Any, Any]:
+    """Return the lists of all frames one after the other, and where each begins."""
+    entries = reader.read_lists(video, range(count), field.name)
+    return np.concatenate(entries), np.concatenate([[0], np.cumsum([len(each) for each in entries])]).astype(np.int64)
 
 
 def _put(beside: Beside, name: str, field: CatalogField, value: Any) -> None:

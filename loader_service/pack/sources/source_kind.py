@@ -86,6 +86,19 @@ class Look:
         with (self.root / file).open("rb") as opened:
             return opened.read(count)
 
+    def those(self, is_one: Callable[[str, bytes], bool]) -> Iterator[tuple[str, bytes, str]]:
+        """Yield the files of a kind, each with its first bytes and its path.
+
+        Parameters
+        ----------
+        is_one
+            Tells that of a file and its first bytes.
+        """
+        for file in self.files:
+            head = self.head(file)
+            if is_one(file, head):
+                yield file, head, os.path.join(self.root, file)
+
     def sample(self) -> Iterator[tuple[str, bytes]]:
         """Yield some files, the first, the last and those between at equal distances, with their first bytes."""
         step = max(1, len(self.files) // _LOOKED_AT)

@@ -13,8 +13,9 @@ import numpy as np
 
 from loader_service.catalog.natural import natural_key
 from loader_service.errors import PackError
-from loader_service.formats.tars import TarMember, locate_samples, read_member
+from loader_service.formats.tars import TarMember, locate_samples, read_member, read_samples
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.sources.in_turn import InTurnReader
 from loader_service.pack.sources.source_kind import Look
 from loader_service.pack.sources.tfrecord_files import pack_features
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 #: An extension that numbers the pictures of a sample: ``000.jpg``, ``frame_000.jpg``, ``top.000.jpg``.
 _NUMBERED = re.compile(r"^(?:(.*?)[._-]?)??([0-9]+)\.(jpe?g|png)$")
 _PICTURES = frozenset({"jpg", "jpeg", "png"})
-_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+
+#: First bytes of compressed files; Python reads all but the last.
+_COMPRESSED, _ZSTD = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ"), b"\x28\xb5\x2f\xfd"
 
 
 class TarFiles:
@@ -33,24 +36,21 @@ class TarFiles:
     name = "tar"
     takes = "tars of samples, as WebDataset writes them"
 
+    def __init__(self) -> None:
+        self._compressed = InTurnReader(read_samples)
+
     def claims(self, look: Look) -> bool:
         """Tell whether a file is a tar."""
         return any(_is_tar(file, head) for file, head in look.sample())
 
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - a sample says its label itself
         """Yield a video for each sample."""
-        for file in look.files:
-            head = look.head(file)
-            if not _is_tar(file, head):
-                continue
-            path = os.path.join(look.root, file)
-            if head.startswith(_COMPRESSED):
-                raise PackError(f"{path!r} is compressed, and is read in pieces; unpack it with `gunzip` first")
-            for sample in locate_samples(path):
-                members = tuple(tuple(member) for member in sample.members.values())
-                size = sum(member.size for member in sample.members.values())
-                extensions = tuple(sample.members)
-                yield Item(self.name, checked_name(sample.key.strip("/"), path), path, (extensions, members), size)
+        for _, head, path in look.those(_is_tar):
+            if head.startswith(_ZSTD):
+                raise PackError(f"{path!r} is compressed with zstd, which is not read; unpack it with `zstd -d` first")
+            is_compressed = head.startswith(_COMPRESSED)
+            for key, place, size in _inflated_places(path) if is_compressed else _places(path):
+                yield Item(self.name, checked_name(key.strip("/"), path), path, place, size, in_turn=is_compressed)
 
     def files(self, item: Item) -> list[str]:
         """Return the tar."""
@@ -58,22 +58,39 @@ class TarFiles:
 
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the files of the sample."""
-        extensions, members = item.place
-        descriptor = os.open(item.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            contents = {
-                extension: read_member(descriptor, TarMember(*member), item.path)
-                for extension, member in zip(extensions, members, strict=True)
-            }
-        finally:
-            os.close(descriptor)
+        contents = self._compressed.read(item.path, *item.place).files if item.in_turn else _plain_contents(item)
         where = f"{item.path!r}, sample {item.name!r}"
         return pack_features(features_of(contents, where), recoding, sink, where)
 
 
+def _places(path: str) -> Iterator[tuple[str, tuple[Any, ...], int]]:
+    """Yield the key of each sample of a tar, where its files lie, and their bytes."""
+    for sample in locate_samples(path):
+        members = tuple(tuple(member) for member in sample.members.values())
+        yield sample.key, (tuple(sample.members), members), sum(member.size for member in sample.members.values())
+
+
+def _inflated_places(path: str) -> Iterator[tuple[str, tuple[Any, ...], int]]:
+    """Yield the key of each sample of a compressed tar, its number, and the bytes of its files; reads all of it."""
+    for number, sample in enumerate(read_samples(path)):
+        yield sample.key, (number,), sum(map(len, sample.files.values()))
+
+
+def _plain_contents(item: Item) -> dict[str, bytes]:
+    extensions, members = item.place
+    descriptor = os.open(item.path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return {
+            extension: read_member(descriptor, TarMember(*member), item.path)
+            for extension, member in zip(extensions, members, strict=True)
+        }
+    finally:
+        os.close(descriptor)
+
+
 def _is_tar(file: str, head: bytes) -> bool:
     return head[257:262] == b"ustar" or (
-        bool(head) and file.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"))
+        bool(head) and file.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst"))
     )
 
 

@@ -15,7 +15,7 @@ from loader_service.formats.tfrecord import RecordPlace, compression_of, locate_
 from loader_service.pack.named_values import LABEL_NAMES, as_label, field_name, put_value
 from loader_service.pack.recode import encoded_frame
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
-from loader_service.pack.sources.compressed_records import CompressedRecords
+from loader_service.pack.sources.in_turn import InTurnReader
 from loader_service.pack.sources.source_kind import Look, stem_of
 from loader_service.pack.sources.video_files import read_film
 
@@ -36,7 +36,7 @@ class TFRecordFiles:
     takes = "TFRecord files of tf.train.Example"
 
     def __init__(self) -> None:
-        self._compressed = CompressedRecords()
+        self._compressed = InTurnReader(read_records)
 
     def claims(self, look: Look) -> bool:
         """Tell whether a file begins with a length and its checksum."""
@@ -44,11 +44,7 @@ class TFRecordFiles:
 
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - a record says its label itself
         """Yield a video for each record."""
-        for file in look.files:
-            head = look.head(file)
-            if not _is_records(file, head):
-                continue
-            path = os.path.join(look.root, file)
+        for file, head, path in look.those(_is_records):
             is_compressed = bool(compression_of(head))
             plain = file.removesuffix(".gz")
             stem = checked_name(stem_of(plain) if plain.endswith((".tfrecord", ".tfrecords")) else file, look.given)
@@ -66,7 +62,7 @@ class TFRecordFiles:
         from loader_service.formats.examples import decode_sequence_example  # noqa: PLC0415
 
         place = RecordPlace(*item.place)
-        data = self._compressed.read(item.path, place.number) if item.in_turn else _plain_record(item.path, place)
+        data = self._compressed.read(item.path, place.number).data if item.in_turn else _plain_record(item.path, place)
         where = f"{item.path!r}, record {place.number}"
         try:
             found = decode_sequence_example(data)

@@ -157,3 +157,55 @@ def test_files_that_are_in_one_split_each_by_an_attribute_are_never_mixed(tmp_pa
             assert names_of(catalog) == names
     with pytest.raises(CatalogError, match=r"--split leaves none of 3 videos in 3 files"):
         catalog_of(tmp_path, *files, split="test")
+
+
+def _numbers(root, attributes, dtype="uint8"):
+    root.create_dataset("split", data=np.isin(np.arange(_ROWS), _TEST).astype("uint8").astype(dtype), dtype=dtype)
+    root["split"].attrs.update(attributes)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"names": ["train", "test"]},
+        {"train": 0, "test": 1},
+        {"mapping": '{"train": 0, "test": 1}'},
+        {"mapping": '{"0": "train", "1": "test"}'},
+        {"unit": "one of two", "classes": np.array([b"train", b"test"])},
+    ],
+)
+def test_numbers_with_names_in_an_attribute_are_splits(tmp_path, attributes):
+    path = _write_table(tmp_path / "table.h5", {})
+    with h5py.File(path, "a") as root:
+        _numbers(root, attributes)
+    with pytest.raises(CatalogError, match=r"'train' \(6 rows\), 'test' \(4 rows\); choose one"):
+        catalog_of(tmp_path, path)
+    with closing(catalog_of(tmp_path, path, split="test")) as catalog:
+        assert _column(catalog) == _TEST
+
+
+def test_numbers_of_an_enumeration_are_splits(tmp_path):
+    path = _write_table(tmp_path / "table.h5", {})
+    with h5py.File(path, "a") as root:
+        _numbers(root, {}, h5py.enum_dtype({"train": 0, "test": 1}, "i1"))
+    with closing(catalog_of(tmp_path, path, split="train")) as catalog:
+        assert _column(catalog) == _TRAIN
+
+
+def test_numbers_without_names_are_never_mixed_and_chosen_by_number(tmp_path):
+    path = _write_table(tmp_path / "table.h5", {})
+    with h5py.File(path, "a") as root:
+        _numbers(root, {"unit": "none"})
+    with pytest.raises(CatalogError, match=r"'0' \(6 rows\), '1' \(4 rows\); choose one: --split 0 or --split 1"):
+        catalog_of(tmp_path, path)
+    with closing(catalog_of(tmp_path, path, split="1")) as catalog:
+        assert _column(catalog) == _TEST
+    with closing(catalog_of(tmp_path, path, split="all")) as catalog:
+        assert _column(catalog) == list(range(_ROWS))
+
+
+@pytest.mark.parametrize("name", ["phase", "set", "fold"])
+def test_numbers_of_a_name_that_means_other_things_too_are_a_field(tmp_path, name):
+    path = _write_table(tmp_path / "table.h5", {name: np.arange(_ROWS) % 2})
+    with closing(catalog_of(tmp_path, path)) as catalog:
+        assert _column(catalog, name) == (np.arange(_ROWS) % 2).tolist()

@@ -1,0 +1,61 @@
+"""Entries of a compressed file by their numbers: such a file is read from its beginning, and so in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from loader_service.errors import LoaderError, PackError
+
+_Entry = TypeVar("_Entry")
+
+
+class InTurnReader(Generic[_Entry]):
+    """Goes on in the file that it read last where it can, else begins at its first entry; used by one thread.
+
+    Parameters
+    ----------
+    read_all
+        Yields the entries of a file, by its path.
+    """
+
+    def __init__(self, read_all: Callable[[str], Iterator[_Entry]]) -> None:
+        self._read_all = read_all
+        self._entries: Iterator[_Entry] = iter(())
+        self._file: tuple[str, int, int, int] | None = None
+        self._next = 0
+
+    def read(self, path: str, number: int) -> _Entry:
+        """Return an entry.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        number
+            Of the entry, from 0; one before the last that was read costs all that come before it.
+
+        Raises
+        ------
+        DamagedInput
+            When the stream is cut off or damaged, or a checksum is wrong.
+        PackError
+            When there is no such entry any more.
+        OSError
+            When the file cannot be opened or read.
+        """
+        status = os.stat(path)
+        file = (path, status.st_mtime_ns, status.st_size, status.st_ino)
+        if file != self._file or number < self._next:
+            self._file, self._entries, self._next = file, self._read_all(path), 0
+        try:
+            for entry in self._entries:
+                self._next += 1
+                if self._next > number:
+                    return entry
+        except (LoaderError, OSError):
+            self._file = None
+            raise
+        self._file = None
+        raise PackError(f"{path!r} has no entry {number} any more; pack again when nobody writes to it")

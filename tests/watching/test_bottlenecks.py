@@ -1,0 +1,137 @@
+"""Real services in which one thing at a time is made the bottleneck: the verdict names it, and its remedy works."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import loader_client
+from loader_client import Clip, Frame
+from loader_service.config import usable_cores
+from loader_service.watch_commands import look_twice
+from loader_service.watching.verdict import StreamVerdict, verdicts
+from tests.support.services import Service, command_line, running_service
+from tests.support.waiting import eventually
+
+#: How long a verdict may take to be the one that is expected, in seconds: first batches are not like those that follow.
+_PATIENCE_S = 20.0
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A service, and a trainer that takes so many seconds for a step."""
+
+    kind: str
+    said: str
+    step_s: float = 0.0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stream: Mapping[str, Any] = field(default_factory=lambda: {"clip": Clip(1)})
+    disturb: Callable[[Service], object] = lambda _: None
+
+
+def halt_one(service: Service) -> None:
+    """Stop one worker."""
+    os.kill(service.worker_pids[0], signal.SIGSTOP)
+
+
+SLOW_FRAMES = {"LOADER_SERVICE_FAILPOINTS": "worker.frame_written=delay"}
+
+SCENES: dict[str, Scene] = {
+    "trainer": Scene("trainer", "the data waits for the trainer", step_s=0.05),
+    "decoding": Scene("decoding", r"decoding takes \d+% of the workers' work", environment=SLOW_FRAMES),
+    "transform": Scene(
+        "transform",
+        r"your transform 'tests.watching.slow_code:slow' takes \d+% of the workers' work",
+        options={"transform": "tests.watching.slow_code:slow"},
+    ),
+    "reading": Scene(
+        "reading",
+        r"reading takes \d+% of the workers' work: your own source, source 'tests.daemon.own_sources:SlowItems'",
+        options={"source": "tests.daemon.own_sources:SlowItems"},
+        stream={"clip": Frame()},
+    ),
+    "memory": Scene(
+        "memory",
+        r"it has 2 of \d+ slots of",
+        options={"memory": 100_000, "workers": 4},
+        environment=SLOW_FRAMES,
+    ),
+    "slow_worker": Scene(
+        "slow_worker",
+        r"the workers have time but for worker \d \(pid \d+\), which is at one task for [\d.]+ s, now 'f\dv\d' of",
+        options={"memory": 100_000, "workers": 3},
+        disturb=halt_one,
+    ),
+}  # fmt: skip
+
+
+@contextmanager
+def training(service: Service, scene: Scene) -> Iterator[loader_client.Connection]:
+    """Train in a thread until the end, and yield a connection."""
+    over = threading.Event()
+
+    def train() -> None:
+        with loader_client.connect(service.endpoint) as connection:
+            try:
+                for _ in connection.batches(4, epochs=None, **scene.stream):
+                    if over.wait(scene.step_s) if scene.step_s else over.is_set():
+                        return
+            except loader_client.LoaderError:
+                if not over.is_set():
+                    raise
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    try:
+        with loader_client.connect(service.endpoint) as connection:
+            eventually(lambda: sum(each.steps_done for each in connection.status().streams) > 4, "it trains")
+            scene.disturb(service)
+            yield connection
+    finally:
+        over.set()
+        for pid in service.worker_pids:
+            os.kill(pid, signal.SIGCONT)
+        thread.join(_PATIENCE_S)
+
+
+def verdict_of(connection: loader_client.Connection, kind: str) -> StreamVerdict:
+    """Return the verdict once it is of a kind; the last one when it never is."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        (verdict,) = verdicts(*look_twice(connection), connection.endpoint)
+        if verdict.kind == kind or time.monotonic() > deadline:
+            return verdict
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_each_bottleneck_that_is_made_on_purpose_is_found(name: str, small_videos: Path) -> None:
+    scene = SCENES[name]
+    files = [] if "source" in scene.options else [small_videos / "*.h5"]
+    options = {"workers": 1, **scene.options}
+    with (
+        running_service(*files, environment=scene.environment, **options) as service,
+        training(service, scene) as connection,
+    ):
+        verdict = verdict_of(connection, scene.kind)
+        assert verdict.kind == scene.kind, verdict
+        assert re.search(scene.said, verdict.summary), verdict
+        assert verdict.waiting is not None
+        assert (verdict.waiting < 0.05) is (scene.kind == "trainer")
+        for command in re.findall(r"`loader-service (scale .*?)`", verdict.advice):
+            done = subprocess.run(command_line(*command.split()), capture_output=True, text=True, check=True)
+            assert re.fullmatch(r"\d+ → \d+ workers\n", done.stdout)
+        if scene.kind == "decoding":
+            more = "1 more worker would help" if usable_cores() == 2 else "more workers would help"
+            assert more in verdict.advice or usable_cores() == 1
