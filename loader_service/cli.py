@@ -34,13 +34,15 @@ from loader_service.daemon.serving import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.frame_check import FrameCheck
+from loader_service.log_lines import set_up_log
 from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
 from loader_service.preview.files_sheet import check_target, write_files_sheet
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
+from loader_service.top_command import top_command
 from loader_service.unpack.unpack_command import unpack_command
-from loader_service.watch_commands import CONNECT_S, hush, status_command
+from loader_service.watch_commands import CONNECT_S, hush, ps_command, status_command
 from loader_service.web.web_command import web_command
 from loader_service.web_options import DEFAULT_HOST, looks_like_address
 
@@ -120,8 +122,7 @@ def cli() -> None:
 def start(files: tuple[str, ...], **options: Any) -> None:
     """Serve the videos in FILES (names, URLs, patterns such as 'data/*.h5'), or a Python source, until stopped."""
     config = build(ServiceConfig, {"files": files, **options})
-    level = logging.WARNING if config.embedded else logging.INFO
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    set_up_log(config.log_format, config.log_file, config.log_level)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop takes over, stopping is an interrupt
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
@@ -202,6 +203,8 @@ def inspect(
     contact_sheet, force = options.pop("contact_sheet"), options.pop("force")
     if contact_sheet is not None:
         check_target(contact_sheet, force=force)
+    from loader_service.worker.turbo_library import decoder_text  # noqa: PLC0415 - no other command needs the codec
+
     config = build(ServiceConfig, {"files": files, **options})
     found = scan_files(config, _Bar().scanned)
     for line in write_class_lists(class_files, {each.name: each.classes for each in found.fields if each.classes}):
@@ -212,7 +215,11 @@ def inspect(
     if as_toml:
         click.echo(schema_toml(found), nl=False)
         return
-    report = {**reports.describe_catalog(found), "python": python_lines(found, files, changed(ScanOptions, options))}
+    report = {
+        **reports.describe_catalog(found),
+        "decoder": decoder_text(),
+        "python": python_lines(found, files, changed(ScanOptions, options)),
+    }
     if check is not None:
         bar = _Bar(doing="decoding", unit="video")
         checking = FrameCheck(found, every_frame=check == "all", timeout_s=config.scan.scan_timeout)
@@ -231,6 +238,8 @@ def demo(arguments: tuple[str, ...]) -> None:
 
 
 cli.add_command(status_command)
+cli.add_command(top_command)
+cli.add_command(ps_command)
 cli.add_command(pack_command)
 cli.add_command(unpack_command)
 cli.add_command(web_command)

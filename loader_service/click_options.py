@@ -69,7 +69,8 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Callable[[_Command], _C
     hidden = bool(field.metadata.get("hidden"))
     text = field.metadata["help"]
     if hint is bool:
-        return click.option(flag, field.name, is_flag=True, default=field.default, help=text, hidden=hidden)
+        flags = [each for each in (field.metadata.get("short"), flag) if each]
+        return click.option(*flags, field.name, is_flag=True, default=field.default, help=text, hidden=hidden)
     if typing.get_origin(hint) is tuple:
         return click.option(flag, field.name, multiple=True, default=field.default, help=text, hidden=hidden)
     choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import logging
 import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
@@ -91,6 +92,13 @@ class ServiceConfig:
     )
     task_timeout: float = option(60.0, "Seconds after which a worker that is busy with one task is replaced.")
     client_timeout: float = option(60.0, "Seconds without a sign of life after which a client loses its batches.")
+    metrics: str | None = option(
+        None, "Serve metrics for Prometheus at HOST:PORT, such as 127.0.0.1:9464; needs the extra [metrics]."
+    )
+    log_format: Literal["text", "json"] = option("text", "How log lines look: for people, or one JSON object each.")
+    log_file: str | None = option(None, "Append the log to a file; default: standard error.", path=True)
+    verbose: bool = option(False, "Log each deed of the daemon too.", short="-v")
+    quiet: bool = option(False, "Log warnings and errors only.", short="-q")
     web: str | None = option(
         None,
         "Serve a page for browsers there, as HOST:PORT; alone: 127.0.0.1:8321, or a free port. Needs the extra [web].",
@@ -121,6 +129,8 @@ class ServiceConfig:
         for name in ("task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
+        if self.verbose and self.quiet:
+            raise ConfigError("verbose and quiet exclude each other; leave one out")
         if self.memory and self.memory < LEAST_MEMORY_BYTES:
             raise ConfigError(
                 f"memory={self.memory!r} is {self.memory} bytes, which holds no batch; give at least "
@@ -168,6 +178,13 @@ class ServiceConfig:
             return "", 0
         copy = parse_copy_option(self.local_copy)
         return copy.folder, parse_size(copy.size)
+
+    @property
+    def log_level(self) -> int:
+        """From which level on is logged; a private service bothers its user with warnings only."""
+        if self.verbose:
+            return logging.DEBUG
+        return logging.WARNING if self.quiet or self.embedded else logging.INFO
 
     @property
     def worker_count(self) -> int:

@@ -61,6 +61,8 @@ def catalog_text(report: dict[str, Any]) -> str:
         *(f"no field {reason}" if reason.startswith("'") else reason for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
+    if report.get("decoder") and any("JPEG" in field["formats"] for field in report["fields"]):
+        lines.append(f"JPEGs: {report['decoder']}")
     if report["empty_videos"]:
         lines.append(f"{report['empty_videos']} videos without frames were left out")
     if "bad" in report:

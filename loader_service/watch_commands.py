@@ -1,4 +1,4 @@
-"""The commands that show what services do: `status`, `ps`, `top`; they ask, and change nothing but what keys say."""
+"""The commands that show what services do, `status` and `ps`; they ask, and change nothing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import click
 
 from loader_client.connection import Connection
 from loader_service import endpoint as endpoints
+from loader_service.daemon.memory import tree_bytes
+from loader_service.daemon.own_services import own_services
+from loader_service.errors import LoaderError
 from loader_service.protocol.messages import Status
+from loader_service.sizes import size_text
 from loader_service.watching.status_json import status_json
 from loader_service.watching.status_text import status_text
 
@@ -25,6 +31,12 @@ _LEAST_S, _MOST_S = 1.0, 2.5
 
 #: Pause between two looks while a trainer is waited for, in seconds: it tells once a second.
 _LOOK_EVERY_S = 0.1
+
+#: How long `ps` waits for each service, in seconds.
+_PS_S = 2.0
+
+#: How many services `ps` asks at a time.
+_MOST_ASKED = 16
 
 #: Clears a terminal.
 _CLEAR = "\033[H\033[2J\033[3J"
@@ -99,3 +111,58 @@ def _show(before: Status | None, after: Status, place: str, *, as_json: bool, ag
     click.echo((_CLEAR if clears else "") + status_text(before, after, place, _clock(after)))
     if again and not clears:
         click.echo("")
+
+
+@click.command("ps")
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON array.")
+def ps_command(as_json: bool) -> None:
+    """List your services on this host: endpoint, files, workers, streams and memory."""
+    hush()
+    found = own_services()
+    with ThreadPoolExecutor(_MOST_ASKED) as threads:  # one that does not answer holds up no other
+        rows = list(threads.map(lambda each: _service(str(each[0]), each[1]), found))
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    elif rows:
+        click.echo("\n".join(ps_lines(rows)))
+    else:
+        click.echo("none of your services runs on this host; start one with `loader-service start FILES…`")
+
+
+def _service(endpoint: str, pid: int) -> dict[str, Any]:
+    """Return what there is to say of one service, as plain data."""
+    row: dict[str, Any] = {"endpoint": endpoint, "pid": pid, "answers": False, "own_memory_bytes": tree_bytes(pid)}
+    try:
+        with Connection(endpoint, timeout_s=_PS_S) as service:
+            status = service.status()
+    except LoaderError:
+        return row
+    return row | {
+        "answers": True,
+        "uptime_s": status.uptime_s,
+        "serves": status.serves,
+        "workers": len(status.workers),
+        "streams": len(status.streams),
+        "memory_bytes": status.memory_bytes,
+        "memory_budget_bytes": status.memory_budget_bytes,
+    }
+
+
+def ps_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return services, as plain data, as a table."""
+    table = [("pid", "up", "workers", "streams", "batches", "own memory", "endpoint", "serves")]
+    for row in rows:
+        own = size_text(row["own_memory_bytes"])
+        if not row["answers"]:
+            table.append((str(row["pid"]), "?", "?", "?", "?", own, row["endpoint"], "does not answer"))
+            continue
+        counts = (f"{row['uptime_s']:.0f} s", str(row["workers"]), str(row["streams"]), size_text(row["memory_bytes"]))
+        table.append((str(row["pid"]), *counts, own, row["endpoint"], row["serves"]))
+    widths = [max(len(each[column]) for each in table) for column in range(len(table[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column >= 6 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(each, widths, strict=True))
+        ).rstrip()
+        for each in table
+    ]

@@ -193,10 +193,12 @@ def test_status_shows_workers_streams_and_counters(service, in_process):
         code, text, err = in_process("status", service.endpoint)
         batches.close()
     assert (code, err) == (0, "")
-    verdict, *_, _, head, serves, _, summary, workers, worker = text.rstrip().splitlines()
+    lines = text.splitlines()
+    verdict, at = lines[0], lines.index("serves 3 files, 12 videos, 146 frames")
+    head, _, decoder, _, summary, workers, worker = lines[at - 1 : at + 6]
     assert verdict.startswith("stream 1, ")
     assert f"(pid {os.getpid()}): " in verdict
-    assert serves == "serves 3 files, 12 videos, 146 frames"
+    assert decoder.startswith("JPEGs: parts of frames are decoded alone, by ")
     assert head.startswith(f"{service.endpoint}: pid {service.pid}, version 0.1.0, up ")
     assert summary.startswith("1 worker: working ")
     assert workers.split()[:3] == ["worker", "pid", "state"]

@@ -61,6 +61,11 @@ class ServiceOptions(TypedDict, total=False):
     worker_memory: int | str | None
     task_timeout: float | None
     client_timeout: float | None
+    metrics: str | None
+    log_format: Literal["text", "json"] | None
+    log_file: _Path | None
+    verbose: bool | None
+    quiet: bool | None
     web: str | None
     web_control: bool | None
     start_timeout_s: float | None

@@ -241,6 +241,7 @@ class Scheduler:
             tasks_done=worker.times.tasks,
             straggles=worker.straggles,
             totals=worker.times.totals(now, self._ledger.sums.short_s),
+            decoder=worker.decoder,
         )
 
     def tasks_at_hand(self, worker: Worker, now: float) -> list[TaskAtHand]:

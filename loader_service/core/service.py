@@ -293,6 +293,7 @@ class Service:
         if worker is None or worker.state is not WorkerState.STARTING:
             return
         self._ledger.connected.add(message.worker)
+        worker.decoder = message.decoder
         for adoption in self._adopted.values():
             self._ledger.send(message.worker, adoption)
         for stream in self.scheduler.streams:

@@ -46,6 +46,7 @@ class Worker:
     late: bool = False  # its tasks are being done again by others, and it gets no more until it has ended one
     leaves: bool = False  # works until another one has taken its place
     depth: int = TASKS_OUTSTANDING  # tasks that it asks for at a time
+    decoder: str = ""  # what decodes parts of its JPEGs, in its own words
 
     def ask_for(self, tasks: int) -> None:
         """Let it hold so many tasks, within bounds, since it begins the reads of those that wait."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import select
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from loader_service.daemon.flood import FloodGuard
 from loader_service.daemon.rechecks import Rechecks, adoption
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.service_log import ServiceLog
+from loader_service.daemon.side_programs import SidePrograms
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import Received, Router
 from loader_service.daemon.systemd_notifier import SystemdNotifier
@@ -27,6 +29,8 @@ from loader_service.daemon.web_page import WebPage
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
+
+_LOG = logging.getLogger(__name__)
 
 #: How often the daemon looks for a flood, in seconds: a peer fills 3 GB in one. 10 µs a look.
 _LOOK_EVERY_S = 0.1
@@ -57,6 +61,7 @@ class World:
     notifier: SystemdNotifier
     flood_guard: FloodGuard
     log: ServiceLog
+    beside: SidePrograms
     web: WebPage | None = None
 
 
@@ -139,6 +144,10 @@ class Daemon:
                 self._events.append(e.StopWanted(stop))
             self._events += [e.WorkerExited(worker, cause) for worker, cause in world.workers.ended()]
             self._events += [e.ClientEnded(client) for client in world.client_processes.ended(ready)]
+        beside = world.beside.next_deadline()
+        if ready or (beside is not None and beside <= now):
+            for line in world.beside.turn(now):
+                world.log.write(do.Note(line))
         if ready or world.memory.next_deadline() is not None:  # it may say so again when nothing is waited for
             self._events += world.memory.made(ready, now)
         if ready or (recheck is not None and recheck <= now):
@@ -168,6 +177,7 @@ class Daemon:
             self._world.log.next_deadline(),
             self._world.rechecks.next_deadline(),
             self._world.memory.next_deadline(),
+            self._world.beside.next_deadline(),
             None if self._world.web is None else self._world.web.next_deadline(),
         ]
         deadline = min(each for each in candidates if each is not None)
@@ -216,6 +226,8 @@ class Daemon:
 
     def _carry_out(self, effect: do.Effect) -> None:
         world = self._world
+        if not isinstance(effect, (do.Send, do.Note)):
+            _LOG.debug("%s", effect)
         match effect:
             case do.Send(int() as worker, message):
                 world.workers.tell(worker, cast("m.ToWorker", message))

@@ -50,6 +50,23 @@ class OwnMemory:
         os.close(self._descriptor)
 
 
+def tree_bytes(pid: int) -> int:
+    """Return how much memory a process has of its own, together with all that it has started; 0 when it has ended."""
+    total, found = 0, [pid]
+    while found:
+        each = found.pop()
+        try:
+            memory = OwnMemory(each)
+            total += memory.bytes_now()
+            memory.close()
+            for thread in os.listdir(f"/proc/{each}/task"):
+                with open(f"/proc/{each}/task/{thread}/children", encoding="ascii") as children:
+                    found += map(int, children.read().split())
+        except OSError:
+            continue  # it has ended meanwhile
+    return total
+
+
 class MemoryGuard:
     """Tells when a process has grown by more than it should.
 

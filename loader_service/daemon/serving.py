@@ -33,6 +33,7 @@ from loader_service.daemon.rechecks import Rechecks
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.service_log import ServiceLog
+from loader_service.daemon.side_programs import SidePrograms, metrics_program, metrics_socket
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import EndpointLock, Router
 from loader_service.daemon.sources import catalog_of, check_transform, source_options
@@ -93,6 +94,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         stack.enter_context(EndpointLock(endpoint))
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
+        listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
         web = None if config.web is None else stack.enter_context(WebPage(watched, config.web))
         check_transform(config)
         _check_copy(config)
@@ -123,8 +125,11 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
             ),
             flood_guard=stack.enter_context(FloodGuard()),
             log=log,
+            beside=stack.enter_context(SidePrograms(watched)),
             web=web,
         )
+        if listening is not None:
+            world.beside.start(metrics_program(str(endpoint), listening))
         return _serve(str(endpoint), segments.instance, catalog, config, world, onlooker)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from loader_service.errors import ConfigError
+from loader_service.plan.image_draws import NOTHING_DRAWN, ImageDraws
+from loader_service.plan.resized_crop import Box, BoxRange, draw_box
 from loader_service.protocol.spec import MAX_IMAGE_SIDE, Image
 
 #: (height, width) in pixels.
@@ -45,11 +47,11 @@ def output_shape(image: Image, frame_shape: Size | None) -> tuple[int, int, int]
     return (height, width, image.channels)
 
 
-def scaled_shape(image: Image, frame_shape: Size) -> Size:
+def scaled_shape(image: Image, frame_shape: Size, draws: ImageDraws = NOTHING_DRAWN) -> Size:
     """Return the ``(height, width)`` in pixels that a frame of `frame_shape` is scaled to before the crop.
 
-    Exact integer arithmetic, halves rounded up, so that every process finds the same size. With a crop the result is
-    never smaller than the window on either side.
+    Not for ``crop="resized"``, which scales after the crop. Exact integer arithmetic, halves rounded up, so that every
+    process finds the same size. With a crop the result is never smaller than the window on either side.
     """
     if image.size is None:
         return frame_shape
@@ -58,9 +60,28 @@ def scaled_shape(image: Image, frame_shape: Size) -> Size:
         return _scale(frame_shape, Fraction(image.size, short))
     if image.crop == "none":
         return image.size
-    wanted = Fraction(image.short_side or short, short)
+    wanted = Fraction(_short_side(image, draws) or short, short)
     covering = (Fraction(window, side) for window, side in zip(image.size, frame_shape, strict=True))
     return _scale(frame_shape, max(wanted, *covering))
+
+
+def keeps_frames(image: Image, frame_shape: Size) -> bool:
+    """Return whether every frame of a size is taken at its own scale, whatever is drawn; 0 is a size that differs."""
+    if 0 in frame_shape or image.crop == "resized" or isinstance(image.short_side, tuple):
+        return False
+    return scaled_shape(image, frame_shape) == frame_shape
+
+
+def _short_side(image: Image, draws: ImageDraws) -> int | None:
+    if not isinstance(image.short_side, tuple):
+        return image.short_side
+    least, largest = image.short_side
+    return least + ((draws.short_side * (largest - least + 1)) >> 64)
+
+
+def crop_box(image: Image, frame_shape: Size, draws: ImageDraws) -> Box:
+    """Return the part of a frame that ``crop="resized"`` scales to the sample's size."""
+    return draw_box(BoxRange(image.scale, image.ratio), frame_shape, draws.box, draws.crop)
 
 
 def crop_corner(image: Image, scaled: Size, window: Size, draws: tuple[int, int]) -> tuple[int, int]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +52,8 @@ class Purpose(enum.IntEnum):
     WINDOW_5 = 14
     WINDOW_6 = 15
     WINDOW_7 = 16
+    BOX = 17
+    SHORT_SIDE = 18
 
 
 def draws(seed: int, epoch: int, samples: NDArray[np.int64], purpose: Purpose) -> NDArray[np.uint64]:
@@ -75,6 +79,18 @@ def draws(seed: int, epoch: int, samples: NDArray[np.int64], purpose: Purpose) -
     words = samples.astype(np.uint64).reshape(-1)  # flat: NumPy warns of overflow in scalars, never in arrays
     mix(words, _key(seed, epoch, int(purpose)))
     return words.reshape(samples.shape)
+
+
+def words_from(word: int) -> Iterator[int]:
+    """Yield words without end that follow from one: for what takes an unknown number of draws.
+
+    Parameters
+    ----------
+    word
+        Evenly distributed, as from `draws`; the words that follow from two of them have nothing to do with each other.
+    """
+    for number in itertools.count(1):
+        yield _mix_one((word + number * _ORIGIN) & _WORD)
 
 
 def below(words: NDArray[np.uint64], bounds: int | NDArray[np.int64]) -> NDArray[np.int64]:

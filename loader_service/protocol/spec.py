@@ -1,22 +1,22 @@
-"""What a client asks for, as frozen data: clips, images, order, batches. Knows no file and no process."""
+"""What a client asks for, as frozen data: clips, order, batches. Knows no file and no process."""
 
 from __future__ import annotations
 
+# ruff: noqa: PLC0414 - this form says that a name is to be known here too
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
-from numbers import Integral
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Literal
 
 from loader_service.errors import ConfigError
 from loader_service.protocol.chosen_videos import read_names, read_split
+from loader_service.protocol.image_options import MAX_IMAGE_SIDE as MAX_IMAGE_SIDE
+from loader_service.protocol.image_options import Image as Image
 from loader_service.protocol.numbers import whole_number
+from loader_service.protocol.option_checks import check_each, whole
 from loader_service.protocol.windows import Window
 
 Sampling = Literal["random", "center", "start", "every"]
-Crop = Literal["none", "center", "random"]
-Colors = Literal["rgb", "bgr"]
-Chroma = Literal["fast", "exact"]
 Batching = Literal["pad", "ragged", "bucket"]
 Order = Literal["global", "interleave"]
 OnError = Literal["raise", "substitute"]
@@ -24,7 +24,6 @@ OnError = Literal["raise", "substitute"]
 #: Largest values a spec may hold. A spec comes from a socket, so each number has a bound before it sizes anything.
 MAX_BATCH_SIZE = 65_536
 MAX_CLIP_FRAMES = 65_536
-MAX_IMAGE_SIDE = 16_384
 MAX_PREFETCH = 1_024
 MAX_SEED = 2**63 - 1
 MAX_WORLD = 1_000_000
@@ -32,30 +31,6 @@ MAX_FIELDS = 64
 MAX_CYCLE_LENGTH = 65_536
 MAX_BLOCK_LENGTH = 2**31
 MAX_BAD_SAMPLES = 2**62
-
-
-def _whole(lowest: int, highest: int) -> dict[str, Any]:
-    """Return what declares a field a whole number with bounds; None is left alone where it may be given."""
-    return {"bounds": (lowest, highest)}
-
-
-def _check_each(instance: Any, prefix: str = "") -> None:
-    """Check each number, truth value and choice of an instance that is being made, as its fields declare them.
-
-    Whole numbers become Python's own, since NumPy's cannot travel, and lists that people write for tuples become those.
-    """
-    hints = get_type_hints(type(instance))
-    for each in fields(instance):
-        value, hint, name = getattr(instance, each.name), hints[each.name], f"{prefix}{each.name}"
-        if isinstance(value, list):
-            object.__setattr__(instance, each.name, tuple(value))
-        if "bounds" in each.metadata:
-            if value is not None or type(None) not in get_args(hint):
-                object.__setattr__(instance, each.name, whole_number(name, value, *each.metadata["bounds"]))
-        elif hint is bool and not isinstance(value, bool):
-            raise ConfigError(f"{name}={value!r} is no truth value; give True or False")
-        elif get_origin(hint) is Literal and value not in get_args(hint):
-            raise ConfigError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, get_args(hint)))}")
 
 
 @dataclass(frozen=True)
@@ -80,13 +55,13 @@ class Clip:
         When a value is out of range.
     """
 
-    frames: int = field(metadata=_whole(1, MAX_CLIP_FRAMES))
-    stride: int = field(default=1, metadata=_whole(1, MAX_CLIP_FRAMES))
+    frames: int = field(metadata=whole(1, MAX_CLIP_FRAMES))
+    stride: int = field(default=1, metadata=whole(1, MAX_CLIP_FRAMES))
     sampling: Sampling = "random"
-    hop: int = field(default=1, metadata=_whole(1, MAX_CLIP_FRAMES))
+    hop: int = field(default=1, metadata=whole(1, MAX_CLIP_FRAMES))
 
     def __post_init__(self) -> None:
-        _check_each(self, "Clip.")
+        check_each(self, "Clip.")
 
     @property
     def span(self) -> int:
@@ -100,81 +75,6 @@ class Frame:
 
     A row of a table, such as a matrix of features, is a frame in this sense too.
     """
-
-
-@dataclass(frozen=True)
-class Image:
-    """How a decoded frame becomes the pixels of a sample; the same cut and mirroring for all frames of a clip.
-
-    Parameters
-    ----------
-    size
-        ``(height, width)`` in pixels: exactly this. One number: the short side is scaled to it and the other follows;
-        with a crop, a square of that side is cut out. None: the frame's own size, which all videos must share.
-    crop
-        ``"none"``: the whole frame is scaled to `size`, aspect not kept when `size` is exact. ``"center"``,
-        ``"random"``: a window of `size` is cut out of the frame; a frame too small for it is enlarged first.
-    flip
-        Mirror left to right with probability one half, drawn per sample.
-    channels
-        3 for RGB, 1 for grey (the JPEG's luma).
-    short_side
-        Scale the short side to this many pixels before cropping; None keeps the frame's own scale.
-    colors
-        How the files hold colours: ``"rgb"``, or ``"bgr"`` where red and blue are swapped, as when a writer gave RGB to
-        `cv2.imencode`. They are swapped back, in JPEGs and in stored pixels; samples are RGB either way.
-    chroma
-        How a JPEG's subsampled colours are decoded. ``"fast"``: each is repeated for its neighbours. ``"exact"``: they
-        are interpolated, and the DCT is the accurate one: the pixels that Pillow and OpenCV give, unless the frame is
-        also scaled down. `docs/design.md` has what the fast way leaves out; at the edges of strong colours it shows.
-
-    Raises
-    ------
-    ConfigError
-        When a value is out of range, or the values contradict each other.
-    """
-
-    size: int | tuple[int, int] | None = None
-    crop: Crop = "none"
-    flip: bool = False
-    channels: Literal[1, 3] = 3
-    short_side: int | None = field(default=None, metadata=_whole(1, MAX_IMAGE_SIDE))
-    colors: Colors = "rgb"
-    chroma: Chroma = "fast"
-
-    def __post_init__(self) -> None:
-        if isinstance(self.size, (tuple, list)):
-            if len(self.size) != 2:
-                raise ConfigError(f"Image.size={self.size!r} has {len(self.size)} numbers; give (height, width)")
-            sides = tuple(whole_number("Image.size", side, 1, MAX_IMAGE_SIDE) for side in self.size)
-            object.__setattr__(self, "size", sides)
-        elif self.size is not None:
-            object.__setattr__(self, "size", whole_number("Image.size", self.size, 1, MAX_IMAGE_SIDE))
-        if isinstance(self.channels, bool) or not isinstance(self.channels, Integral) or self.channels not in (1, 3):
-            raise ConfigError(f"Image.channels={self.channels!r}; give 3 for RGB or 1 for grey")
-        object.__setattr__(self, "channels", int(self.channels))
-        _check_each(self, "Image.")
-        if self.channels == 1 and self.colors != "rgb":
-            raise ConfigError(
-                f"Image.colors={self.colors!r} swaps channels, and channels=1 has one: a JPEG's luma, which is another "
-                "when red and blue are swapped; give channels=3, and make it grey with tf.image.rgb_to_grayscale"
-            )
-        if self.crop != "none" and self.size is None:
-            raise ConfigError(f"Image.crop={self.crop!r} needs a size to cut out; give Image(size=(height, width))")
-        if self.short_side is not None:
-            self._check_short_side(self.short_side)
-
-    def _check_short_side(self, short_side: int) -> None:
-        if self.crop == "none" or not isinstance(self.size, tuple):
-            raise ConfigError(
-                f"Image.short_side={short_side!r} scales before an exact crop; "
-                "give it with size=(height, width) and crop='center' or 'random'"
-            )
-        if short_side < min(self.size):
-            raise ConfigError(
-                f"Image.short_side={short_side!r} is smaller than the window {self.size!r}; "
-                f"give at least {min(self.size)}"
-            )
 
 
 @dataclass(frozen=True)
@@ -233,28 +133,28 @@ class Spec:
         When a value is out of range, or the values contradict each other.
     """
 
-    batch_size: int = field(metadata=_whole(1, MAX_BATCH_SIZE))
+    batch_size: int = field(metadata=whole(1, MAX_BATCH_SIZE))
     clip: Clip | Frame | None
     image: Image = field(default_factory=Image)
     fields: tuple[str, ...] | None = None
     shuffle: bool = True
-    seed: int = field(default=0, metadata=_whole(0, MAX_SEED))
+    seed: int = field(default=0, metadata=whole(0, MAX_SEED))
     shard: tuple[int, int] = (0, 1)
     drop_remainder: bool = True
-    prefetch: int = field(default=0, metadata=_whole(0, MAX_PREFETCH))
+    prefetch: int = field(default=0, metadata=whole(0, MAX_PREFETCH))
     on_error: OnError = "raise"
     batching: Batching = "pad"
     order: Order = "global"
-    cycle_length: int = field(default=16, metadata=_whole(1, MAX_CYCLE_LENGTH))
-    block_length: int = field(default=1, metadata=_whole(1, MAX_BLOCK_LENGTH))
-    max_bad_samples: int | None = field(default=None, metadata=_whole(0, MAX_BAD_SAMPLES))
+    cycle_length: int = field(default=16, metadata=whole(1, MAX_CYCLE_LENGTH))
+    block_length: int = field(default=1, metadata=whole(1, MAX_BLOCK_LENGTH))
+    max_bad_samples: int | None = field(default=None, metadata=whole(0, MAX_BAD_SAMPLES))
     indexed: bool = False
     split: str | None = None
     videos: tuple[str, ...] | None = field(default=None, repr=False)  # there may be 100,000
     windows: tuple[Window, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_each(self)
+        check_each(self)
         if self.clip is not None and not isinstance(self.clip, (Clip, Frame)):
             raise ConfigError(f"clip={self.clip!r}; give Clip(frames=…), Frame(), or None for whole videos")
         if not isinstance(self.image, Image):

@@ -29,6 +29,7 @@ class WorkerStatus:
     video: str = ""
     straggles: bool = False  # it is far slower than the usual one, so it owns no files for now
     totals: WorkerTotals = field(default_factory=WorkerTotals)
+    decoder: str = ""  # what decodes parts of JPEGs; "" while it starts
 
 
 @dataclass(frozen=True)

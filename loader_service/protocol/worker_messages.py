@@ -77,6 +77,7 @@ class WorkerReady:
     """The worker has opened the catalog and waits for tasks."""
 
     worker: int
+    decoder: str = ""  # what decodes parts of its JPEGs, for people
 
 
 @dataclass(frozen=True)

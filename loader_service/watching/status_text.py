@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from loader_service.printable import one_line
 from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
 from loader_service.watching.rates import Rates, StreamRates, WorkerRates, rates
@@ -38,12 +39,13 @@ def status_text(
         f"{after.endpoint}: pid {after.pid}, version {after.version}, up {after.uptime_s:.0f} s, "
         f"{size_text(after.memory_bytes)} of {size_text(after.memory_budget_bytes)} shared memory in batches",
         f"serves {after.serves}" + (f"; transform {after.transform!r}" if after.transform else ""),
+        *(f"JPEGs: {each}" for each in sorted({worker.decoder for worker in after.workers if worker.decoder})),
         "",
         *_workers(after, found),
         *_counts(after, found),
         *(_fault(each, after.uptime_s, clock) for each in after.faults),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
 
 
 def rate_words(found: StreamRates) -> str:

@@ -174,10 +174,23 @@ def reduced_shape(frame_shape: tuple[int, int], at_least: tuple[int, int]) -> tu
     """
     height, width = frame_shape
     for eighths in (1, 2, 3, 4):
-        reduced = (-(-height * eighths // 8), -(-width * eighths // 8))  # libjpeg rounds up
+        reduced = eighths_shape(frame_shape, eighths)
         if reduced[0] >= min(at_least[0], height) and reduced[1] >= min(at_least[1], width):
             return reduced
     return frame_shape
+
+
+def eighths_shape(frame_shape: tuple[int, int], eighths: int) -> tuple[int, int]:
+    """Return the ``(height, width)`` of a frame that is decoded at so many eighths of its size; libjpeg rounds up."""
+    return (-(-frame_shape[0] * eighths // 8), -(-frame_shape[1] * eighths // 8))
+
+
+def eighths_of(frame_shape: tuple[int, int], decoded: tuple[int, int]) -> int:
+    """Return the scale at which the codec decodes a frame to a size: of small frames several scales have the same.
+
+    It takes the largest of them (`tjDecompress2`).
+    """
+    return next(eighths for eighths in range(8, 0, -1) if eighths_shape(frame_shape, eighths) == decoded)
 
 
 def _one_scan_size(jpeg: bytes) -> tuple[int, int] | None:

@@ -11,37 +11,23 @@ alone: they are the same in every process and every run on one kind of machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from loader_service.catalog.codecs import JPEG, PIXELS, PNG, Codec
-from loader_service.errors import DecodeError
 from loader_service.plan.image_draws import ImageDraws
-from loader_service.plan.image_shape import Size, crop_corner, scaled_shape
+from loader_service.plan.image_shape import Size, keeps_frames
+from loader_service.plan.resized_crop import Box
 from loader_service.protocol.spec import Image
-from loader_service.worker.decode import DecodeLimits, check_header, decode_into, reduced_shape
+from loader_service.worker.decode import DecodeLimits, check_header, decode_into
 from loader_service.worker.opencv import opencv
+from loader_service.worker.part_decoder import PartDecoder, part_of
 from loader_service.worker.png import decode_png
+from loader_service.worker.routes import Route, RouteFinder
 from loader_service.worker.stored_pixels import stored_pixels
 
 #: ``(height, width, channels) uint8``.
 Pixels = NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class _Route:
-    """The sizes that frames of one size pass through, each ``(height, width)`` in pixels."""
-
-    frame: Size
-    decoded: Size
-    scaled: Size
-    straight: bool  # decoded size = scaled size = the sample's size
-
-    @property
-    def resizes(self) -> bool:
-        return self.decoded != self.scaled
 
 
 class ImageWriter:
@@ -64,10 +50,11 @@ class ImageWriter:
         self._out_shape = out_shape
         self._window = out_shape[:2]
         self._limits = limits or DecodeLimits()
-        self._decode_room = np.empty(0, np.uint8)
+        self._parts = PartDecoder(out_shape[2], swapped=self._swapped, exact=self._exact, strict=image.strict)
+        self._routes = RouteFinder(image, self._window, self._limits, encoded=True)
+        self._pixel_routes = RouteFinder(image, self._window, self._limits, encoded=False)
         self._colour_room = np.empty(0, np.uint8)
         self._resize_room = np.empty(0, np.uint8)
-        self._route = self._pixel_route = _Route((0, 0), (0, 0), (0, 0), straight=False)  # no frame has this size
 
     def write(self, frame: bytes, out: Pixels, draws: ImageDraws, codec: Codec = JPEG) -> None:
         """Write one encoded frame.
@@ -98,16 +85,11 @@ class ImageWriter:
             self._write_pixels(stored_pixels(frame, self._limits), out, draws, swapped=self._swapped)
             return
         self._check_out(out)
-        size = check_header(frame, self._limits)
-        route = self._route
-        if size != route.frame:
-            route = self._route = self._find_route(size, encoded=True)
-        if route.straight and not draws.flip:
-            decode_into(frame, out, at_least=route.scaled, swapped=self._swapped, exact=self._exact)
+        route = self._routes.find(check_header(frame, self._limits), draws)
+        if route.decoded == self._window and not route.resizes and not draws.flip:
+            decode_into(frame, out, at_least=route.decoded, swapped=self._swapped, exact=self._exact)
             return
-        pixels, self._decode_room = self._room(self._decode_room, route.decoded)
-        decode_into(frame, pixels, at_least=route.scaled, swapped=self._swapped, exact=self._exact)
-        self._finish(pixels, out, route, draws)
+        self._finish(self._parts.decode(frame, route), out, route, draws)
 
     def write_pixels(self, pixels: Pixels, out: Pixels, draws: ImageDraws) -> None:
         """Write one frame that is stored as pixels; in one copy when nothing is to be done to it.
@@ -133,58 +115,40 @@ class ImageWriter:
     def _write_pixels(self, pixels: Pixels, out: Pixels, draws: ImageDraws, *, swapped: bool) -> None:
         """Write pixels, `swapped`: with red and blue exchanged, where there are colours."""
         self._check_out(out)
-        frame = (pixels.shape[0], pixels.shape[1])
-        route = self._pixel_route
-        if frame != route.frame:
-            route = self._pixel_route = self._find_route(frame, encoded=False)
-        if route.straight and not draws.flip:
+        route = self._pixel_routes.find((pixels.shape[0], pixels.shape[1]), draws)
+        if route.decoded == self._window and not route.resizes and not draws.flip:
             _copy(pixels, out, swapped=swapped)
             return
+        pixels = part_of(pixels, route.cut)
         if pixels.shape[2] != self._out_shape[2] or (swapped and pixels.shape[2] == 3):
-            coloured, self._colour_room = self._room(self._colour_room, frame)
+            coloured, self._colour_room = self._room(self._colour_room, (pixels.shape[0], pixels.shape[1]))
             _copy(pixels, coloured, swapped=swapped)
             pixels = coloured
         self._finish(pixels, out, route, draws)
 
     def takes_as_it_is(self, shape: tuple[int, ...]) -> bool:
         """Return whether stored pixels of a shape are the sample already, as they are."""
-        frame = (shape[0], shape[1])
-        unscaled = 0 not in frame and scaled_shape(self._image, frame) == frame
-        return tuple(shape) == self._out_shape and unscaled and not self._image.flip and not self._swapped
+        same = tuple(shape) == self._out_shape and keeps_frames(self._image, (shape[0], shape[1]))
+        return same and not self._image.flip and not self._swapped
 
     def _check_out(self, out: Pixels) -> None:
         if out.shape != self._out_shape:
             raise ValueError(f"out has shape {out.shape!r}, expected {self._out_shape!r}")
 
-    def _finish(self, pixels: Pixels, out: Pixels, route: _Route, draws: ImageDraws) -> None:
+    def _finish(self, pixels: Pixels, out: Pixels, route: Route, draws: ImageDraws) -> None:
+        """Make the sample of the part of a frame that its route cuts out."""
         if route.resizes and route.scaled == self._window and not draws.flip:
-            _resize(pixels, out)
+            _resize(pixels, out, route.averages)
             return
         if route.resizes:
             scaled, self._resize_room = self._room(self._resize_room, route.scaled)
-            _resize(pixels, scaled)
+            _resize(pixels, scaled, route.averages)
             pixels = scaled
-        top, left = crop_corner(self._image, route.scaled, self._window, draws.crop)
-        window = pixels[top : top + self._window[0], left : left + self._window[1]]
+        window = part_of(pixels, Box(*route.corner, *self._window))
         if draws.flip:
             _mirror(window, out)
         else:
             np.copyto(out, window)
-
-    def _find_route(self, frame: Size, *, encoded: bool) -> _Route:
-        scaled = scaled_shape(self._image, frame)
-        if self._image.crop == "none" and scaled != self._window:
-            raise DecodeError(
-                f"the frame has {frame!r} pixels (height, width) and would become {scaled!r}, expected "
-                f"{self._window!r} like the other videos; give Image(size=(height, width)) to mix sizes"
-            )
-        if scaled[0] * scaled[1] > self._limits.max_pixels:
-            raise DecodeError(
-                f"the frame has {frame!r} pixels (height, width) and would be scaled to {scaled!r} before the crop, "
-                f"expected at most {self._limits.max_pixels!r} pixels in all; store frames of a less extreme shape"
-            )
-        decoded = reduced_shape(frame, scaled) if encoded else frame
-        return _Route(frame, decoded, scaled, straight=decoded == scaled == self._window)
 
     def _room(self, room: Pixels, size: Size) -> tuple[Pixels, Pixels]:
         """Return a ``(height, width, channels)`` view into scratch memory, and that memory, grown where needed."""
@@ -208,21 +172,17 @@ def _copy(source: Pixels, out: Pixels, *, swapped: bool) -> None:
     _check_in_place(cv2.cvtColor(_planes(source), ways[channels], dst=target), target)
 
 
-def _resize(source: Pixels, out: Pixels) -> None:
-    """Scale `source` to the shape of `out`: by area averages where a side shrinks to half or less, else bilinearly.
+def _resize(source: Pixels, out: Pixels, averages: bool) -> None:
+    """Scale `source` to the shape of `out`: by area averages, or bilinearly.
 
-    Above one half, bilinear weights still take in every pixel of the source, and OpenCV's area averages would be
-    slower than the decoder: 570 µs against 80 µs for 256 x 342 to 224 x 224, beside 220 µs of decoding.
+    OpenCV's area averages would be slower than the decoder: 570 µs against 80 µs for 256 x 342 to 224 x 224, beside
+    220 µs of decoding. So they are only taken where bilinear weights would leave pixels out.
     """
     cv2 = opencv()
-    halves = source.shape[0] >= 2 * out.shape[0] or source.shape[1] >= 2 * out.shape[1]
-    grows = source.shape[0] < out.shape[0] or source.shape[1] < out.shape[1]  # where OpenCV has no area averages
     target = _planes(out)
     size = (out.shape[1], out.shape[0])  # OpenCV counts width first
-    result = cv2.resize(
-        _planes(source), size, dst=target, interpolation=cv2.INTER_AREA if halves and not grows else cv2.INTER_LINEAR
-    )
-    _check_in_place(result, target)
+    way = cv2.INTER_AREA if averages else cv2.INTER_LINEAR
+    _check_in_place(cv2.resize(_planes(source), size, dst=target, interpolation=way), target)
 
 
 def _mirror(source: Pixels, out: Pixels) -> None:

@@ -47,6 +47,7 @@ from loader_service.worker.frame_fields import Origin
 from loader_service.worker.reader import Reader
 from loader_service.worker.retry_patience import RetryPatience
 from loader_service.worker.row_writer import RowWriter
+from loader_service.worker.turbo_library import decoder_text
 from loader_service.worker_options import WorkerOptions
 
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ def serve(options: WorkerOptions) -> None:
         socket.setsockopt(zmq.LINGER, _LINGER_MS)
         socket.setsockopt(zmq.RCVTIMEO, _TELL_MS)
         socket.connect(options.address)
-        socket.send(wire.encode(WorkerReady(options.worker)))
+        socket.send(wire.encode(WorkerReady(options.worker, decoder_text())))
 
         # No deadline: the kernel ends this process when the daemon ends, so there is always someone to wait for.
         def report(*done: FromWorker) -> None:

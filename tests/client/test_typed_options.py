@@ -38,6 +38,7 @@ _WRITTEN: dict[str, Any] = {
     "classes": _Path | Sequence[_Path],
     "schema": _Path,
     "cache_dir": _Path,
+    "log_file": _Path,
     "source": str | Callable[..., Any],
     "transform": str | Callable[..., Any],
     "source_arg": str | Sequence[str],

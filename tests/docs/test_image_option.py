@@ -47,7 +47,12 @@ def test_an_option_that_draws_is_in_the_files_of_the_walk_and_in_no_other() -> N
     assert mentioned_in("flip") == set(named_files())
 
 
-@pytest.mark.parametrize("option", ["chroma", "colors", "short_side"])
+def test_an_option_that_draws_a_size_is_where_sizes_are_found_and_not_where_pixels_are_written() -> None:
+    writer, sizes = (ROOT / "loader_service" / path for path in ("worker/image.py", "plan/image_shape.py"))
+    assert mentioned_in("short_side") == {*named_files(), sizes} - {writer}
+
+
+@pytest.mark.parametrize("option", ["chroma", "colors"])
 def test_an_option_that_draws_nothing_is_known_where_it_is_declared_and_where_it_acts(option: str) -> None:
     assert len(mentioned_in(option)) == 2
 

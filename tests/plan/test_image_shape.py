@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.errors import ConfigError
+from loader_service.plan.image_draws import ImageDraws
 from loader_service.plan.image_shape import crop_corner, output_shape, scaled_shape
 from loader_service.protocol.spec import Image
 
@@ -65,6 +66,13 @@ def test_scaled_frame_covers_the_window(
         assert scaled == (height, width)
     if short_side is not None:
         assert min(scaled) >= short_side
+
+
+def test_a_drawn_short_side_has_every_length_equally_often() -> None:
+    image = Image(size=(224, 224), crop="random", short_side=(256, 320))
+    words = [(2**64 * number + 2**63) // 650 for number in range(650)]
+    scaled = [scaled_shape(image, (480, 640), ImageDraws(short_side=word)) for word in words]
+    assert Counter(height for height, _ in scaled) == dict.fromkeys(range(256, 321), 10)
 
 
 @given(

@@ -35,6 +35,7 @@ SPEC = Spec(
     prefetch=3,
     on_error="substitute",
 )
+BOXES = Image(224, "resized", scale=(0.2, 1.0), ratio=(0.5, 2.0), decode="full", strict=False)
 FIELDS = (Field("frames", "uint8", (8, 48, 64, 3)), Field("video", "S24", ()))
 VARYING = (
     Field("qpos", "float32", (7,), varies=True),
@@ -45,7 +46,9 @@ VARYING = (
 
 WORKER_TOTALS = WorkerTotals(60.0, 3.5, 4.0, 2.0, 0.25, 0.5, 1000, 16_000, 2**40, 7)
 STREAM_TOTALS = StreamTotals(60.0, 1.5, 60.0, 20.0, 0.5, 55, 880, 7040, 2**40, 1)
-WORKER = m.WorkerStatus(1, 100, "working", 3, 2, 1000, "task", 61.5, 3, 1, 42, "/a.h5", "v", True, WORKER_TOTALS)
+WORKER = m.WorkerStatus(
+    1, 100, "working", 3, 2, 1000, "task", 61.5, 3, 1, 42, "/a.h5", "v", True, WORKER_TOTALS, "whole"
+)
 STREAM = m.StreamStatus(
     3, "train.py@host", 4711, 100, 55, 8, 1, 2, 3, 4096, 1, 2, 0.25, 0.5, 12, 0.5, 1.25, (48, 64, 3), STREAM_TOTALS
 )
@@ -59,6 +62,8 @@ MESSAGES: tuple[Any, ...] = (
     m.OpenStream(5, Spec(1, Clip(1), order="interleave", cycle_length=4, block_length=2)),
     m.OpenStream(6, Spec(1, Frame(), split="train[:90%]", videos=("a/v1", "ä"))),
     m.OpenStream(7, Spec(1, Frame(), batching="ragged", windows=(Window("boxes", (50, None), crop="random"),))),
+    m.OpenStream(8, Spec(1, Frame(), BOXES)),
+    m.OpenStream(9, Spec(1, Frame(), Image((8, 8), "random", short_side=(9, 12)))),
     m.CloseStream(3),
     m.Want(3, 7, 1, 42),
     m.Want(3, 8, 1, 42, samples=(5, 5, 70_000), positions=(0, 1, 2)),
@@ -110,7 +115,7 @@ MESSAGES: tuple[Any, ...] = (
     m.Task(12, 3, 1, 2, Rows((0, 1), (5, 9), positions=(70, 3), offsets=(0, 40), lengths=(40, 17), room=40)),
     m.AdoptFile(4, 1_000, 1_700_000_000_000_000_000, -(2**63)),
     m.Drain(),
-    m.WorkerReady(1),
+    m.WorkerReady(1, "parts by libturbojpeg.so.0"),
     m.Probed(1, 1, VARYING, "", ""),
     m.Probed(1, 1, (), "SourceError", "transform 'm:f': no"),
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
@@ -211,12 +216,14 @@ def _images(draw: st.DrawFn) -> Image:
     sides = st.integers(1, 16_384)
     values: dict[str, Any] = {
         "size": draw(st.none() | sides | st.tuples(sides, sides)),
-        "crop": draw(st.sampled_from(["none", "center", "random"])),
+        "crop": draw(st.sampled_from(["none", "center", "random", "resized"])),
         "flip": draw(st.booleans()),
         "channels": draw(st.sampled_from([1, 3])),
-        "short_side": draw(st.none() | sides),
+        "short_side": draw(st.none() | sides | st.tuples(sides, sides)),
         "colors": draw(st.sampled_from(["rgb", "bgr"])),
         "chroma": draw(st.sampled_from(["fast", "exact"])),
+        "decode": draw(st.sampled_from(["reduced", "full"])),
+        "strict": draw(st.booleans()),
     }
     try:
         return Image(**values)

@@ -119,12 +119,43 @@ def test_a_clip_says_what_is_wrong_with_it(values, said):
         ({"channels": 3.0}, "Image.channels=3.0; give 3"),
         ({"short_side": 8}, "scales before an exact crop"),
         ({"short_side": 7, "size": (8, 9), "crop": "center"}, "is smaller than the window (8, 9); give at least 8"),
+        ({"short_side": (7, 9), "size": (8, 9), "crop": "center"}, "(7, 9) is smaller than the window (8, 9)"),
+        ({"short_side": (9, 8), "size": (8, 9), "crop": "center"}, "the larger number first; give (least, largest)"),
+        ({"short_side": (9,), "size": (8, 9), "crop": "center"}, "has 1 numbers; give one, or (least, largest)"),
+        ({"short_side": (), "size": (8, 9), "crop": "center"}, "has 0 numbers"),
+        ({"short_side": "9", "size": (8, 9), "crop": "center"}, "Image.short_side='9' is not a whole number"),
+        ({"short_side": (0, 8), "size": (8, 9), "crop": "center"}, "Image.short_side=0 is out of range"),
+        ({"short_side": 9, "size": (8, 9), "crop": "resized"}, "scales before an exact crop"),
+        ({"crop": "resized"}, "Image.crop='resized' needs a size"),
+        ({"crop": "resized", "size": 8, "scale": (0.0, 1.0)}, "Image.scale=(0.0, 1.0) is out of range"),
+        ({"crop": "resized", "size": 8, "scale": (0.5, 1.5)}, "Image.scale=(0.5, 1.5) is out of range"),
+        ({"crop": "resized", "size": 8, "scale": (0.5, 0.4)}, "Image.scale=(0.5, 0.4) is out of range"),
+        ({"crop": "resized", "size": 8, "scale": 0.5}, "Image.scale=0.5 is no pair of numbers"),
+        ({"crop": "resized", "size": 8, "scale": (0.5, float("nan"))}, "holds nan, which is no number"),
+        ({"crop": "resized", "size": 8, "ratio": (0, 1)}, "Image.ratio=(0, 1) is out of range"),
+        ({"crop": "resized", "size": 8, "ratio": (1, 2000)}, "Image.ratio=(1, 2000) is out of range"),
+        ({"crop": "resized", "size": 8, "ratio": ("3/4", 1)}, "holds '3/4', which is no number"),
+        ({"crop": "random", "size": 8, "scale": (0.2, 1.0)}, "only crop='resized' draws, and crop is 'random'"),
+        ({"ratio": (1, 1)}, "Image.ratio=(1.0, 1.0) is of a box that only crop='resized' draws"),
+        ({"decode": "half"}, "Image.decode='half' is unknown; choose one of 'reduced', 'full'"),
+        ({"strict": 1}, "Image.strict=1 is no truth value"),
     ],
 )
 def test_an_image_says_what_is_wrong_with_it(values, said):
     with pytest.raises(ConfigError) as caught:
         Image(**values)
     assert said in str(caught.value)
+
+
+def test_boxes_and_drawn_sides_travel_as_pythons_own_numbers():
+    image = Image(size=8, crop="resized", scale=[np.float32(0.5), 1], ratio=(np.float64(0.75), np.int64(2)))
+    drawn = Image(size=(8, 8), crop="random", short_side=[np.int64(9), 12])
+    assert repr(image) == repr(Image(size=8, crop="resized", scale=(0.5, 1.0), ratio=(0.75, 2.0)))
+    assert repr(drawn) == repr(Image(size=(8, 8), crop="random", short_side=(9, 12)))
+    for each in (image, drawn):
+        spec = Spec(16, CLIP, each)
+        assert hash(spec) == hash(Spec(16, CLIP, each))
+        assert wire.decode(wire.encode(OpenStream(1, spec)), OpenStream) == [OpenStream(1, spec)]
 
 
 def test_lists_are_taken_for_tuples():

@@ -75,6 +75,13 @@ def test_faults_stand_at_the_end_with_their_time_and_cause():
     assert text_of(again).endswith("\n4.0 s ago: worker 1 was killed by SIGKILL (3 times)")
 
 
+def test_names_with_line_ends_or_codes_for_terminals_are_escaped():
+    hostile = "x\n9.9 s ago: nothing is wrong\x1b[2J"
+    text = text_of(dataclasses.replace(STATUS, faults=(Fault(1.0, 1, hostile),), serves=hostile), client=hostile)
+    assert "\x1b" not in text
+    assert not any(line.startswith("9.9 s ago") for line in text.splitlines())
+
+
 def test_what_never_happened_is_left_out():
     text = text_of()
     assert "samples bad: 3" in text

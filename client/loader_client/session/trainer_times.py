@@ -14,7 +14,8 @@ _Effects = TypeVar("_Effects")
 
 @dataclass
 class _Watched:
-    stream: int  # as the service numbers it
+    stream: StreamWants
+    number: int  # as the service has it
     opened_at: float
     waits: Stopwatch = field(default_factory=Stopwatch)
 
@@ -27,7 +28,7 @@ class TrainerWatch:
 
     def opened(self, stream: StreamWants, number: int, now: float) -> None:
         """Begin with a stream that the service knows by a number."""
-        self._watched[stream.key] = _Watched(number, now)
+        self._watched[stream.key] = _Watched(stream, number, now)
         self.noted(stream, None, now)
 
     def closed(self, key: int) -> None:
@@ -44,11 +45,13 @@ class TrainerWatch:
     def of(self, key: int, now: float) -> TrainerTimes | None:
         """Return what is known of one stream; None of one that the service has not opened."""
         each = self._watched.get(key)
-        return None if each is None else TrainerTimes(each.stream, each.waits.seconds(now), now - each.opened_at)
+        return None if each is None else TrainerTimes(each.number, each.waits.seconds(now), now - each.opened_at)
 
     def times(self, now: float) -> tuple[TrainerTimes, ...]:
         """Return what the service is told."""
+        for each in self._watched.values():
+            each.waits.set(bool(each.stream.awaited), now)  # a wait that was given up is noticed here
         return tuple(
-            TrainerTimes(each.stream, each.waits.seconds(now), max(0.0, now - each.opened_at))
+            TrainerTimes(each.number, each.waits.seconds(now), max(0.0, now - each.opened_at))
             for each in self._watched.values()
         )

@@ -1,0 +1,106 @@
+"""The box of a resized crop: random area and aspect, as torchvision draws them. Pure; knows no pixel and no codec.
+
+The same draws and the same size of frame give the same box, in every process and on every host: logarithms and
+exponentials are correctly rounded here, which those of C libraries are not, and the rest is exact by IEEE 754.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator
+from decimal import Context, Decimal
+from typing import NamedTuple
+
+from loader_service.plan.randomness import words_from
+
+#: How often a box is drawn that does not fit into the frame, before the central one is taken: as torchvision has it.
+TRIES = 10
+
+#: Digits of a logarithm: four more than a float has.
+_DIGITS = Context(prec=21)
+
+
+class Box(NamedTuple):
+    """A part of a frame, in pixels."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+
+
+class BoxRange(NamedTuple):
+    """Which boxes may be drawn: least and largest share of the frame's area, and aspect, width ÷ height."""
+
+    scale: tuple[float, float]
+    ratio: tuple[float, float]
+
+
+def draw_box(wanted: BoxRange, frame: tuple[int, int], word: int, corner: tuple[int, int]) -> Box:
+    """Return the box that some draws choose in a frame.
+
+    Area and logarithm of the aspect are drawn evenly, and again while the box does not fit, `TRIES` times in all. Then
+    the central box is taken that has the frame's own aspect, or the nearest allowed one.
+
+    Parameters
+    ----------
+    wanted
+        What may be drawn.
+    frame
+        ``(height, width)`` in pixels.
+    word
+        A number in [0, 2**64) that chooses area and aspect.
+    corner
+        Two of them, which choose where the box lies; each place that it may have has an equal share.
+
+    References
+    ----------
+    ``torchvision.transforms.RandomResizedCrop``, whose distribution this is.
+    """
+    height, width = frame
+    for area, aspect in itertools.islice(_shapes(wanted, word), TRIES):
+        rows, columns = (
+            round(math.sqrt(height * width * area / aspect)),
+            round(math.sqrt(height * width * area * aspect)),
+        )
+        if 0 < rows <= height and 0 < columns <= width:
+            return Box(
+                (corner[0] * (height - rows + 1)) >> 64, (corner[1] * (width - columns + 1)) >> 64, rows, columns
+            )
+    return _central(wanted.ratio, frame)
+
+
+def _shapes(wanted: BoxRange, word: int) -> Iterator[tuple[float, float]]:
+    """Yield pairs of a share of the area and an aspect."""
+    least, largest = wanted.scale
+    words = words_from(word)
+    for area, aspect in zip(words, words, strict=False):
+        yield least + (largest - least) * _fraction(area), _aspect(wanted.ratio, _fraction(aspect))
+
+
+def _fraction(word: int) -> float:
+    """Return a word's upper 53 bits as a number in [0, 1)."""
+    return (word >> 11) * 2.0**-53
+
+
+def _aspect(ratio: tuple[float, float], share: float) -> float:
+    least, largest = _logarithms(ratio)
+    return float(Decimal(least + (largest - least) * share).exp(_DIGITS))
+
+
+@functools.lru_cache(maxsize=64)
+def _logarithms(ratio: tuple[float, float]) -> tuple[float, float]:
+    return (float(Decimal(ratio[0]).ln(_DIGITS)), float(Decimal(ratio[1]).ln(_DIGITS)))
+
+
+def _central(ratio: tuple[float, float], frame: tuple[int, int]) -> Box:
+    height, width = frame
+    aspect = width / height
+    rows, columns = height, width
+    if aspect < ratio[0]:
+        rows = max(1, round(width / ratio[0]))
+    elif aspect > ratio[1]:
+        columns = max(1, round(height * ratio[1]))
+    return Box((height - rows) // 2, (width - columns) // 2, rows, columns)

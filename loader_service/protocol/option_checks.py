@@ -1,0 +1,33 @@
+"""Checks what a frozen dataclass of options is given, as its fields declare it; knows no option. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from loader_service.errors import ConfigError
+from loader_service.protocol.numbers import whole_number
+
+
+def whole(lowest: int, highest: int) -> dict[str, Any]:
+    """Return what declares a field a whole number with bounds; None is left alone where it may be given."""
+    return {"bounds": (lowest, highest)}
+
+
+def check_each(instance: Any, prefix: str = "") -> None:
+    """Check each number, truth value and choice of an instance that is being made, as its fields declare them.
+
+    Whole numbers become Python's own, since NumPy's cannot travel, and lists that people write for tuples become those.
+    """
+    hints = get_type_hints(type(instance))
+    for each in fields(instance):
+        value, hint, name = getattr(instance, each.name), hints[each.name], f"{prefix}{each.name}"
+        if isinstance(value, list):
+            object.__setattr__(instance, each.name, tuple(value))
+        if "bounds" in each.metadata:
+            if value is not None or type(None) not in get_args(hint):
+                object.__setattr__(instance, each.name, whole_number(name, value, *each.metadata["bounds"]))
+        elif hint is bool and not isinstance(value, bool):
+            raise ConfigError(f"{name}={value!r} is no truth value; give True or False")
+        elif get_origin(hint) is Literal and value not in get_args(hint):
+            raise ConfigError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, get_args(hint)))}")
