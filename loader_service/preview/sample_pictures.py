@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from loader_service.catalog.columns import Catalog
 from loader_service.errors import ConfigError
-from loader_service.plan.image_shape import crop_corner, scaled_shape
+from loader_service.plan.image_shape import crop_box, crop_corner, scaled_shape
 from loader_service.plan.samples import make_samples
 from loader_service.protocol.fields import Field
 from loader_service.protocol.recent_steps import RecentStep
@@ -179,9 +179,12 @@ class SamplePictures:
             size = catalog.shape_in(pick.video, name)[:2]
         if 0 in size:
             return ""
+        if image.crop == "resized":
+            box = crop_box(image, (size[0], size[1]), pick.draws)
+            return f"{box.height} x {box.width} at {box.top}, {box.left} of {size[0]} x {size[1]}"
         field = next(each for each in self._step.fields if each.name == name)
         height, width = self._frame_shape(field)[:2]
-        scaled = scaled_shape(image, (size[0], size[1]))
+        scaled = scaled_shape(image, (size[0], size[1]), pick.draws)
         top, left = crop_corner(image, scaled, (height, width), pick.draws.crop)
         return f"{height} x {width} at {top}, {left} of {scaled[0]} x {scaled[1]}"
 

@@ -72,6 +72,8 @@ SPECS = (
     Spec(5, Frame(), Image(size=20, crop="center", channels=1)),
     Spec(3, None, Image(size=(16, 16), flip=True), drop_remainder=False),
     Spec(4, Clip(2, sampling="every", hop=3), split="all[:50%]"),
+    Spec(4, Clip(2), Image(size=(24, 32), crop="resized", flip=True), seed=2),
+    Spec(4, Clip(2), Image(size=(24, 24), crop="random", short_side=(26, 40)), seed=2),
 )
 
 
@@ -82,7 +84,10 @@ def test_each_frame_is_the_one_in_the_slot(
 ) -> None:
     with closing(catalog_of(tmp_path, small_videos / "*.h5")) as catalog, closing(Reader(catalog)) as reader:
         slot, told = made(catalog, spec, *place)
-        _compare(SamplePictures(catalog, reader, told), slot, spec)
+        shown = SamplePictures(catalog, reader, told)
+        _compare(shown, slot, spec)
+        crops = {each.crop for each in shown.samples()}
+        assert (crops == {""}) == (spec.image.crop == "none")
 
 
 def _compare(shown: SamplePictures, slot: dict[str, Any], spec: Spec) -> None:
