@@ -29,7 +29,7 @@ from loader_service.catalog.schema_text import schema_toml
 from loader_service.click_options import LoneOptions, options_of
 from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
 from loader_service.control import Times, begin_anew, restart_service, stop_service
-from loader_service.daemon.service_process import FAILED, READY
+from loader_service.daemon.service_process import FAILED, READY, SCANNED
 from loader_service.daemon.serving import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
@@ -50,8 +50,8 @@ _T = TypeVar("_T")
 
 _LOG = logging.getLogger(__name__)
 
-#: How often a log says how far a scan is, in seconds.
-_SAY_EVERY_S = 10.0
+#: How often a log, and the program that started this one, is told how far a scan is, in seconds.
+_SAY_EVERY_S, _TELL_EVERY_S = 10.0, 0.2
 
 #: Raised by click 8.2 and later for a command line without a command; earlier versions print the help themselves.
 _HELP_INSTEAD: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -71,11 +71,13 @@ class _Bar:
         self._hidden = False if terminal else None  # None: unless standard error is a terminal itself
         self._bar: tqdm[Any] | None = None
         self._began = self._said = time.monotonic()
+        self._told = 0.0
 
     def scanned(self, done: int, total: int) -> None:
         """Move the bar; a pipe or a log file gets a line now and then instead."""
         if not sys.stderr.isatty():
             self._say(done, total)
+            self._tell_program(done, total)
             return
         if self._bar is None:
             tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
@@ -83,6 +85,13 @@ class _Bar:
         self._bar.update(done - self._bar.n)
         if done >= total:
             self._bar.close()
+
+    def _tell_program(self, done: int, total: int) -> None:
+        """Tell the program that started this one, which may show it in a notebook."""
+        if self._embedded and (done >= total or time.monotonic() - self._told > _TELL_EVERY_S):
+            self._told = time.monotonic()
+            click.echo(f"{SCANNED}{done} {total}")
+            sys.stdout.flush()
 
     def _say(self, done: int, total: int) -> None:
         now = time.monotonic()

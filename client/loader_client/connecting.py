@@ -12,6 +12,7 @@ from typing import Any
 from loader_client.code_references import place_advice, reference_of
 from loader_client.connection import Connection
 from loader_client.forks import FORKS
+from loader_client.notebook_bar import scan_bar
 from loader_client.patience import Patience
 from loader_client.typed_options import ServiceOptions
 from loader_service.children import STARTING
@@ -153,7 +154,7 @@ def _start(files: Sequence[str], workers: int | None, service: ServiceOptions | 
     if workers is not None:
         options["workers"] = str(workers)
     try:
-        return PrivateService(files, options, timeout_s)
+        return PrivateService(files, options, timeout_s, scan_bar())
     except ConfigError as error:
         modules = [value.__module__ for value in own]
         module = next((each for each in modules if f"no module '{each.partition('.')[0]}" in str(error)), None)

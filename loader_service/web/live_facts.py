@@ -8,7 +8,7 @@ from typing import Any
 from loader_service.protocol import messages as m
 from loader_service.watching.rates import Rates, rates
 from loader_service.watching.verdict import StreamVerdict, verdicts
-from loader_service.web.recording import Moment
+from loader_service.web.recording import RecordedSums
 
 #: A trainer that waits for more than this share of its time is badly off.
 _BAD = 0.3
@@ -17,10 +17,10 @@ _BAD = 0.3
 _MOST_WORKERS, _MOST_STREAMS, _MOST_FAULTS, _MOST_FILE_SYSTEMS, _MOST_VERDICTS = 256, 64, 50, 8, 8
 
 
-def moment_of(status: m.Status, at_s: float) -> Moment:
+def moment_of(status: m.Status, at_s: float) -> RecordedSums:
     """Return the sums of a status, at a time of the recorder's clock."""
     workers, streams = status.worker_totals, status.stream_totals
-    return Moment(
+    return RecordedSums(
         at_s=at_s,
         up_s=status.uptime_s,
         steps=streams.steps_total,

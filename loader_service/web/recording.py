@@ -13,7 +13,7 @@ KEPT_S, _MOST_MOMENTS = 3600.0, 3700
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RecordedSums:
     """What a service had counted at one time: sums over all its workers and streams since its start, and two gauges.
 
     Attributes
@@ -52,16 +52,16 @@ class Moment:
 #: Those that are no sums.
 _GAUGES = ("at_s", "up_s", "workers", "memory_bytes")
 
-_SUMS = tuple(each.name for each in fields(Moment) if each.name not in _GAUGES)
+_SUMS = tuple(each.name for each in fields(RecordedSums) if each.name not in _GAUGES)
 
 
 class Recording:
     """The moments of the last hour, the latest last. For use under a lock of its owner's."""
 
     def __init__(self) -> None:
-        self._moments: deque[Moment] = deque(maxlen=_MOST_MOMENTS)
+        self._moments: deque[RecordedSums] = deque(maxlen=_MOST_MOMENTS)
 
-    def add(self, moment: Moment) -> None:
+    def add(self, moment: RecordedSums) -> None:
         """Keep a moment; those older than an hour go."""
         self._moments.append(moment)
         while self._moments[0].at_s < moment.at_s - KEPT_S:
@@ -104,7 +104,7 @@ _SERIES = (
 )  # fmt: skip
 
 
-def rates_between(before: Moment, after: Moment) -> dict[str, float]:
+def rates_between(before: RecordedSums, after: RecordedSums) -> dict[str, float]:
     """Return what happened between two moments, as `Recording.history` names it; {} when the service began anew."""
     seconds = after.at_s - before.at_s
     if seconds <= 0 or after.up_s < before.up_s:
@@ -120,7 +120,7 @@ def rates_between(before: Moment, after: Moment) -> dict[str, float]:
     return {**found, "workers": after.workers, "memory_bytes": after.memory_bytes}
 
 
-def _thinned(moments: Sequence[Moment], points: int) -> list[Moment]:
+def _thinned(moments: Sequence[RecordedSums], points: int) -> list[RecordedSums]:
     """Return so many moments at most, evenly spread, and the last one."""
     if len(moments) <= points + 1:
         return list(moments)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from loader_service.web.recording import KEPT_S, Moment, Recording, rates_between
+from loader_service.web.recording import KEPT_S, Recording, rates_between
+from loader_service.web.recording import RecordedSums as Sums
 
 
-def recorded(*moments: Moment) -> Recording:
+def recorded(*moments: Sums) -> Recording:
     recording = Recording()
     for each in moments:
         recording.add(each)
@@ -15,8 +16,8 @@ def recorded(*moments: Moment) -> Recording:
 
 
 def test_rates_are_differences_of_sums() -> None:
-    before = Moment(10, 5, steps=100, frames=1600, waiting_s=3, observed_s=10, decoding_s=8, idle_s=2, reading_s=1)
-    after = Moment(20, 15, steps=150, frames=2400, waiting_s=8, observed_s=20, decoding_s=14, idle_s=6, reading_s=1,
+    before = Sums(10, 5, steps=100, frames=1600, waiting_s=3, observed_s=10, decoding_s=8, idle_s=2, reading_s=1)
+    after = Sums(20, 15, steps=150, frames=2400, waiting_s=8, observed_s=20, decoding_s=14, idle_s=6, reading_s=1,
                    workers=4)  # fmt: skip
     assert rates_between(before, after) == pytest.approx(
         {"steps": 5, "frames": 80, "size_bytes": 0, "waiting": 0.5, "reading": 0, "decoding": 0.6, "transforming": 0,
@@ -25,25 +26,25 @@ def test_rates_are_differences_of_sums() -> None:
 
 
 def test_nothing_is_known_across_a_new_beginning() -> None:
-    assert rates_between(Moment(10, 500, steps=90), Moment(11, 1, steps=0)) == {}
-    assert rates_between(Moment(10, 5), Moment(10, 5)) == {}
-    history = recorded(Moment(0, 90, steps=9), Moment(1, 91, steps=10), Moment(2, 1, steps=0)).history(60, 10)
+    assert rates_between(Sums(10, 500, steps=90), Sums(11, 1, steps=0)) == {}
+    assert rates_between(Sums(10, 5), Sums(10, 5)) == {}
+    history = recorded(Sums(0, 90, steps=9), Sums(1, 91, steps=10), Sums(2, 1, steps=0)).history(60, 10)
     assert history["steps"] == [1.0, None]
 
 
 def test_shares_that_nobody_told_are_unknown_and_not_zero() -> None:
-    found = rates_between(Moment(0, 0), Moment(1, 1, steps=5))
+    found = rates_between(Sums(0, 0), Sums(1, 1, steps=5))
     assert "waiting" not in found
     assert "decoding" not in found
-    assert recorded(Moment(0, 0), Moment(1, 1)).history(60, 10)["waiting"] == [None]
+    assert recorded(Sums(0, 0), Sums(1, 1)).history(60, 10)["waiting"] == [None]
 
 
 def test_a_stream_that_was_closed_makes_no_negative_rate() -> None:
-    assert rates_between(Moment(0, 0, steps=50), Moment(1, 1, steps=20))["steps"] == 0
+    assert rates_between(Sums(0, 0, steps=50), Sums(1, 1, steps=20))["steps"] == 0
 
 
 def test_an_hour_is_kept_and_no_more() -> None:
-    recording = recorded(*(Moment(float(second), float(second), steps=second) for second in range(5000)))
+    recording = recorded(*(Sums(float(second), float(second), steps=second) for second in range(5000)))
     times = recording.history(1e9, 10_000)["t"]
     assert times[0] == -KEPT_S + 1
     assert times[-1] == 0
@@ -52,7 +53,7 @@ def test_an_hour_is_kept_and_no_more() -> None:
 
 @pytest.mark.parametrize("points", [1, 10, 240])
 def test_a_history_has_no_more_points_than_were_asked_for_and_loses_no_step(points: int) -> None:
-    recording = recorded(*(Moment(float(second), float(second), steps=second * 3) for second in range(1001)))
+    recording = recorded(*(Sums(float(second), float(second), steps=second * 3) for second in range(1001)))
     history = recording.history(1000, points)
     assert len(history["t"]) <= points + 1
     assert set(history["steps"]) == {3.0}
