@@ -10,7 +10,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again web web-short check format bench soak clean
+.PHONY: help install demo test again web web-short check format bench docs soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
@@ -20,6 +20,7 @@ help:
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
+	@echo "make docs     build the site of docs/ into build/site, strictly"
 	@echo "make soak     the long tests: both ends against each other, and processes that are killed, for hours"
 	@echo "make install  only the set-up: a .venv with this project and its tools"
 	@echo "make clean    remove the .venv and all caches"
@@ -63,6 +64,9 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
 	$(BIN)/python -m benchmarks.unpacking --results benchmarks/results
 	$(BIN)/python -m benchmarks.reading --results benchmarks/results
+
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 soak: $(INSTALLED)
 	$(BIN)/python -m tests.ends 1800

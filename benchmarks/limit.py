@@ -16,7 +16,8 @@ def bare_loop(data: Data) -> Iterator[Pixels]:
 
     The batch is a buffer as large as everyone's, so that the pixels go to memory as theirs do.
     """
-    encoded = _frames_in_memory(data)
+    frames = frames_in_memory(data.videos[0])
+    encoded = [frames[position] for position in np.random.default_rng(0).permutation(len(frames))]
     batch = np.zeros(BATCH_SHAPE, np.uint8)
     places = list(batch.reshape(FRAMES_PER_BATCH, *BATCH_SHAPE[2:]))
     number = 0
@@ -27,8 +28,7 @@ def bare_loop(data: Data) -> Iterator[Pixels]:
         yield batch
 
 
-def _frames_in_memory(data: Data) -> list[bytes]:
-    """Return the encoded frames of one file, in random order."""
-    with h5py.File(data.videos[0]) as file:
-        frames = [frame.tobytes() for video in file.values() for frame in video["frames"][:]]
-    return [frames[position] for position in np.random.default_rng(0).permutation(len(frames))]
+def frames_in_memory(path: str) -> list[bytes]:
+    """Return the encoded frames of one file, in their order."""
+    with h5py.File(path) as file:
+        return [frame.tobytes() for video in file.values() for frame in video["frames"][:]]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
-from loader_service.catalog.layouts.raw_rows import RawRows
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.scan_options import FOLDER, GROUP
 from loader_service.schema import Schema, SchemaField
@@ -33,6 +32,9 @@ _MOST_FRAMES, _MOST_ROWS = 16, 1024
 
 #: Numbers that may be an entry of a list, such as a box, at most.
 _MOST_IN_ENTRY = 16
+
+#: The layout of raw pixels with a shape for each.
+_RAW_ROWS = "raw_rows"
 
 #: Longest side of pictures that are taken as they are, in pixels, and the size that others get.
 _LARGE, _SIZE = 256, 224
@@ -155,7 +157,7 @@ def _are_single_pictures(catalog: Catalog) -> bool:
     """Tell whether what counts as one video of each file is raw pixels with a shape for each: pictures, and no film."""
     pictures = [field.name for field in catalog.fields if field.kind == "image"]
     one_each = catalog.video_count == catalog.file_count
-    return one_each and any(catalog.ways(name).keys() == {RawRows.name} for name in pictures)
+    return one_each and any(catalog.ways(name).keys() == {_RAW_ROWS} for name in pictures)
 
 
 def _image(catalog: Catalog) -> tuple[str, int]:

@@ -27,7 +27,8 @@ from loader_service.advice import python_lines
 from loader_service.catalog.labels.class_lists import write_class_lists
 from loader_service.catalog.schema_text import schema_toml
 from loader_service.click_options import LoneOptions, options_of
-from loader_service.config import ServiceConfig, parse_workers, workers_for_all_cores
+from loader_service.command_help import CommandGroup, completion_command
+from loader_service.config import ServiceConfig, workers_for_all_cores
 from loader_service.control import Times, begin_anew, restart_service, stop_service
 from loader_service.daemon.service_process import FAILED, READY, SCANNED
 from loader_service.daemon.serving import ServiceReady, run_service, scan_files
@@ -45,6 +46,7 @@ from loader_service.unpack.unpack_command import unpack_command
 from loader_service.watch_commands import CONNECT_S, hush, ps_command, status_command
 from loader_service.web.web_command import web_command
 from loader_service.web_options import DEFAULT_HOST, looks_like_address
+from loader_service.worker_bounds import WorkerBounds
 
 _T = TypeVar("_T")
 
@@ -119,7 +121,7 @@ class _Bar:
         sys.stdout.flush()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="loader-service")
 def cli() -> None:
     """Feed tf.data with JPEG frames from HDF5 files, decoded by a pool of worker processes."""
@@ -155,9 +157,13 @@ def catalog(endpoint: str | None, as_json: bool) -> None:
 @click.argument("workers")
 @click.argument("endpoint", required=False)
 def scale(workers: str, endpoint: str | None) -> None:
-    """Change the number of workers of a service to WORKERS, under running trainings too."""
-    count = parse_workers(workers) or workers_for_all_cores()
-    click.echo(_with_service(endpoint, lambda service: service.scale(count)))
+    """Change the number of workers of a service, under running trainings too; their order does not change.
+
+    WORKERS is a number, bounds such as 2..16 within which the service finds the least number that keeps its trainers
+    busy, or 'auto': the same from 1 to one per core.
+    """
+    bounds = WorkerBounds.of(workers)
+    click.echo(_with_service(endpoint, lambda service: service.scale(str(bounds))))
 
 
 @cli.command()
@@ -239,16 +245,19 @@ def inspect(
         sys.exit(1)
 
 
-@cli.command(context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def demo(arguments: tuple[str, ...]) -> None:
+@cli.command()
+@click.option("--videos", type=int, help="Videos to train on; default: 400.")
+@click.option("--epochs", type=int, help="Epochs of training; default: 6.")
+@click.option("--workers", type=int, help="Worker processes that decode; default: 2.")
+def demo(**given: int | None) -> None:
     """Write a small data set, serve it, and train a Keras model on it (needs the extra [tensorflow])."""
-    sys.exit(run_demo(arguments))
+    sys.exit(run_demo([f"--{name}={value}" for name, value in given.items() if value is not None]))
 
 
 cli.add_command(status_command)
 cli.add_command(top_command)
 cli.add_command(ps_command)
+cli.add_command(completion_command)
 cli.add_command(pack_command)
 cli.add_command(unpack_command)
 cli.add_command(web_command)

@@ -12,6 +12,7 @@ import click
 from loader_service.config import parse_size, parse_workers
 from loader_service.errors import ConfigError
 from loader_service.option_fields import nested
+from loader_service.worker_bounds import SPELLING, WorkerBounds
 
 _Command = Callable[..., Any]
 
@@ -19,13 +20,13 @@ _Command = Callable[..., Any]
 class _Spelled(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in some versions of click only
     """A value with a spelling of its own, such as ``8G``."""
 
-    def __init__(self, name: str, parse: Callable[[str], int]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name = name
         self._parse = parse
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number, or end with the parser's own message."""
-        if isinstance(value, int):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what is meant, or end with the parser's own message."""
+        if not isinstance(value, str):
             return value
         try:
             return self._parse(value)
@@ -33,8 +34,10 @@ class _Spelled(click.ParamType):  # type: ignore[type-arg,unused-ignore] # gener
             self.fail(str(error), param, ctx)
 
 
-_SPELLINGS: dict[str, _Spelled] = {
+#: Types of options whose values have a spelling of their own, by its name.
+SPELLINGS: dict[str, _Spelled] = {
     "workers": _Spelled("N|auto", parse_workers),
+    "bounds": _Spelled(SPELLING, WorkerBounds.of),
     "size": _Spelled("size", parse_size),
 }
 
@@ -70,18 +73,16 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Callable[[_Command], _C
     text = field.metadata["help"]
     if hint is bool:
         flags = [each for each in (field.metadata.get("short"), flag) if each]
-        return click.option(*flags, field.name, is_flag=True, default=field.default, help=text, hidden=hidden)
+        return click.option(*flags, field.name, is_flag=True, default=field.default, help=text)
     if typing.get_origin(hint) is tuple:
-        return click.option(flag, field.name, multiple=True, default=field.default, help=text, hidden=hidden)
+        return click.option(flag, field.name, multiple=True, default=field.default, help=text)
     choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
     spelling = field.metadata.get("spelling")
-    kind: Any = click.Choice(choices) if choices else _SPELLINGS[spelling] if spelling else _plain_type(hint)
+    kind: Any = click.Choice(choices) if choices else SPELLINGS[spelling] if spelling else _plain_type(hint)
     said = "default:" in text  # in words, where the value itself says nothing
     shown = not hidden and not said and not spelling and field.default is not None
     alone: dict[str, Any] = {"metavar": "[HOST:PORT]"} if "alone" in field.metadata else {}
-    return click.option(
-        flag, field.name, type=kind, default=field.default, help=text, hidden=hidden, show_default=shown, **alone
-    )
+    return click.option(flag, field.name, type=kind, default=field.default, help=text, show_default=shown, **alone)
 
 
 class LoneOptions(click.Command):

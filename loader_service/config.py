@@ -13,12 +13,15 @@ from typing import Any, Literal
 
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
+from loader_service.frame_cache.cache_option import parse_cache_option
 from loader_service.option_fields import expand_paths, option
+from loader_service.protocol.segment_files import shared_memory
 from loader_service.scan_options import ScanOptions
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
 from loader_service.url_secrets import shown_url
 from loader_service.web_options import parse_address
+from loader_service.worker_bounds import WorkerBounds
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
@@ -54,7 +57,12 @@ class ServiceConfig:
     """
 
     files: tuple[str, ...]
-    workers: int = option(0, "Worker processes; default: 'auto', one per core that it may use.", spelling="workers")
+    workers: WorkerBounds = option(  # noqa: RUF009 - a field, as all others
+        WorkerBounds(),
+        "Worker processes: a number; bounds such as 2..16, within which the service finds the least number that keeps "
+        "its trainers busy; default: 'auto', the same from 1 to one per core that it may use. Never changes the order.",
+        spelling="bounds",
+    )
     endpoint: str | None = option(None, "Where to listen, as ipc:///path; default: one for each user.")
     memory: int = option(
         0, "Most shared memory for batches, such as 8G; default: half of what is free here.", spelling="size"
@@ -87,6 +95,11 @@ class ServiceConfig:
         "Keep what is fetched from stores on a local disk, as SIZE:FOLDER, such as 200G:/scratch; default: each epoch "
         "fetches what it needs.",
     )
+    cache: str | None = option(
+        None,
+        "Keep decoded frames for later epochs and runs, as SIZE or SIZE:FOLDER, such as 20G, in shared memory, or "
+        "200G:/nvme/frames; default: each frame is decoded each time.",
+    )
     worker_memory: int = option(
         2**30, "Memory of its own at which a worker is replaced by a fresh one; default: 1G.", spelling="size"
     )
@@ -106,11 +119,9 @@ class ServiceConfig:
     )
     web_control: bool = option(False, "Let that page change the number of workers.")
     supervise: bool = option(False, "Start the service again when it dies.")
-    lifeline_pid: int = option(0, "End when this process ends.", hidden=True)
-    embedded: bool = option(
-        False, "Report errors on standard output, for the program that started this one.", hidden=True
-    )
-    terminal: bool = option(False, "Standard error ends at a terminal, though it is none itself.", hidden=True)
+    lifeline_pid: int = option(0, "For programs that start this one: end when this process ends.", hidden=True)
+    embedded: bool = option(False, "For programs that start this one: report errors on standard output.", hidden=True)
+    terminal: bool = option(False, "For programs that start this one: standard error ends at a terminal.", hidden=True)
 
     def __post_init__(self) -> None:
         expand_paths(self)
@@ -124,8 +135,9 @@ class ServiceConfig:
             parse_address(self.web)
         elif self.web_control:
             raise ConfigError("web_control=True without a page; give --web too")
-        if self.workers != 0:
-            check_workers(self.workers, most_workers())
+        self._check_cache()
+        object.__setattr__(self, "workers", WorkerBounds.of(self.workers))
+        check_workers(self.workers.high(1), most_workers())
         for name in ("task_timeout", "client_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name}={getattr(self, name)!r}; give a number of seconds above 0")
@@ -179,6 +191,23 @@ class ServiceConfig:
         copy = parse_copy_option(self.local_copy)
         return copy.folder, parse_size(copy.size)
 
+    def _check_cache(self) -> None:
+        if self.cache is None:
+            return
+        cache = parse_cache_option(self.cache)
+        parse_size(cache.size)
+        if self.source is not None:
+            raise ConfigError(f"cache={self.cache!r} is for frames of files, and a source has none; leave it out")
+        object.__setattr__(self, "cache", str(cache))
+
+    @property
+    def frames_place(self) -> tuple[str, int]:
+        """In which folder decoded frames are kept, and how many bytes of them; an empty name for none."""
+        if self.cache is None:
+            return "", 0
+        cache = parse_cache_option(self.cache)
+        return cache.folder or str(shared_memory()), parse_size(cache.size)
+
     @property
     def log_level(self) -> int:
         """From which level on is logged; a private service bothers its user with warnings only."""
@@ -188,8 +217,13 @@ class ServiceConfig:
 
     @property
     def worker_count(self) -> int:
-        """How many workers to start."""
-        return self.workers or workers_for_all_cores()
+        """How many workers to begin with: one per core, within the bounds."""
+        return self.workers.first(workers_for_all_cores())
+
+    @property
+    def most_workers(self) -> int:
+        """How many workers there may be later, if nobody says otherwise."""
+        return self.workers.high(workers_for_all_cores())
 
     @property
     def cache_path(self) -> Path:

@@ -64,9 +64,27 @@ def memory_limits(root: Path = ROOT) -> tuple[MemoryLimit, ...]:
     )
 
 
+@dataclass(frozen=True)
+class CpuLimit:
+    """How many cores' worth of time a control group may use, and what it has used since it was made, in seconds."""
+
+    cores: float
+    used_s: float
+    name: str
+
+
+def cpu_limits(root: Path = ROOT) -> tuple[CpuLimit, ...]:
+    """Return the limits of processor time that apply to this process, that of its own group first."""
+    return tuple(
+        CpuLimit(quota, _cpu_used_s(group), _shown(group, root))
+        for group in _groups("cpu", root)
+        for quota in _quotas(group)
+    )
+
+
 def cpu_quota(root: Path = ROOT) -> float | None:
     """Return how many cores' worth of time this process may use; None without a limit."""
-    return min((quota for group in _groups("cpu", root) for quota in _quotas(group)), default=None)
+    return min((limit.cores for limit in cpu_limits(root)), default=None)
 
 
 def usable_cores(root: Path = ROOT) -> int:
@@ -125,6 +143,12 @@ def _quotas(group: Path) -> Iterator[float]:
             quota, period = map(int, pair)
             if quota > 0:
                 yield quota / period
+
+
+def _cpu_used_s(group: Path) -> float:
+    """Return the processor time of a group: version 2 counts microseconds, version 1 nanoseconds elsewhere."""
+    used_ns = _number(group / "cpuacct.usage")
+    return _entries(group / "cpu.stat").get("usage_usec", 0) / 1e6 if used_ns is None else used_ns / 1e9
 
 
 # ---- where the groups are

@@ -20,4 +20,7 @@ class WorkerOptions:
     progress: int | None = None  # descriptor of the memory that tells which sample is made
     copy_folder: str = ""  # keeps blocks of objects; empty for none
     copy_bytes: int = 0  # that it may take
+    frames_folder: str = ""  # keeps decoded frames; empty for none
+    frames_bytes: int = 0  # that they may take
+    frames_counts: int | None = None  # descriptor of the memory that tells how often frames were there
     task_timeout: float = 60.0  # after which a worker that is at one task is killed

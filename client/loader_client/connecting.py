@@ -20,6 +20,7 @@ from loader_service.daemon.launcher import PrivateService
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.given_paths import is_remote, local_path
 from loader_service.stores.urls import is_url
+from loader_service.worker_bounds import WorkerBounds, WorkersGiven
 
 #: An endpoint, None for the default one, or files.
 EndpointOrFiles = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
@@ -39,7 +40,7 @@ FORKS.watch(STARTING)
 def connect(
     source: EndpointOrFiles = None,
     *,
-    workers: int | None = None,
+    workers: WorkersGiven | None = None,
     service: ServiceOptions | None = None,
     timeout_s: float = 10.0,
     patience: Patience | None = None,
@@ -53,7 +54,8 @@ def connect(
         pattern or list of HDF5 files instead starts a private service. None too where `service` names a Python source,
         which is served instead of files.
     workers
-        Worker processes of a private service; by default one per core.
+        Worker processes of a private service: a number; ``(2, 16)`` or ``"2..16"``: within these bounds, as many as the
+        trainers need; ``"auto"``, the default: the same from 1 to one per core.
     service
         More options of a private service, as ``loader-service start --help`` lists them: ``{"labels": "labels.csv"}``;
         and ``start_timeout_s``, how long it may take to be ready, by default 600. `source` and `transform` may be a
@@ -102,7 +104,7 @@ def connect(
 def connection_to(
     opened: ExitStack,
     source: ServiceOrFiles,
-    workers: int | None,
+    workers: WorkersGiven | None,
     service: ServiceOptions | None,
     patience: Patience | None,
 ) -> Connection:
@@ -138,7 +140,7 @@ def _weakly(connection: Connection) -> Callable[[LoaderError], None]:
     return fail
 
 
-def _check_nothing_private(workers: int | None, service: ServiceOptions | None) -> None:
+def _check_nothing_private(workers: WorkersGiven | None, service: ServiceOptions | None) -> None:
     if workers is not None or service is not None:
         raise ConfigError(
             "workers and service configure a private service, but an endpoint was given; "
@@ -146,13 +148,13 @@ def _check_nothing_private(workers: int | None, service: ServiceOptions | None) 
         )
 
 
-def _start(files: Sequence[str], workers: int | None, service: ServiceOptions | None) -> PrivateService:
+def _start(files: Sequence[str], workers: WorkersGiven | None, service: ServiceOptions | None) -> PrivateService:
     given: dict[str, Any] = dict(service or {})
     timeout_s = float(given.pop("start_timeout_s", None) or 600.0)
     own = [value for value in map(given.get, _CODE) if callable(value)]
     options = {key: _text(key, value) for key, value in given.items() if value is not None}
     if workers is not None:
-        options["workers"] = str(workers)
+        options["workers"] = str(WorkerBounds.of(workers))
     try:
         return PrivateService(files, options, timeout_s, scan_bar())
     except ConfigError as error:
@@ -175,6 +177,8 @@ def _files(source: Any) -> list[str]:
 
 def _text(name: str, value: Any) -> str | list[str]:
     """Return an option's value as the command line has it; a list or tuple gives the option several times."""
+    if name == "workers":
+        return str(WorkerBounds.of(value))
     known = ServiceOptions.__annotations__
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)

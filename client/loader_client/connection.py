@@ -24,8 +24,9 @@ from loader_client.whereabouts import check_reachable, no_answer, seen_at
 from loader_service import endpoint as endpoints
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol import messages as m
-from loader_service.protocol.numbers import as_int, whole_number
+from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.spec import Image, Spec
+from loader_service.worker_bounds import WorkerBounds, WorkersGiven
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -127,10 +128,22 @@ class Connection:
         """Return, of each stream of the service, the step that was announced last: what its pixels are made of."""
         return self._ask(m.GetRecentSteps, m.RecentSteps)
 
-    def scale(self, workers: int) -> str:
-        """Change the number of workers; streams go on, and their order does not change."""
-        wanted = as_int("workers", workers, "1 or more")
-        return self._ask(lambda request: m.Scale(request, wanted), m.Done).detail
+    def scale(self, workers: WorkersGiven) -> str:
+        """Change the number of workers; streams go on, and their order does not change.
+
+        Parameters
+        ----------
+        workers
+            A number; or ``(2, 16)``, ``"2..16"`` or ``"auto"``: bounds within which the service finds the number.
+
+        Raises
+        ------
+        ConfigError
+            When it is none of these, or more than the service's host bears.
+        """
+        bounds = WorkerBounds.of(workers)
+        most = None if bounds.is_fixed else bounds.most or 0
+        return self._ask(lambda request: m.Scale(request, bounds.least, most), m.Done).detail
 
     def stop(self) -> str:
         """Have the service finish what it is at, and exit."""

@@ -39,6 +39,7 @@ from loader_client.tensor_columns import Column
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
 from loader_service.protocol.spec import Image
+from loader_service.worker_bounds import WorkersGiven
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # each type checker has it; at run time nobody asks
@@ -62,7 +63,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     fields: Sequence[str] | None = None,
     index: Any = None,
     start: tuple[int, int] = FROM_THE_BEGINNING,
-    workers: int | None = None,
+    workers: WorkersGiven | None = None,
     service: ServiceOptions | None = None,
     patience: Patience | None = None,
     **options: Unpack[StreamOptions],

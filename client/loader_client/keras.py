@@ -23,6 +23,7 @@ from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
 from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.spec import Image
+from loader_service.worker_bounds import WorkersGiven
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -78,7 +79,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         clip: ClipChoice = "auto",
         image: Image | None = None,
         fields: Sequence[str] = ("frames", "label"),
-        workers: int | None = None,
+        workers: WorkersGiven | None = None,
         service: ServiceOptions | None = None,
         patience: Patience | None = None,
         start: tuple[int, int] = FROM_THE_BEGINNING,

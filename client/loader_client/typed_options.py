@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict
 
 from loader_service.protocol.spec import Batching, OnError, Order
 from loader_service.protocol.windows import Window
+from loader_service.worker_bounds import WorkersGiven
 
 _Path = str | os.PathLike[str]
 
@@ -40,7 +41,7 @@ class StreamOptions(TypedDict, total=False):
 class ServiceOptions(TypedDict, total=False):
     """Options of a private service: those of ``loader-service start``, and how long its start may take."""
 
-    workers: int | Literal["auto"] | None
+    workers: WorkersGiven | None
     memory: int | str | None
     frames: str | None
     split: str | None
@@ -58,6 +59,7 @@ class ServiceOptions(TypedDict, total=False):
     transform: str | Callable[..., Any] | None
     cache_dir: _Path | None
     local_copy: str | None
+    cache: str | None
     worker_memory: int | str | None
     task_timeout: float | None
     client_timeout: float | None

@@ -122,6 +122,11 @@ class LookAtWorkers:
 
 
 @dataclass(frozen=True)
+class LookAtMachine:
+    """Look what the machine leaves to workers, and report it as `MachineSeen`."""
+
+
+@dataclass(frozen=True)
 class Announce:
     """Tell who started the service that all workers are there, or that the service is about to end."""
 
@@ -153,6 +158,7 @@ Effect = (
     | WatchClient
     | UnwatchClient
     | LookAtWorkers
+    | LookAtMachine
     | Announce
     | End
     | GiveUp

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from loader_service.core.effects import Peer
-from loader_service.protocol.messages import AdoptFile, Fault
+from loader_service.protocol.messages import AdoptFile, Fault, FrameCacheStatus
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,32 @@ class Sight(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkersSeen:
-    """`LookAtWorkers` was carried out; `faults` are the latest ones."""
+    """`LookAtWorkers` was carried out; `faults` are the latest ones, `frames` what is kept decoded."""
 
     client: bytes
     request: int
     workers: Mapping[int, Sight]
     faults: tuple[Fault, ...] = ()
+    frames: FrameCacheStatus | None = None
+
+
+@dataclass(frozen=True)
+class MachineSeen:
+    """`LookAtMachine` was carried out.
+
+    Parameters
+    ----------
+    cores
+        That the service may use.
+    idle_cores
+        Of these, as many as nobody used since the last look.
+    workers_that_fit
+        For which there is memory, those that there are included.
+    """
+
+    cores: int
+    idle_cores: float
+    workers_that_fit: int
 
 
 @dataclass(frozen=True)
@@ -142,6 +162,7 @@ Event = (
     | WorkerExited
     | WorkerOverweight
     | WorkersSeen
+    | MachineSeen
     | ScaleWanted
     | StopWanted
     | FileChecked

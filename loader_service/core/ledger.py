@@ -25,6 +25,7 @@ class Limits:
     idle_s: float = 30.0  # a stream that wants nothing for so long gives its memory back
     least_wants: int = 64  # … or so many, where slots are few: each thread of a client waits for one
     most_workers: int = 1024  # that the host bears
+    cores: int = 1  # that the service may use
 
 
 @dataclass

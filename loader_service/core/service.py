@@ -11,7 +11,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loader_service.config import check_workers
 from loader_service.core import events as e
 from loader_service.core.clients import Client, Clients
 from loader_service.core.effects import Effect, LookAtWorkers, Note, NoteKind, Peer, RemoveSegments
@@ -21,10 +20,12 @@ from loader_service.core.openings import Openings
 from loader_service.core.planned import Planner
 from loader_service.core.probes import Probes
 from loader_service.core.scheduler import Scheduler
+from loader_service.core.sizing import Sizing
 from loader_service.core.status import About, Reporter
 from loader_service.core.worker import WorkerState
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.protocol import messages as m
+from loader_service.worker_bounds import WorkerBounds, WorkersGiven
 
 
 class Service:
@@ -41,13 +42,19 @@ class Service:
     limits
         Deadlines and bounds.
     workers
-        How many there shall be at first.
+        How many there shall be at first, or bounds within which the service sizes itself.
     now
         When it begins.
     """
 
     def __init__(
-        self, about: About, planner: Planner, file_bytes: Sequence[int], limits: Limits, workers: int, now: float
+        self,
+        about: About,
+        planner: Planner,
+        file_bytes: Sequence[int],
+        limits: Limits,
+        workers: WorkersGiven | WorkerBounds,
+        now: float,
     ) -> None:
         self._about = about
         self._limits = limits
@@ -59,10 +66,11 @@ class Service:
         self.openings = Openings(planner, self.probes, self.scheduler.streams, self.clients, ledger)
         self._reporter = Reporter(about, self.scheduler, self.clients, ledger, now)
         self._adopted: dict[int, m.AdoptFile] = {}
-        self._workers_wanted = workers
-        self.scheduler.staff.scale(workers, now)
+        staff, streams = self.scheduler.staff, self.scheduler.streams
+        self._sizing = Sizing(WorkerBounds.of(workers, least=0), limits, staff, streams, ledger)
+        self._sizing.begin(now)
         self._lifetime = Lifetime(limits.drain_s, ledger)
-        self._timed = (self.clients, self.probes, self.openings, self._lifetime, self.scheduler.streams.shares)
+        self._timed = (self.clients, self.probes, self.openings, self._lifetime, self._sizing, streams.shares)
         self._of_stream = self._handlers_of_streams()
         self._of_client = self._handlers_of_clients()
         self._of_worker: dict[type, Callable[[Any, float], None]] = {
@@ -104,7 +112,7 @@ class Service:
     @property
     def workers_wanted(self) -> int:
         """How many workers there should be."""
-        return self._workers_wanted
+        return self._sizing.number
 
     @property
     def counters(self) -> Counters:
@@ -128,7 +136,7 @@ class Service:
             m.GetRecentSteps: lambda client, ask, _: self._ledger.send(
                 client.address, self._reporter.recent(ask.request)
             ),
-            m.Scale: self._scale,
+            m.Scale: self._sizing.scale,
             m.Stop: self._stop_asked,
             m.Restart: self._restart,
         }
@@ -143,7 +151,8 @@ class Service:
             e.WorkerExited: self._worker_exited,
             e.WorkerOverweight: self._worker_overweight,
             e.WorkersSeen: self._workers_seen,
-            e.ScaleWanted: lambda event, now: self._have_workers(event.workers, now),
+            e.MachineSeen: self._sizing.machine_seen,
+            e.ScaleWanted: self._sizing.scale_wanted,
             e.StopWanted: lambda event, now: self._stop(event.reason, now),
             e.FileChecked: self._file_checked,
             e.ClockTicked: lambda _, now: self._tick(now),
@@ -157,7 +166,7 @@ class Service:
         self.probes.dispatch(now)
         if self._lifetime.is_changing:
             staff = self.scheduler.staff
-            self._lifetime.settle(now, all_there=staff.working >= self._workers_wanted, none_left=not len(staff))
+            self._lifetime.settle(now, all_there=staff.working >= self._sizing.number, none_left=not len(staff))
         return self._ledger.take()
 
     def _tick(self, now: float) -> None:
@@ -168,6 +177,7 @@ class Service:
             self.openings.concluded(answer, now)
         self.openings.tick(now)
         self.scheduler.streams.shares.tick(now)
+        self._sizing.tick(now)
 
     # ---- clients
 
@@ -247,18 +257,10 @@ class Service:
         self._ledger.add(LookAtWorkers(client.address, message.request))
 
     def _workers_seen(self, event: e.WorkersSeen, now: float) -> None:
-        self._ledger.send(event.client, self._reporter.status(event, self._workers_wanted, now))
+        self._ledger.send(event.client, self._reporter.status(event, self._sizing, now))
 
     def _tell_catalog(self, client: Client, message: m.GetCatalog, _now: float) -> None:
         self._ledger.send(client.address, dataclasses.replace(self._about.catalog, request=message.request))
-
-    def _scale(self, client: Client, message: m.Scale, now: float) -> None:
-        check_workers(message.workers, self._limits.most_workers)
-        before = self._workers_wanted
-        self._ledger.send(client.address, m.Done(message.request, f"{before} → {message.workers} workers"))
-        line = f"client {client.name} scales from {before} to {message.workers} workers"
-        self._ledger.add(Note(line, is_fault=False))
-        self._have_workers(message.workers, now)
 
     def _stop_asked(self, client: Client, message: m.Stop, now: float) -> None:
         self._ledger.send(client.address, m.Done(message.request, f"service {self._about.welcome.pid} is stopping"))
@@ -276,14 +278,10 @@ class Service:
         """Let workers finish what they are at, for a while, and then end; begin anew if nobody says otherwise."""
         if not self._lifetime.stop(reason, now, again=again):
             return
-        self.openings.stopping = True
+        self.openings.stopping = self._sizing.stopping = True
         for client in self.clients:
             self._ledger.send(client.address, m.Stopping(reason))
         self.scheduler.staff.scale(0, now)
-
-    def _have_workers(self, workers: int, now: float) -> None:
-        self._workers_wanted = workers
-        self.scheduler.staff.scale(workers, now)
 
     # ---- workers
 

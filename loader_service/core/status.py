@@ -10,6 +10,7 @@ from loader_service.core.clients import Clients
 from loader_service.core.events import Sight, WorkersSeen
 from loader_service.core.ledger import Ledger
 from loader_service.core.scheduler import Scheduler, TaskAtHand
+from loader_service.core.sizing import Sizing
 from loader_service.core.sums import add
 from loader_service.core.worker import Worker
 from loader_service.protocol import messages as m
@@ -56,7 +57,7 @@ class Reporter:
         self._clients = clients
         self._started_at = started_at
 
-    def status(self, seen: WorkersSeen, workers_wanted: int, now: float) -> m.Status:
+    def status(self, seen: WorkersSeen, sizing: Sizing, now: float) -> m.Status:
         """Return how things stand."""
         open_ = list(self._scheduler.streams)
         sums, staff = self._ledger.sums, list(self._scheduler.staff)
@@ -71,11 +72,14 @@ class Reporter:
             counters=tuple(m.Counter(name, count) for name, count in vars(self._ledger.counters).items()),
             memory_bytes=sum(len(each.slots.numbers) * each.plan.slot_bytes for each in open_),
             faults=seen.faults,
-            workers_wanted=workers_wanted,
+            workers_wanted=sizing.number,
+            workers_bounds=str(sizing.bounds),
+            workers_why=sizing.why,
             worker_totals=add((each.totals for each in workers), sums.workers),
             stream_totals=add((each.totals for each in streams), sums.streams),
             file_systems=sums.file_systems(each.times.spent for each in staff if each.times.spent is not None),
             files=tuple(dataclasses.replace(each, path=self._about.path_of(each.file)) for each in sums.files.worst()),
+            frame_cache=seen.frames,
         )
 
     def recent(self, request: int) -> m.RecentSteps:

@@ -16,8 +16,10 @@ from loader_service import failpoints
 from loader_service.core import effects as do
 from loader_service.core import events as e
 from loader_service.core.service import Service
+from loader_service.daemon.claimed_frames import ClaimedFrames
 from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.flood import FloodGuard
+from loader_service.daemon.machine_load import MachineLoad
 from loader_service.daemon.rechecks import Rechecks, adoption
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.service_log import ServiceLog
@@ -55,6 +57,7 @@ class World:
     workers_socket: Router[m.FromWorker]
     client_processes: ClientProcesses
     workers: Workers
+    load: MachineLoad
     memory: SegmentMaker
     rechecks: Rechecks
     signals: StopSignals
@@ -62,6 +65,7 @@ class World:
     flood_guard: FloodGuard
     log: ServiceLog
     beside: SidePrograms
+    frames: ClaimedFrames | None = None
     web: WebPage | None = None
 
 
@@ -253,7 +257,10 @@ class Daemon:
                 world.client_processes.unwatch(client)
             case do.LookAtWorkers(client, request):
                 faults = world.log.faults
-                self._events.append(e.WorkersSeen(client, request, world.workers.seen(), faults))
+                frames = world.frames.status() if world.frames else None
+                self._events.append(e.WorkersSeen(client, request, world.workers.seen(), faults, frames))
+            case do.LookAtMachine():
+                self._events.append(world.load.look(time.monotonic()))
             case do.Announce("ready"):
                 self._announce()
             case do.Announce():

@@ -91,7 +91,7 @@ class Pool:
         child = Child(
             command("loader_service.worker.main", *arguments_for(options)),
             {**SAME_EVERYWHERE, **environment(**ONE_THREAD)},
-            pass_fds=(self._board.descriptor,),
+            pass_fds=tuple(each for each in (options.progress, options.frames_counts) if each is not None),
             oom=self._oom,
         )
         try:

@@ -77,7 +77,7 @@ class Budget:
         )
 
 
-def make_budget(memory_bytes: int, root: Path = ROOT) -> Budget:
+def make_budget(memory_bytes: int, root: Path = ROOT, *, reserved_bytes: int = 0) -> Budget:
     """Return the budget of a service that starts now.
 
     Parameters
@@ -86,11 +86,13 @@ def make_budget(memory_bytes: int, root: Path = ROOT) -> Budget:
         What the user said; 0 for half of what every wall leaves, or more of a small tmpfs.
     root
         Where the kernel's files are.
+    reserved_bytes
+        Memory that is free now, and will be taken by others.
     """
     if memory_bytes:
         return Budget(memory_bytes, is_default=False)
-    free = free_bytes()
-    others = [room.left_bytes // 2 for room in _rooms_of_memory(0, root)]
+    free = max(0, free_bytes() - reserved_bytes)
+    others = [(room.left_bytes - reserved_bytes) // 2 for room in memory_rooms(0, root)]
     return Budget(max(0, min(max(free // 2, min(free, _SMALL_BYTES)), *others)), is_default=True)
 
 
@@ -107,7 +109,7 @@ def rooms(budget: Budget, used_bytes: int, workers: int, root: Path = ROOT) -> l
         Where the kernel's files are.
     """
     headroom_bytes = DAEMON_HEADROOM_BYTES + workers * WORKER_HEADROOM_BYTES
-    found = [budget.room(used_bytes), _room_of_tmpfs(root), *_rooms_of_memory(headroom_bytes, root)]
+    found = [budget.room(used_bytes), _room_of_tmpfs(root), *memory_rooms(headroom_bytes, root)]
     return sorted(found, key=lambda room: room.left_bytes)
 
 
@@ -141,7 +143,7 @@ def _room_of_tmpfs(root: Path) -> Room:
     )
 
 
-def _rooms_of_memory(headroom_bytes: int, root: Path) -> Iterator[Room]:
+def memory_rooms(headroom_bytes: int, root: Path) -> Iterator[Room]:
     """Yield what is left of the limits of the control groups, and of the host's memory."""
     kept = f", with {size_text(headroom_bytes)} kept for the service's processes" if headroom_bytes else ""
     for limit in memory_limits(root):
@@ -150,13 +152,13 @@ def _rooms_of_memory(headroom_bytes: int, root: Path) -> Iterator[Room]:
             f"{size_text(limit.used_bytes)} are in use{kept}"
         )
         yield Room(limit.left_bytes - headroom_bytes, words, f"use fewer --workers, or {higher_limit(root)}")
-    available = _host_available_bytes(root)
+    available = host_available_bytes(root)
     if available is not None:
         words = f"of this host's memory, of which {size_text(available)} are available{kept}"
         yield Room(available - headroom_bytes, words, "free memory on this host, or use fewer --workers")
 
 
-def _host_available_bytes(root: Path) -> int | None:
+def host_available_bytes(root: Path) -> int | None:
     """Return what the host can give without taking it from anybody; None when it does not say."""
     try:
         text = (root / "proc/meminfo").read_text()

@@ -42,11 +42,15 @@ class SegmentMaker:
         The most for all slots together; 0 for half of what is free now.
     watched
         Becomes ready when `made` has something to say.
+    reserved_bytes
+        Memory that is free now, and will be taken by others.
     """
 
-    def __init__(self, segments: SegmentStore, memory_bytes: int, watched: select.epoll) -> None:
+    def __init__(
+        self, segments: SegmentStore, memory_bytes: int, watched: select.epoll, *, reserved_bytes: int = 0
+    ) -> None:
         self._segments = segments
-        self._budget = make_budget(memory_bytes)
+        self._budget = make_budget(memory_bytes, reserved_bytes=reserved_bytes)
         self._asked: queue.SimpleQueue[tuple[MakeSegments, int] | None] = queue.SimpleQueue()
         self._made: deque[tuple[MakeSegments, SegmentsMade]] = deque()
         self._open: dict[MakeSegments, list[float]] = {}  # what is not answered, with the deadlines

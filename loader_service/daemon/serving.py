@@ -18,15 +18,17 @@ from loader_service.advice import sides_advice
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.catalog.scan.catalog_scan import scan
-from loader_service.config import ServiceConfig, most_workers
+from loader_service.config import ServiceConfig, most_workers, workers_for_all_cores
 from loader_service.core.effects import Note
 from loader_service.core.ledger import Limits
 from loader_service.core.service import Service
 from loader_service.daemon.about import about, serves
+from loader_service.daemon.claimed_frames import ClaimedFrames, claimed_frames
 from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.daemon import Daemon, World
 from loader_service.daemon.descriptors import provide_descriptors
 from loader_service.daemon.flood import FloodGuard
+from loader_service.daemon.machine_load import MachineLoad
 from loader_service.daemon.planner import CatalogPlanner
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.rechecks import Rechecks
@@ -89,11 +91,12 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         When no worker can be started.
     """
     endpoint = endpoints.parse(config.endpoint)
-    provide_descriptors(config.worker_count)
+    provide_descriptors(config.most_workers)
     with ExitStack() as stack:
         stack.enter_context(EndpointLock(endpoint))
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
+        frames = stack.enter_context(claimed_frames(config, str(endpoint)))
         listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
         web = None if config.web is None else stack.enter_context(WebPage(watched, config.web))
         check_transform(config)
@@ -109,15 +112,22 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient)
         stack.enter_context(client_socket)
         log = ServiceLog()
-        pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config)))
+        pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
         own_code = config.source is not None or config.transform is not None
+        workers = Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code)
         world = World(
             watched=watched,
             clients=client_socket,
             workers_socket=worker_socket,
             client_processes=stack.enter_context(ClientProcesses(watched)),
-            workers=Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code),
-            memory=stack.enter_context(SegmentMaker(segments, config.memory, watched)),
+            workers=workers,
+            load=MachineLoad(workers.weights),
+            memory=stack.enter_context(
+                SegmentMaker(
+                    segments, config.memory, watched, reserved_bytes=frames.memory_to_come_bytes if frames else 0
+                )
+            ),
+            frames=frames,
             rechecks=Rechecks(watched, catalog, config.scan, lambda line: log.write(Note(line))),
             signals=signals,
             notifier=stack.enter_context(
@@ -167,9 +177,10 @@ def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig,
         client_timeout_s=config.client_timeout,
         probe_timeout_s=min(config.task_timeout, PROBE_S),
         most_workers=most_workers(),
+        cores=workers_for_all_cores(),
     )
     planner = CatalogPlanner(catalog, tries_transforms=config.transform is not None)
-    return Service(told, planner, catalog.file_bytes.tolist(), limits, config.worker_count, time.monotonic())
+    return Service(told, planner, catalog.file_bytes.tolist(), limits, config.workers, time.monotonic())
 
 
 def _note_classes(catalog: Catalog) -> None:
@@ -181,11 +192,16 @@ def _note_classes(catalog: Catalog) -> None:
 
 
 def _worker_options(
-    endpoint: endpoints.Endpoint, segments: SegmentStore, catalog: Catalog, config: ServiceConfig
+    endpoint: endpoints.Endpoint,
+    segments: SegmentStore,
+    catalog: Catalog,
+    config: ServiceConfig,
+    frames: ClaimedFrames | None,
 ) -> WorkerOptions:
     """Return what workers are told: where the daemon listens, whose they are, where the columns and the users' code."""
     source = source_options(config)
     copy_folder, copy_bytes = config.copy_place
+    frames_folder, frames_bytes = config.frames_place
     return WorkerOptions(
         worker=0,
         address=endpoint.workers,
@@ -195,6 +211,9 @@ def _worker_options(
         transform=config.transform,
         copy_folder=copy_folder,
         copy_bytes=copy_bytes,
+        frames_folder=frames_folder,
+        frames_bytes=frames_bytes,
+        frames_counts=frames.board.descriptor if frames else None,
         task_timeout=config.task_timeout,
     )
 

@@ -82,6 +82,10 @@ class Workers:
                 if verdict.is_replaced:
                     yield worker
 
+    def weights(self) -> list[int]:
+        """Return how much memory each worker has of its own, in bytes."""
+        return [self._pool.own_bytes(each) for each in self._pool.workers]
+
     def seen(self) -> dict[int, Sight]:
         """Return what can be seen of each worker."""
         return {each: Sight(self._pool.pid(each), *self._pool.progress(each)) for each in self._pool.workers}

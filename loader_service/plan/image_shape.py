@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 
 from loader_service.errors import ConfigError
@@ -47,21 +48,31 @@ def output_shape(image: Image, frame_shape: Size | None) -> tuple[int, int, int]
     return (height, width, image.channels)
 
 
+def scales_all_alike(image: Image) -> bool:
+    """Tell whether the size that a frame is scaled to depends on nothing that is drawn for a sample."""
+    return image.crop in ("none", "center", "random") and not isinstance(image.short_side, tuple)
+
+
 def scaled_shape(image: Image, frame_shape: Size, draws: ImageDraws = NOTHING_DRAWN) -> Size:
     """Return the ``(height, width)`` in pixels that a frame of `frame_shape` is scaled to before the crop.
 
     Not for ``crop="resized"``, which scales after the crop. Exact integer arithmetic, halves rounded up, so that every
     process finds the same size. With a crop the result is never smaller than the window on either side.
     """
-    if image.size is None:
+    return _scaled(image.size, image.crop, _short_side(image, draws), frame_shape)
+
+
+@functools.lru_cache(maxsize=1024)
+def _scaled(size: int | Size | None, crop: str, short_side: int | None, frame_shape: Size) -> Size:
+    if size is None:
         return frame_shape
     short = min(frame_shape)
-    if isinstance(image.size, int):
-        return _scale(frame_shape, Fraction(image.size, short))
-    if image.crop == "none":
-        return image.size
-    wanted = Fraction(_short_side(image, draws) or short, short)
-    covering = (Fraction(window, side) for window, side in zip(image.size, frame_shape, strict=True))
+    if isinstance(size, int):
+        return _scale(frame_shape, Fraction(size, short))
+    if crop == "none":
+        return size
+    wanted = Fraction(short_side or short, short)
+    covering = (Fraction(window, side) for window, side in zip(size, frame_shape, strict=True))
     return _scale(frame_shape, max(wanted, *covering))
 
 

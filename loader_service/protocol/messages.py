@@ -19,9 +19,11 @@ from loader_service.protocol.recent_steps import GetRecentSteps as GetRecentStep
 from loader_service.protocol.recent_steps import RecentStep as RecentStep
 from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
 from loader_service.protocol.spec import Spec
+from loader_service.protocol.status_messages import CachedForm as CachedForm
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
 from loader_service.protocol.status_messages import Counter as Counter
 from loader_service.protocol.status_messages import Fault as Fault
+from loader_service.protocol.status_messages import FrameCacheStatus as FrameCacheStatus
 from loader_service.protocol.status_messages import Status as Status
 from loader_service.protocol.status_messages import StreamStatus as StreamStatus
 from loader_service.protocol.status_messages import WorkerStatus as WorkerStatus
@@ -137,10 +139,11 @@ class GetCatalog:
 
 @dataclass(frozen=True)
 class Scale:
-    """Ask for another number of workers; answered by `Done` when it is under way."""
+    """Ask for another number of workers, or for bounds; answered by `Done` when it is under way."""
 
     request: int
     workers: int
+    most: int | None = None  # the service sizes itself from `workers` up to this; 0: one per core; None: it does not
 
 
 @dataclass(frozen=True)

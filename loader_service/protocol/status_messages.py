@@ -66,6 +66,28 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class CachedForm:
+    """Decoded frames of one size and kind, as far as they are kept."""
+
+    title: str  # field, sizes and channels
+    frames: int
+    kept_frames: int  # that have a place
+    taken_bytes: int  # of the file system
+
+
+@dataclass(frozen=True)
+class FrameCacheStatus:
+    """The cache of decoded frames; counts since the start."""
+
+    folder: str
+    budget_bytes: int
+    frames_found: int
+    frames_decoded: int
+    frames_added: int
+    forms: tuple[CachedForm, ...]
+
+
+@dataclass(frozen=True)
 class Fault:
     """Something that went wrong, once or several times."""
 
@@ -92,6 +114,8 @@ class Status:
     serves: str = ""  # what the files, or the user's own source, hold
     transform: str = ""  # of the user's own; "" without one
     workers_wanted: int = 0
+    workers_bounds: str = ""  # as `--workers` has them
+    workers_why: str = ""  # there are so many; "" while that is not known, or the number is fixed
     cores: int = 0  # that the service may use
     stored_frame: tuple[int, ...] = ()  # height and width of the pictures in the files; empty where they differ
     worker_totals: WorkerTotals = field(
@@ -102,6 +126,7 @@ class Status:
     )  # of all streams since the start, those that were closed too
     file_systems: tuple[FileSystemTotals, ...] = ()  # the one that took most time first
     files: tuple[FileTotals, ...] = ()  # that gave trouble, the worst first
+    frame_cache: FrameCacheStatus | None = None  # None without one
 
     @property
     def events(self) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from loader_service.stores.faults import ObjectChanged, StoreFault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: HDF5 reads its metadata in pieces of some hundred bytes, which lie near each other; and, where one block follows
-#: another, so many are read at a time.
+#: HDF5 reads its metadata in pieces of some hundred bytes, which lie near each other. Where one fetch begins behind
+#: the one before, twice as many blocks are fetched each time, up to so many.
 BLOCK_BYTES, _IN_A_ROW = 16 * 2**10, 8
 
 #: Longer reads are data: they are fetched as they are asked for, and a few are kept.
@@ -51,6 +51,7 @@ class BlockFile(io.RawIOBase):
         self._place = 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._reads: OrderedDict[int, bytes] = OrderedDict()
+        self._row, self._behind = 1, -1  # blocks that were fetched last, and the one behind them
         self.fault: StoreFault | None = None
         self.fetched_bytes = self.requests = 0
 
@@ -92,17 +93,21 @@ class BlockFile(io.RawIOBase):
         if offset >= end:
             return b""
         first, last = offset // BLOCK_BYTES, (end - 1) // BLOCK_BYTES
-        if end - offset > _DATA_BYTES and first not in self._blocks:
-            return self._data(offset, end - offset)
         begin = first * BLOCK_BYTES
+        if end - offset > _DATA_BYTES:  # after its head, which HDF5 reads first, the rest and no more
+            kept = next((number for number in range(first, last + 1) if number not in self._blocks), last + 1)
+            there = b"".join(self._block(number) for number in range(first, kept))[offset - begin :][: end - offset]
+            left = end - offset - len(there)
+            return there + self._data(end - left, left) if left else there
         data = b"".join(self._block(number) for number in range(first, last + 1))
         return data[offset - begin : end - begin]
 
     def _block(self, number: int) -> bytes:
         if number not in self._blocks:
             begin = number * BLOCK_BYTES
-            count = _IN_A_ROW if number - 1 in self._blocks else 1
-            data = self.fetch(begin, min(count * BLOCK_BYTES, self._size - begin))
+            self._row = min(2 * self._row, _IN_A_ROW) if number == self._behind else 1
+            data = self.fetch(begin, min(self._row * BLOCK_BYTES, self._size - begin))
+            self._behind = number + self._row
             for each in range(-(-len(data) // BLOCK_BYTES)):
                 self._blocks[number + each] = data[each * BLOCK_BYTES : (each + 1) * BLOCK_BYTES]
             while len(self._blocks) > _MOST_BLOCKS:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loader_service.catalog.scan.catalog_scan import scan
-from loader_service.click_options import options_of
-from loader_service.config import ServiceConfig
+from loader_service.click_options import SPELLINGS, options_of
+from loader_service.config import ServiceConfig, check_workers, most_workers, workers_for_all_cores
 from loader_service.conversion.rate import RateBar, duration_text
 from loader_service.option_fields import build
 from loader_service.scan_options import ScanOptions
@@ -20,7 +20,7 @@ from loader_service.unpack.unpack_options import UnpackOptions
 if TYPE_CHECKING:
     from loader_service.unpack.unpacking import UnpackEstimate, UnpackReport
 
-_SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)} | {"cache_dir", "workers"})
+_SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)} | {"cache_dir"})
 _OWN_OPTIONS = frozenset({each.name for each in dataclasses.fields(UnpackOptions)} - {"out"})
 
 _EXAMPLES = """\b
@@ -28,7 +28,7 @@ Examples:
   loader-service unpack 'data/*.h5' -o records --to tfrecord --shard-size 256M
   loader-service unpack 'data/*.h5' -o pictures --to folders
   loader-service unpack 'data/*.h5' -o films --to mp4 --fps 25
-  loader-service unpack 'data/*.h5' -o shards --to webdataset --shards 64 --shuffle 0
+  loader-service unpack 'data/*.h5' -o shards --to webdataset --shards 64
 """
 
 
@@ -38,6 +38,12 @@ Examples:
 @options_of(UnpackOptions, only=_OWN_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Say what would be written, how large, and how long; write nothing.")
 @click.option("--check", is_flag=True, help="Compare what was written with what was read; exit code 1 if it differs.")
+@click.option(
+    "--workers",
+    type=SPELLINGS["workers"],
+    default=0,
+    help="Processes that read and write; default: 'auto', one per core.",
+)
 @options_of(ServiceConfig, only=_SCAN_OPTIONS)
 def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: Any) -> None:
     """Write what FILES hold as TFRecord, folders of pictures, mp4 or WebDataset tars.
@@ -49,12 +55,15 @@ def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: 
 
     own = {name: given.pop(name) for name in (*_OWN_OPTIONS, "out")}
     options = UnpackOptions(**own)
+    workers = given.pop("workers")
+    if workers:
+        check_workers(workers, most_workers())
     if check:
         options = options.as_written(written_options(options.out))
     config = build(ServiceConfig, {"files": files, **given})
     with RateBar("indexing", _say) as bar:
         catalog = scan(config.files, config.scan, cache_dir=config.cache_path, progress=bar.counted)
-    unpacking = Unpacking(catalog, options, config.worker_count)
+    unpacking = Unpacking(catalog, options, workers or workers_for_all_cores())
     if dry_run:
         click.echo(_estimate_text(unpacking.estimate(), options))
         return

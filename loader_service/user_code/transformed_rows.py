@@ -37,6 +37,9 @@ class SampleMaker(Protocol):
     def describe(self, sample: int) -> str:
         """Return a sample's file and video, for errors."""
 
+    def close(self) -> None:
+        """Let go of what was opened for the stream alone."""
+
 
 class TransformedSamples:
     """What a transform makes of samples.
@@ -54,6 +57,7 @@ class TransformedSamples:
     def __init__(self, maker: SampleMaker, transform: Transform, seed: int) -> None:
         self.describe = maker.describe
         self.ranges = maker.ranges
+        self.close = maker.close
         self._maker = maker
         self._transform = transform
         self._seed = seed
@@ -88,6 +92,7 @@ class TransformWriter:
     def __init__(self, samples: TransformedSamples, layout: SlotLayout) -> None:
         self.layout = layout
         self.ranges = samples.ranges
+        self.close = samples.close
         self._samples = samples
 
     def write(self, slot: Any, epoch: int, rows: Rows) -> tuple[BadRow, ...]:

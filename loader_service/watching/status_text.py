@@ -8,6 +8,7 @@ from typing import Any
 from loader_service.printable import one_line
 from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
+from loader_service.watching.frame_cache_text import frame_cache_lines
 from loader_service.watching.rates import Rates, StreamRates, WorkerRates, rates
 from loader_service.watching.verdict import StreamVerdict, verdicts
 
@@ -43,6 +44,7 @@ def status_text(
         "",
         *_workers(after, found),
         *_counts(after, found),
+        *(frame_cache_lines(after.frame_cache) if after.frame_cache else ()),
         *(_fault(each, after.uptime_s, clock) for each in after.faults),
     ]
     return "\n".join(map(one_line, lines))
@@ -126,7 +128,10 @@ def _workers(status: Status, found: Rates) -> list[str]:
             for w in shown
         ],
     )  # fmt: skip
-    return [head + short, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
+    sized = (
+        [f"{status.workers_wanted} within {status.workers_bounds}: {status.workers_why}"] if status.workers_why else []
+    )
+    return [head + short, *sized, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
 
 
 def _local_copy(counts: Mapping[str, int]) -> list[str]:

@@ -72,6 +72,10 @@ class CatalogFiles:
         self._adopted[file] = status
         self._close(file)
 
+    def expected(self, number: int) -> FileStat:
+        """Return what a file's size, time and inode are to be."""
+        return self._adopted.get(number) or self._catalog.file_stat(number)
+
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""
         while self._open_files:
@@ -134,7 +138,7 @@ class CatalogFiles:
         if self._patience.gave_up(number):
             raise self._patience.gave_up_before(number, self.describe(*place))
         path = self._catalog.file_path(number)
-        expected = self._adopted.get(number) or self._catalog.file_stat(number)
+        expected = self.expected(number)
         # By path and at every read: besides a file that was cut off or written to under its readers, this also finds
         # one that another file has replaced, which a descriptor opened before would never show.
         # One in a store is compared by every request for bytes.

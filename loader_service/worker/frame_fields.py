@@ -22,7 +22,7 @@ from loader_service.errors import DecodeError
 from loader_service.plan.window_cuts import window_of
 from loader_service.progress import Progress
 from loader_service.protocol.fields import Field
-from loader_service.protocol.spec import Clip, Spec
+from loader_service.protocol.spec import Clip, Image, Spec
 from loader_service.worker.decode import DecodeLimits
 from loader_service.worker.frame_ranges import frame_ranges
 from loader_service.worker.gather import Run, gather
@@ -46,6 +46,13 @@ _SCRATCH_BYTES = 8 * 2**20
 Out = NDArray[Any]
 
 
+class MakeImages(Protocol):
+    """Makes what writes a field of encoded images for one stream, in front of decoding or in place of it."""
+
+    def __call__(self, origin: Origin, name: str, writer: ImageWriter, stride: int, *, image: Image) -> EncodedImages:
+        """Return it; parameters as of `EncodedImages`, and what the stream asks for."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where frames come from.
@@ -58,12 +65,15 @@ class Origin:
         The user's own Python source, when the catalog is of one.
     progress
         Is told which sample is made.
+    make_images
+        What makes the writer of a field of encoded images; None for `EncodedImages`.
     """
 
     catalog: Catalog
     reader: Reader
     source: MapSource | GeneratorSource | None = None
     progress: Progress = dataclasses.field(default_factory=Progress)
+    make_images: MakeImages | None = None
 
 
 class FieldWriter(Protocol):
@@ -126,6 +136,8 @@ def _make_part(origin: Origin, spec: Spec, name: str, fields: Sequence[Field], s
     height, width, channels = field.shape[-3:]
     writer = ImageWriter(spec.image, (height, width, channels))
     if origin.catalog.is_encoded(field.name):
+        if origin.make_images is not None:
+            return origin.make_images(origin, field.name, writer, stride, image=spec.image)
         return EncodedImages(origin, field.name, writer, stride)
     if writer.takes_as_it_is(known.shape):
         return Arrays(origin, field.name, stride)
@@ -153,10 +165,15 @@ class _OneField:
 
     def _encoded(self, pick: Pick) -> Iterator[tuple[int, bytes]]:
         """Yield number and bytes of each encoded frame."""
-        numbers = range(pick.start, pick.start + pick.length * self._stride, self._stride)
-        for first in range(0, pick.length, _FRAMES_AT_ONCE):
+        return self._encoded_frames(
+            pick.video, range(pick.start, pick.start + pick.length * self._stride, self._stride)
+        )
+
+    def _encoded_frames(self, video: int, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield number and bytes of some encoded frames of a video."""
+        for first in range(0, len(numbers), _FRAMES_AT_ONCE):
             some = numbers[first : first + _FRAMES_AT_ONCE]
-            yield from zip(some, self._origin.reader.read(pick.video, some, self._name), strict=True)
+            yield from zip(some, self._origin.reader.read(video, some, self._name), strict=True)
 
 
 class Arrays(_OneField):
@@ -213,6 +230,9 @@ class EncodedImages(_Images):
             except DecodeError as error:
                 raise self._blamed(error, pick.video, number) from error
             failpoints.passing("worker.frame_written")
+
+    def close(self) -> None:
+        """Let go of what was opened for this stream alone: here nothing."""
 
 
 class RawImages(_Images):

@@ -10,10 +10,14 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from loader_service.catalog.columns import Catalog
 from loader_service.worker.reader import Reader
+
+#: Runs that are read between two looks at the clock: it takes as long as a fifth of such a read.
+_AT_ONCE = 8
 
 
 class Run(NamedTuple):
@@ -53,20 +57,38 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
         return
     row_bytes = frames.nbytes // len(frames)
     frame_count = int(catalog.frame_counts[video]) - catalog.missing((field,))
-    descriptor = reader.descriptor(video)
-    reader.reads.spent.turn_to(int(catalog.video_file[video]))
-    for start, length, begin in runs:
-        if reader.reads.are_slow or descriptor < 0:
-            reader.read_array(video, field, start, frames[begin : begin + length])
-            descriptor = reader.descriptor(video)
-            continue
+    flat: Any = frames.reshape(-1).view(np.uint8)
+    memory = memoryview(flat)
+    left = list(runs)
+    for start, length, _ in left:
         if not 0 <= start <= start + length <= frame_count:
             raise IndexError(f"reading {length} frames from {start} of {catalog.describe(video)}: it has {frame_count}")
-        out: Any = frames[begin : begin + length]  # mypy: NumPy's arrays are no buffers before Python 3.12
-        try:
-            done = reader.reads.timed(out.nbytes, os.preadv, descriptor, [out], address + start * row_bytes)
-        except OSError:
-            done = -1
-        if done != length * row_bytes:  # interrupted, cut off, or a fault: the slow way tries again, or says which
-            reader.read_array(video, field, start, out)
+    descriptor = reader.descriptor(video)
+    reader.reads.spent.turn_to(int(catalog.video_file[video]))
+    done = 0
+    while done < len(left):
+        some = left[done : done + _AT_ONCE]
+        if reader.reads.are_slow or descriptor < 0:
+            read = 0
+        else:
+            size = sum(run.length for run in some) * row_bytes
+            read = reader.reads.timed(size, _read, descriptor, address, row_bytes, some, memory)
+        done += read
+        if read < len(some):  # interrupted, cut off, or a fault: the slow way tries again, or says which
+            start, length, begin = some[read]
+            reader.read_array(video, field, start, frames[begin : begin + length])
             descriptor = reader.descriptor(video)
+            done += 1
+
+
+def _read(descriptor: int, address: int, row_bytes: int, runs: list[Run], memory: memoryview) -> int:
+    """Read runs of rows into their places; return how many were read, in order, before one that was not."""
+    for number, (start, length, begin) in enumerate(runs):
+        size, place = length * row_bytes, begin * row_bytes
+        try:
+            got = os.preadv(descriptor, [memory[place : place + size]], address + start * row_bytes)
+        except OSError:
+            return number
+        if got != size:
+            return number
+    return len(runs)

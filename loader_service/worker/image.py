@@ -126,6 +126,25 @@ class ImageWriter:
             pixels = coloured
         self._finish(pixels, out, route, draws)
 
+    def cut_all(self, pixels: NDArray[np.uint8], out: NDArray[np.uint8], draws: ImageDraws) -> None:
+        """Write frames of a clip that are scaled already, and have their colours, together.
+
+        Parameters
+        ----------
+        pixels
+            ``(frames, height, width, channels) uint8``.
+        out
+            ``(frames, height, width, channels)`` of the shape given to the constructor.
+        draws
+            As for `write`.
+        """
+        if draws.flip:
+            for frame, place in zip(pixels, out, strict=True):
+                self.write_pixels(frame, place, draws)
+            return
+        cut = self._pixel_routes.find((pixels.shape[1], pixels.shape[2]), draws).cut
+        np.copyto(out, pixels[:, cut.top : cut.top + cut.height, cut.left : cut.left + cut.width])
+
     def takes_as_it_is(self, shape: tuple[int, ...]) -> bool:
         """Return whether stored pixels of a shape are the sample already, as they are."""
         same = tuple(shape) == self._out_shape and keeps_frames(self._image, (shape[0], shape[1]))
@@ -157,6 +176,21 @@ class ImageWriter:
         if room.size < length:
             room = np.empty(length, np.uint8)
         return room[:length].reshape(shape), room
+
+
+def as_kept(image: Image, scaled: Size) -> Image:
+    """Return what is asked for where frames are kept for other samples: all that is done before the crop."""
+    return Image(size=scaled, channels=image.channels, colors=image.colors, chroma=image.chroma, decode=image.decode)
+
+
+def from_kept(image: Image, window: Size) -> Image:
+    """Return what is still to be done to pixels that are `as_kept`."""
+    return Image(size=window, crop=image.crop, flip=image.flip, channels=image.channels)
+
+
+def is_as_kept(scaled: Size, window: Size, draws: ImageDraws) -> bool:
+    """Tell whether nothing is to be done to them."""
+    return scaled == window and not draws.flip
 
 
 def _copy(source: Pixels, out: Pixels, *, swapped: bool) -> None:

@@ -44,6 +44,7 @@ from loader_service.protocol.messages import (
 )
 from loader_service.protocol.segment_files import map_segment
 from loader_service.worker.frame_fields import Origin
+from loader_service.worker.open_cache import open_frame_cache
 from loader_service.worker.reader import Reader
 from loader_service.worker.retry_patience import RetryPatience
 from loader_service.worker.row_writer import RowWriter
@@ -88,7 +89,9 @@ class WorkerProcess:
         self._copy = _open_copy(options)
         self._reader = Reader(catalog, patience=RetryPatience(options.task_timeout), copy=self._copy)
         self._progress = Progress(options.progress, options.worker)
-        self._origin = Origin(catalog, self._reader, _open_source(options), self._progress)
+        self._frames = open_frame_cache(options)
+        make_images = None if self._frames is None else self._frames.images
+        self._origin = Origin(catalog, self._reader, _open_source(options), self._progress, make_images)
         self._transforms = _load_transform(options, self._origin)
         self._writers: dict[int, RowWriter | TransformWriter] = {}
         self._slots: dict[int, dict[int, mmap.mmap]] = {}
@@ -119,7 +122,9 @@ class WorkerProcess:
 
     def drop(self, message: DropStream) -> None:
         """Let go of a stream's slots; their memory is free once every process has."""
-        self._writers.pop(message.stream, None)
+        writer = self._writers.pop(message.stream, None)
+        if writer is not None:
+            writer.close()
         for memory in self._slots.pop(message.stream, {}).values():
             memory.close()
 
@@ -224,6 +229,8 @@ class WorkerProcess:
         self._reader.close()
         for stream in list(self._writers):
             self.drop(DropStream(stream))
+        if self._frames is not None:
+            self._frames.close()
         if self._copy is not None:
             sys.stderr.write(f"worker {self._options.worker}: {self._copy.counts}\n")
             self._copy.close()

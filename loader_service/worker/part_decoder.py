@@ -32,8 +32,12 @@ _MARKER = re.compile(rb"\xff+[^\x00\xff]")
 #: What the codec says of a scan that goes on below the last row that its header declares.
 _GOES_ON = "extraneous bytes before marker"
 
-#: What decoding costs, in pixels of a full decode (1.2 ns): a byte of the scan; a pixel of a part; calls for a part.
-_BYTE_COST, _PART_COST, _CALLS_COST = 6.7, 1.15, 6_500.0
+#: What decoding costs, in µs: a byte of the scan down to the part's last row, a pixel of the part, one beside it in its
+#: rows, the calls. Fitted to parts of JPEGs of 256 x 342 to 720 x 960 pixels, to within 4 %. Only ratios count.
+_BYTE_US, _PIXEL_US, _BESIDE_US, _CALLS_US = 0.0076, 0.0014, 0.0005, 12.0
+
+#: What the codec takes for a whole frame, of what the library would take.
+_CODEC = 0.95
 
 
 def part_of(pixels: Pixels, box: Box) -> Pixels:
@@ -151,8 +155,10 @@ class PartDecoder:
 def _pays(size: int, decoded: tuple[int, int], part: Box) -> bool:
     """Return whether decoding a part alone is quicker than decoding all of a JPEG of so many bytes.
 
-    Most of a decode goes into the scan's bytes, and those above a part are read all the same.
+    Most of a decode goes into the bytes of the scan, and those above a part are read all the same.
     """
     height, width = decoded
-    below = 1 - (part.top + part.height) / height  # the share of the scan that is not read
-    return size * _BYTE_COST * below + height * width > part.height * part.width * _PART_COST + _CALLS_COST
+    whole = size * _BYTE_US + height * width * _PIXEL_US
+    read = size * _BYTE_US * (part.top + part.height) / height
+    beside = part.height * (width - part.width)
+    return read + part.height * part.width * _PIXEL_US + beside * _BESIDE_US + _CALLS_US < whole * _CODEC

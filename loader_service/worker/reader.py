@@ -254,6 +254,11 @@ class Reader:
         self._check_video(video)
         return self._files.read((video, 0), _descriptor_of)
 
+    def status(self, video: int) -> FileStat:
+        """Return what identifies a video's file, which is still the one scanned; raises as `descriptor` does."""
+        self.descriptor(video)
+        return self._files.expected(int(self._catalog.video_file[video]))
+
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""
         self.reads.close()

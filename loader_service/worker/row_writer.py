@@ -16,7 +16,7 @@ from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import BadRow
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
-from loader_service.worker.frame_fields import Arrays, FieldWriter, Origin, make_parts
+from loader_service.worker.frame_fields import Arrays, EncodedImages, FieldWriter, Origin, make_parts
 from loader_service.worker.picks import Picks, make_picks, runs_by_video
 from loader_service.worker.read_ahead import ByteRange
 from loader_service.worker.values import column
@@ -87,6 +87,12 @@ class RowWriter:
             for entry in self._order(picks):
                 for part in self._parts:
                     yield from part.ranges(each[entry])
+
+    def close(self) -> None:
+        """Let go of what was opened for this stream alone."""
+        for part in self._parts:
+            if isinstance(part, EncodedImages):
+                part.close()
 
     def describe(self, sample: int) -> str:
         """Return a sample's file and video, for errors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +44,7 @@ class TaskReads:
         self._foresee: Callable[[], Iterable[ByteRange]] = tuple
         self._began = self._waited_before_s = 0.0
         self._wanted = 0
+        self._switches = 0
         self._slow_s = 0.0  # that slow reads took which nobody had begun ahead
 
     @property
@@ -68,6 +70,7 @@ class TaskReads:
         self._task, self._foresee = task, foresee
         self.expect(task, foresee)
         self._ahead.begin(task)
+        self._has_waited()
         self._began, self._waited_before_s = time.monotonic(), self._ahead.waited_s + self._slow_s
 
     def end(self) -> float:
@@ -123,13 +126,22 @@ class TaskReads:
         spent = self.spent
         spent.read_s += now - began
         spent.read_bytes += length
-        if now - began > SLOW_S:
-            spent.slow_reads += now - began > SLOW_S + length * BYTE_S
-            self._slow_s += now - began
+        if now - began <= SLOW_S or not self._has_waited():
+            return result
+        spent.slow_reads += now - began > SLOW_S + length * BYTE_S
+        self._slow_s += now - began
         if self._pace.read(now - began, length, now):
             self._ahead.expect(self._task, self._foresee())
             self._ahead.begin(self._task)
         return result
+
+    def _has_waited(self) -> bool:
+        """Tell whether this thread has given up its core since the last look, as it does to wait for a disk.
+
+        A read that only took long since others had the core is not slow: to read ahead would take that core too.
+        """
+        before, self._switches = self._switches, resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+        return self._switches != before
 
     def counted(self, file: int, length: int, read: Callable[..., _Result], *arguments: Any) -> _Result:
         """Return what a read gives that is never begun ahead, such as one through HDF5; its time counts."""

@@ -61,7 +61,11 @@ class TransformedStreams:
         """Return the fields that the transform makes of a stream's samples; raises as `probe_transform` does."""
         counts = self._origin.catalog.counts_with(field.name for field in inputs)
         samples = make_samples(counts, spec.clip, spec.seed)
-        return probe_transform(self._samples(spec, inputs), samples, spec, inputs)
+        transformed = self._samples(spec, inputs)
+        try:
+            return probe_transform(transformed, samples, spec, inputs)
+        finally:
+            transformed.close()
 
     def _samples(self, spec: Spec, inputs: tuple[Field, ...]) -> TransformedSamples:
         return TransformedSamples(_OneSample(self._origin, spec, inputs), self._transform, spec.seed)
@@ -76,6 +80,7 @@ class _OneSample:
         self._writer = RowWriter(origin, spec, self._layout)
         self.describe = self._writer.describe
         self.ranges = self._writer.ranges
+        self.close = self._writer.close
         try:  # for the longest of all, yet only what is written takes memory
             self._room = np.empty(self._layout.size_bytes, np.uint8)
         except (MemoryError, ValueError) as error:

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
-_FILE = re.compile(r"\b([a-z]+/test_\w+\.py)")
-_FRAGMENT = re.compile(r"`(?:[a-z]+/test_\w+\.py: )?(…?\w+(?:…\w*)*…?)`")
+_FILE = re.compile(r"\b([a-z_]+/test_\w+\.py)")
+_FRAGMENT = re.compile(r"`(?:[a-z_]+/test_\w+\.py: )?(…?\w+(?:…\w*)*…?)`")
 
 
 def names_in(path: Path) -> list[str]:

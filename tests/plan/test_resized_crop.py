@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from loader_service.plan import resized_crop
 from loader_service.plan.image_draws import draw_images
 from loader_service.plan.image_shape import crop_box
-from loader_service.plan.resized_crop import TRIES, Box, BoxRange, draw_box
+from loader_service.plan.resized_crop import TRIES, Box, BoxRange, draw_box, exponential
 from loader_service.protocol.spec import Frame, Image, Spec
 
 USUAL = BoxRange((0.08, 1.0), (3 / 4, 4 / 3))
@@ -120,11 +120,9 @@ def test_boxes_are_those_of_earlier_versions() -> None:
     assert [tuple(crop_box(Image(size=8, crop="resized"), (480, 640), each)) for each in drawn] == GOLDEN
 
 
-def test_the_share_of_an_aspect_is_correctly_rounded() -> None:
-    for share in (0.0, 0.25, 0.7310585786300049):
-        least, largest = resized_crop._logarithms((3 / 4, 4 / 3))
-        exact = Decimal(least + (largest - least) * share).exp()
-        assert resized_crop._aspect((3 / 4, 4 / 3), share) == float(exact)
+@given(st.floats(-7, 7))
+def test_an_exponential_is_that_of_decimal(number: float) -> None:
+    assert math.isclose(exponential(number), float(Decimal(number).exp()), rel_tol=2**-44)
 
 
 def test_equal_frames_of_a_sample_share_the_box_and_others_its_share() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 import typing
 from typing import Any
 
@@ -97,6 +98,7 @@ MESSAGES: tuple[Any, ...] = (
         serves="3 files, 12 videos, 345 frames", transform="augment:brighten",
         workers_wanted=2, cores=8, stored_frame=(48, 64), worker_totals=WORKER_TOTALS, stream_totals=STREAM_TOTALS,
         file_systems=(FileSystemTotals("nfs4 at /data", 3.5, 2**40, 7),), files=(FileTotals(5, "/a.h5", 1, 2),),
+        frame_cache=m.FrameCacheStatus("/nvme", 2**37, 10, 3, 2, (m.CachedForm("frames: 48 x 64 x 3", 345, 9, 2**20),)),
     ),
     m.CatalogSummary(
         5, "f" * 64, 3, 12, 345, 48, 64, "int64", ("cat", "dog"), 1, 2,
@@ -158,10 +160,14 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
         return _instances(hint)
     if typing.get_origin(hint) is typing.Literal:
         return st.sampled_from(typing.get_args(hint))
+    if typing.get_origin(hint) is types.UnionType:
+        return st.one_of([_values(each) for each in typing.get_args(hint)])
+    if hint is types.NoneType:
+        return st.none()
     if typing.get_origin(hint) is tuple:
         return st.lists(_values(typing.get_args(hint)[0]), max_size=5).map(tuple)
     numbers = st.floats(allow_nan=False, allow_infinity=False)
-    simple = {int: _INTEGERS, str: st.text(), float: numbers, bool: st.booleans()}
+    simple = {int: _INTEGERS, str: st.text(), float: numbers, bool: st.booleans(), int | None: st.none() | _INTEGERS}
     return simple[hint]
 
 

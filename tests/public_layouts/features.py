@@ -60,8 +60,10 @@ def tvsum(folder: Path) -> Serves:
             video["n_frame_per_seg"], video["n_steps"] = np.array([10, 15 * steps - 10]), steps
             names = ("features", "gtscore", "picks", "gtsummary")
             fields: dict[str, Form] = {name: Array(video[name][()]) for name in names}
-            videos.append(Video(f"video_{number}", {**fields, "n_frames": Value(15 * steps), "n_steps": Value(steps)}))
-    return Serves(videos, left_out=["user_summary", "change_points", "n_frame_per_seg"])
+            fields |= {"n_frames": Value(15 * steps), "n_steps": Value(steps)}
+            fields |= {name: Value(video[name][()].tolist()) for name in ("change_points", "n_frame_per_seg")}
+            videos.append(Video(f"video_{number}", fields))
+    return Serves(videos, left_out=["user_summary"])
 
 
 @case("una-dinosauria/3d-pose-baseline: src/data_utils.py (h36m/S1/MyPoses/3D_positions/*.h5)")

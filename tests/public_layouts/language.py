@@ -143,5 +143,7 @@ def brain_to_text(folder: Path) -> Serves:
                 "input_features": Array(trial["input_features"][()]),
                 "n_time_steps": Value(20 + number),
             }
-            videos.append(Video(f"trial_{number:04d}", {**fields, "sentence_label": Value(f"Bring it {number}")}))
-    return Serves(videos, left_out=["seq_class_ids"])
+            fields |= {"sentence_label": Value(f"Bring it {number}")}
+            fields |= {"seq_class_ids": Value(trial["seq_class_ids"][()].tolist())}
+            videos.append(Video(f"trial_{number:04d}", fields))
+    return Serves(videos)

@@ -171,9 +171,10 @@ def image_features(folder: Path) -> Serves:
             image, count = root.create_group(f"db/{number}.jpg"), 6 + number
             image["keypoints"], image["scores"] = numbers(number, count, 2), numbers(number, count)
             image["descriptors"], image["image_size"] = numbers(number, 16, count), np.array([640, 480])
-            fields = {"keypoints": Array(numbers(number, count, 2)), "scores": Array(numbers(number, count))}
+            fields: dict[str, Form] = {"keypoints": Array(numbers(number, count, 2))}
+            fields |= {"scores": Array(numbers(number, count)), "image_size": Value([640, 480])}
             videos.append(Video(f"db/{number}.jpg", fields))
-    return Serves(videos, left_out=["descriptors", "image_size"])
+    return Serves(videos, left_out=["descriptors"])
 
 
 @case("no one project: acc/0 beside gyro/0, of one form (activity recognition exercises)", option=True)

@@ -46,15 +46,17 @@ def roboset(folder: Path) -> Serves:
 
 @case("isaac-sim/IsaacLab: isaaclab/utils/datasets/hdf5_dataset_file_handler.py (data/demo_0)")
 def isaac_lab(folder: Path) -> Serves:
-    """The state at the beginning has one row, and a line."""
+    """The state at the beginning has one row, and is a value of the episode."""
     path = folder / "dataset.hdf5"
     columns = {"actions": (7,), "obs/joint_pos": (9,), "states/articulation/robot/joint_position": (9,)}
-    videos = episodes(path, "data/demo_{}", columns)
+    videos, seen = episodes(path, "data/demo_{}", columns), []
     with h5py.File(path, "a") as root:
         for video in videos:
             root[f"{video.name}/initial_state/articulation/robot/root_pose"] = numbers(1, 1, 7)
             root[video.name].attrs["success"] = True
-    return Serves(videos, left_out=["initial_state"])
+            pose = {"root_pose": Value(numbers(1, 1, 7).tolist())}
+            seen.append(Video(video.name, {**video.fields, **pose}))
+    return Serves(seen)
 
 
 @case("tinkoff-ai/katakomba: scripts/generate_dataset.py (0/tty_chars, tty_colors, actions)")

@@ -94,8 +94,9 @@ def molecules(folder: Path) -> Serves:
             group["atomic_numbers"] = np.arange(atoms, dtype=np.uint8) + 1
             group["coordinates"], group["wb97x_dz.energy"] = numbers(number, count, atoms, 3), numbers(number, count)
             fields: dict[str, Form] = {"coordinates": Array(numbers(number, count, atoms, 3))}
-            videos.append(Video(name, {**fields, "wb97x_dz.energy": Array(numbers(number, count))}))
-    return Serves(videos, left_out=["atomic_numbers"])
+            fields |= {"wb97x_dz.energy": Array(numbers(number, count))}
+            videos.append(Video(name, {**fields, "atomic_numbers": Value((np.arange(atoms) + 1).tolist())}))
+    return Serves(videos)
 
 
 @case("atomistic tables of QM9 (fixed-size columns)")

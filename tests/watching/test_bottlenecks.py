@@ -70,7 +70,8 @@ SCENES: dict[str, Scene] = {
     ),
     "slow_worker": Scene(
         "slow_worker",
-        r"the workers have time but for worker \d \(pid \d+\), which is at one task for [\d.]+ s, now 'f\dv\d' of",
+        r"the workers have time but for worker \d \(pid \d+\), which "
+        r"(is at one task for [\d.]+ s|takes \d+ times as long as the others), now 'f\dv\d' of",
         options={"memory": 100_000, "workers": 3},
         disturb=halt_one,
     ),

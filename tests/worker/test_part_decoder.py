@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -236,6 +238,19 @@ def test_a_library_without_regions_or_none_at_all_is_passed_over(monkeypatch: py
         assert turbo_library.turbo_library() is None
     finally:
         turbo_library.turbo_library.cache_clear()
+
+
+def test_no_library_is_looked_for_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "turbojpeg.libs").mkdir()
+    for planted in ("turbojpeg.libs/libturbojpeg-0.so.0.3.0", "libturbojpeg.so.0"):
+        (tmp_path / planted).write_bytes(b"\x7fELF")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    system, *others = turbo_library._candidates()
+    assert "/" not in system, "such a name is looked for by the system's loader, in its own folders"
+    packages = Path(simplejpeg.__file__).resolve().parents[1]
+    assert others
+    assert all(Path(each).is_relative_to(packages) for each in others)
 
 
 def test_the_library_says_what_it_refuses() -> None:

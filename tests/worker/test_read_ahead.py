@@ -208,3 +208,23 @@ def test_a_slow_read_has_the_rest_of_its_task_read_ahead(files):
     assert reads.tasks_wanted() >= 2
     assert reads.tasks_wanted() is None  # it was said
     reads.close()
+
+
+def busy(seconds):
+    """Take a core's time, and never wait."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+@pytest.mark.parametrize(("read", "is_slow"), [(busy, False), (time.sleep, True)])
+def test_reads_that_only_lacked_a_core_are_not_slow(read, is_slow):
+    reads = TaskReads(lambda _: None)
+    reads.begin(1, tuple)
+    for _ in range(20):
+        reads.timed(100, read, 0.003)
+    waited_s = reads.end()
+    reads.close()
+
+    assert reads.are_slow is is_slow
+    assert (waited_s > 0) is is_slow

@@ -26,6 +26,7 @@ from loader_service.catalog.splits.choose import find_in_split
 from loader_service.catalog.splits.row_ranges import cut
 from loader_service.catalog.videos.across_groups import add_across, main_frames
 from loader_service.catalog.videos.beside_pictures import add_beside_pictures
+from loader_service.catalog.videos.constants_beside import add_constants
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
@@ -233,6 +234,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         raise _nothing_found(hdf5, tree, aside)
     add_across(tree, found, {video.name: frames_part(video) for video in frames})
     add_members(hdf5.file, tree, found, aside)
+    add_constants(tree, found, aside)
     refuse_sparse_rows(tree, found)
     add_beside_pictures(tree, found, aside)
     found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))

@@ -34,8 +34,8 @@ from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import sibling_groups
-from loader_service.catalog.videos.single_pictures import find_single_pictures
-from loader_service.catalog.videos.vlen_rows import find_vlen_rows
+from loader_service.catalog.videos.single_pictures import find_single_pictures, refuse_grey_pictures
+from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_table_with_lists
 from loader_service.schema import Schema
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     rows = {(info.parent, info.shape[0]) for info in plain if is_sequence_of_pictures(info)}
     vlen = [info for info in vlen if (info.parent, info.shape[0]) not in rows]  # else lists beside pictures
     if vlen:
-        return find_vlen_rows(hdf5, tree, max(vlen, key=lambda info: info.size_bytes))
+        main = max(vlen, key=lambda info: info.size_bytes)
+        refuse_table_with_lists(main, unnamed)
+        return find_vlen_rows(hdf5, tree, main)
     arrays = [info for info in unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
     maps = [info for info in plain if info.basename in LABEL_NAMES and len(info.shape) > _LEAST_AXES_OF_A_MAP]
     for info in arrays if len(arrays) == 1 else ():
@@ -230,6 +232,8 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
     parents = {info.parent for info in alike}
     if not declared and len(parents) > 1 and all(count == len(parents) for count in by_name.values()):
         return None  # the same names in all groups: those are the videos
+    if not declared:
+        refuse_grey_pictures(alike)
     return found_of([Episode(info.path, None, info.shape[0], info.path, _parts(None, info)) for info in alike])
 
 

@@ -12,7 +12,9 @@ from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.errors import CatalogError
+from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +55,30 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
             episode.parts[info.basename] = VideoField("value", info.dtype, shape, info.path, info=info, element=row)
         found.episodes.append(episode)
     return found
+
+
+def refuse_table_with_lists(main: DatasetInfo, others: Sequence[DatasetInfo]) -> None:
+    """Make sure that a vlen dataset of numbers is no column of a table beside one that has several numbers a row.
+
+    Raises
+    ------
+    TwoReadingsError
+        When it may be: its rows are lists of samples then, and no recordings.
+    """
+    count = main.shape[0]
+    beside = [info for info in others if info.parent == main.parent and info.shape[0] == count]
+    matrices = [info for info in beside if any(side > 1 for side in info.shape[1:])]
+    if not matrices:
+        return
+    lists = SchemaField(main.basename, "array", (main.path,), "", (0,))
+    rows = SchemaField(main.basename, "array", (main.path,))
+    raise TwoReadingsError(
+        f"found lists of numbers {main.path!r} {main.shape} beside {matrices[0].describe()}",
+        [
+            Reading(f"{count} samples of a table", Schema(("table",), (*fields_of(matrices, "array"), lists))),
+            Reading(f"{count} recordings", Schema(("vlen",), (rows, *fields_of(matrices, "value")))),
+        ],
+    )
 
 
 def _refuse_images(hdf5: HDF5File, main: DatasetInfo, lengths: Sequence[int]) -> None:

@@ -1,0 +1,164 @@
+"""What `--help` of each command says beside its options: examples, and the environment; and what a shell completes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from loader_service import endpoint as endpoints
+
+#: Variables of the environment, by the groups that commands name.
+_VARIABLES = {
+    "endpoint": (("LOADER_SERVICE_ENDPOINT", "where the service listens, unless it is named"),),
+    "place": (("XDG_RUNTIME_DIR", "where the default endpoint is"),),
+    "shm": (("LOADER_SERVICE_SHM", "tmpfs for batches, of trainers too"),),
+    "cache": (("XDG_CACHE_HOME", "where what was found in files is kept"),),
+    "stores": (("AWS_…, GOOGLE_…, AZURE_…", "credentials of object stores"),),
+    "temporary": (("TMPDIR", "where temporary files go"),),
+}
+_ASKS = ("endpoint", "place")
+_READS = ("cache", "stores")
+
+#: Of each command, its examples and the groups of variables that it reads; a command may have examples of its own.
+_COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "start": (
+        (
+            "loader-service start 'data/train/*.h5'",
+            "loader-service start 'data/*.h5' --split train --workers 2..16",
+            "loader-service start 's3://bucket/train/*.h5' --local-copy 200G:/scratch",
+            "loader-service start --source my_package.scenes:Scenes --workers 8",
+        ),
+        (*_ASKS, "shm", *_READS),
+    ),
+    "status": (("loader-service status", "loader-service status --json | jq .workers_wanted"), _ASKS),
+    "catalog": (("loader-service catalog", "loader-service catalog ipc:///run/loader/socket --json"), _ASKS),
+    "scale": (("loader-service scale 12", "loader-service scale 2..16", "loader-service scale auto"), _ASKS),
+    "stop": (("loader-service stop", "loader-service stop ipc:///run/loader/socket --timeout 60"), (*_ASKS, "shm")),
+    "restart": (("loader-service restart",), _ASKS),
+    "inspect": (
+        (
+            "loader-service inspect 'data/*.h5'",
+            "loader-service inspect 'data/*.h5' --check",
+            "loader-service inspect 'data/*.h5' --toml > schema.toml",
+        ),
+        _READS,
+    ),
+    "demo": (("loader-service demo", "loader-service demo --videos 100 --epochs 2"), ("temporary",)),
+    "pack": (
+        (
+            "loader-service pack films/ -o films.h5 --short-side 256",
+            "loader-service pack photos/ -o photos.h5 --shards 16 --shuffle 0",
+            "loader-service pack old.h5 -o new.h5 --check",
+        ),
+        ("temporary",),
+    ),
+    "unpack": ((), _READS),
+    "completion": (
+        (
+            'eval "$(loader-service completion bash)"   # in ~/.bashrc',
+            'eval "$(loader-service completion zsh)"    # in ~/.zshrc',
+            "loader-service completion fish | source   # in ~/.config/fish/config.fish",
+        ),
+        (),
+    ),
+    "top": (("loader-service top",), _ASKS),
+    "ps": (("loader-service ps",), ("place",)),
+}
+
+#: Names of parameters that are files.
+_FILES = frozenset({"files", "sources", "labels", "classes", "class_files", "schema", "output", "out", "cache_dir"})
+
+
+class CompletedText(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in some versions of click only
+    """A text of which a shell completes the beginning: names of files, or endpoints of services that run.
+
+    Parameters
+    ----------
+    is_endpoint
+        Whether it is an endpoint.
+    """
+
+    name = "text"
+
+    def __init__(self, *, is_endpoint: bool) -> None:
+        self._is_endpoint = is_endpoint
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's interface
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return what the text may become."""
+        if not self._is_endpoint:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(each) for each in running_endpoints() if each.startswith(incomplete)]
+
+
+class CommandGroup(click.Group):
+    """The commands, with all that their help and a shell's completion need."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command, with its examples and its environment."""
+        super().add_command(cmd, name)
+        examples, groups = _COMMANDS.get(name or cmd.name or "", ((), ()))
+        parts = ((cmd.epilog or "").strip(), _section("Examples", examples), _environment(groups))
+        cmd.epilog = "\n\n".join(filter(None, parts)) or None
+        for param in cmd.params:
+            _complete(param)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        """Write the list of commands, each with its whole first sentence."""
+        rows = [(name, _first_sentence(command)) for name, command in sorted(self.commands.items())]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def running_endpoints() -> list[str]:
+    """Return the endpoints of this user's default place at which there is a socket."""
+    try:
+        with os.scandir(endpoints.runtime_directory()) as entries:
+            found = [each.path for each in entries if stat.S_ISSOCK(each.stat(follow_symlinks=False).st_mode)]
+    except OSError:
+        return []
+    return sorted(f"ipc://{path}" for path in found if not path.endswith(".workers"))
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(context: click.Context, shell: str) -> None:
+    """Print what makes a shell complete commands, options, files and endpoints."""
+    kind = click.shell_completion.get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"this click knows no completion for {shell}; update click")
+    maker = kind(context.find_root().command, {}, "loader-service", "_LOADER_SERVICE_COMPLETE")
+    click.echo(maker.source_template % maker.source_vars())
+
+
+def _complete(param: click.Parameter) -> None:
+    """Have a shell complete a parameter that is a text."""
+    if param.type is click.STRING and (param.name == "endpoint" or param.name in _FILES):
+        param.type = CompletedText(is_endpoint=param.name == "endpoint")
+
+
+def _section(title: str, lines: Sequence[str]) -> str:
+    """Return lines that are shown as they are."""
+    return "\n".join(["\b", f"{title}:", *(f"  {line}" for line in lines)]) if lines else ""
+
+
+def _environment(groups: Sequence[str]) -> str:
+    variables: list[tuple[str, str]] = [each for group in groups for each in _VARIABLES[group]]
+    width = max((len(name) for name, _ in variables), default=0)
+    return _section("Environment", [f"{name:<{width}}  {text}" for name, text in variables])
+
+
+def _first_sentence(command: click.Command) -> str:
+    """Return the first paragraph of a command's help in one line."""
+    first: Any = (command.help or "").strip().partition("\n\n")[0]
+    return " ".join(first.split())
