@@ -5,17 +5,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
+# Tests that have targets of their own.
+APART := soak or ray or hosts or browser
+
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Tests start thousands of Python processes, which would each compile all that they import; empty is not set.
-test soak: export PYTHONDONTWRITEBYTECODE :=
+test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again check format bench docs hosts soak clean
+.PHONY: help install demo test again web web-short check format bench docs hosts soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
 	@echo "make test     run the tests"
 	@echo "make again    run the tests once more that failed the last time, one at a time"
+	@echo "make web      test the web page in a headless Chromium (apt-get install chromium chromium-driver)"
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
@@ -36,10 +40,18 @@ demo: $(INSTALLED)
 	$(BIN)/loader-service demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak and not hosts'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not ($(APART))'
 
 again: $(INSTALLED)
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak and not hosts' -v
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not ($(APART))' -v
+
+# SCREENSHOTS=1 makes those of the docs anew.
+web: $(INSTALLED)
+	$(BIN)/python -m pytest -m browser tests/web
+
+# Without fifty tabs: what CI runs.
+web-short: $(INSTALLED)
+	$(BIN)/python -m pytest -m browser tests/web -k 'not fifty'
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

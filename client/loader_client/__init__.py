@@ -10,6 +10,7 @@ from loader_client.connection import Connection
 from loader_client.forms import Ragged
 from loader_client.patience import Patience
 from loader_client.rank_state import RankState
+from loader_client.showing import ContactSheet, show
 from loader_service.errors import (
     CatalogChanged,
     CatalogError,
@@ -33,6 +34,7 @@ __all__ = [
     "Clip",
     "ConfigError",
     "Connection",
+    "ContactSheet",
     "DecodeError",
     "Frame",
     "Image",
@@ -49,6 +51,7 @@ __all__ = [
     "connect",
     "dataset",
     "error_of",
+    "show",
     "state_after",
 ]
 

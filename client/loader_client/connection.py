@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_client.batches import Batches
 from loader_client.class_numbers import WATCH
+from loader_client.notebook import connection_html
 from loader_client.patience import Patience
 from loader_client.request import Request
 from loader_client.resumption import StartChoice, check_choice
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-_Reply = TypeVar("_Reply", m.CatalogSummary, m.Status, m.Done)
+_Reply = TypeVar("_Reply", m.CatalogSummary, m.Status, m.RecentSteps, m.Done)
 
 #: After so long it is said what is waited for, in seconds; a service that runs answers within milliseconds.
 _SAY_AFTER_S = 1.0
@@ -105,6 +106,9 @@ class Connection:
             )
         return _connect_anew, (self.endpoint, self._timeout_s, self._patience)
 
+    def _repr_html_(self) -> str:
+        return connection_html(self)
+
     # ---- what users ask
 
     @property
@@ -120,6 +124,10 @@ class Connection:
     def status(self) -> m.Status:
         """Return what the service is doing."""
         return self._ask(m.GetStatus, m.Status)
+
+    def recent_steps(self) -> m.RecentSteps:
+        """Return, of each stream of the service, the step that was announced last: what its pixels are made of."""
+        return self._ask(m.GetRecentSteps, m.RecentSteps)
 
     def scale(self, workers: WorkersGiven) -> str:
         """Change the number of workers; streams go on, and their order does not change.

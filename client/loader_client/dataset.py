@@ -236,7 +236,7 @@ def _build(feed: Feed, generated: tf.data.Dataset | None, *, is_shared: bool) ->
     attributes.clear()
     # Whatever is made of the dataset refers to it, and so keeps the feed alive. It comes before what TensorFlow has
     # put there, so that it is the first thing to be pickled, and says why that cannot be.
-    attributes.update(loader_feed=feed, **others)
+    attributes.update(loader_feed=feed, _repr_html_=feed.html, **others)
     if not tf.executing_eagerly():
         _keep_in_graph(feed)
     return dataset

@@ -1,4 +1,4 @@
-"""The face towards code that wants a Keras `PyDataset`: batches by number, each epoch the next. Alone imports Keras."""
+"""The face towards code that wants a Keras `PyDataset`: batches by number, each epoch the next; imports Keras."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import keras
 
 from loader_client.connecting import ServiceOrFiles, connection_to
 from loader_client.forks import FORKS
+from loader_client.keras_figures import WaitingShare
 from loader_client.patience import Patience
 from loader_client.resume import Resume
 from loader_client.resumption import StartChoice
 from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH
 from loader_client.stream import Stream
+from loader_client.stream_figures import StreamFigures
 from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
@@ -27,7 +29,7 @@ from loader_service.worker_bounds import WorkersGiven
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["LoaderSequence", "Resume"]
+__all__ = ["LoaderSequence", "Resume", "WaitingShare"]
 
 
 class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has no types
@@ -162,6 +164,11 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
                 self.epoch += 1
                 self._first_step = 0
                 self._steps.clear()
+
+    @property
+    def figures(self) -> StreamFigures:
+        """What was fetched, and how long that was waited for; nothing after `close`."""
+        return StreamFigures() if self._stream is None else self._stream.figures
 
     def close(self) -> None:
         """End the connection, and the private service if there is one; arrays that were fetched stay valid.

@@ -68,4 +68,6 @@ class ServiceOptions(TypedDict, total=False):
     log_file: _Path | None
     verbose: bool | None
     quiet: bool | None
+    web: str | None
+    web_control: bool | None
     start_timeout_s: float | None

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from loader_service.protocol.fields import Field
 from loader_service.protocol.frequent import frequent_message
 from loader_service.protocol.later_fields import later
+from loader_service.protocol.recent_steps import GetRecentSteps as GetRecentSteps
+from loader_service.protocol.recent_steps import RecentStep as RecentStep
+from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CachedForm as CachedForm
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
@@ -293,6 +296,7 @@ FromClient = (
     | Goodbye
     | GetStatus
     | GetCatalog
+    | GetRecentSteps
     | Scale
     | Stop
     | Restart
@@ -310,5 +314,6 @@ ToClient = (
     | Done
     | Status
     | CatalogSummary
+    | RecentSteps
     | Heartbeat
 )
