@@ -148,12 +148,20 @@ def catalog(endpoint: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("workers")
+@click.argument("workers", required=False)
 @click.argument("endpoint", required=False)
-def scale(workers: str, endpoint: str | None) -> None:
+@click.option("--ray", "remote", type=int, help="Remote workers, on the cluster that the service was started with.")
+def scale(workers: str | None, endpoint: str | None, remote: int | None) -> None:
     """Change the number of workers of a service to WORKERS, under running trainings too."""
-    count = parse_workers(workers) or workers_for_all_cores()
-    click.echo(_with_service(endpoint, lambda service: service.scale(count)))
+    if workers is not None and remote is not None and endpoint is None and "/" in workers:
+        workers, endpoint = None, workers  # `scale --ray 64 ENDPOINT`
+    if workers is None and remote is None:
+        raise click.UsageError("how many? give WORKERS, or --ray N")
+    if workers is not None:
+        count = parse_workers(workers) or workers_for_all_cores()
+        click.echo(_with_service(endpoint, lambda service: service.scale(count)))
+    if remote is not None:
+        click.echo(_with_service(endpoint, lambda service: service.scale_remote(remote)))
 
 
 @cli.command()

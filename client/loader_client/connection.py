@@ -124,6 +124,11 @@ class Connection:
         wanted = as_int("workers", workers, "1 or more")
         return self._ask(lambda request: m.Scale(request, wanted), m.Done).detail
 
+    def scale_remote(self, workers: int) -> str:
+        """Change the number of workers on the cluster of a service with ``--ray``; otherwise as `scale`."""
+        wanted = as_int("workers", workers, "0 or more")
+        return self._ask(lambda request: m.ScaleRemote(request, wanted), m.Done).detail
+
     def stop(self) -> str:
         """Have the service finish what it is at, and exit."""
         return self._ask(m.Stop, m.Done).detail

@@ -24,6 +24,7 @@ class Limits:
     idle_s: float = 30.0  # a stream that wants nothing for so long gives its memory back
     least_wants: int = 64  # … or so many, where slots are few: each thread of a client waits for one
     most_workers: int = 1024  # that the host bears
+    most_remote: int = 0  # remote workers; none where the service has no cluster
 
 
 @dataclass
@@ -40,6 +41,8 @@ class Counters:
     messages_refused: int = 0
     messages_malformed: int = 0  # what came over a socket and was no message
     requests_refused: int = 0  # what clients asked for and could not have
+    receiver_cpu_ms: int = 0  # that taking in the rows of remote workers took on this host
+    received_bytes: int = 0  # of their rows
 
 
 @dataclass

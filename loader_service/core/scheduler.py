@@ -227,6 +227,7 @@ class Scheduler:
             files=self._ownership.file_count(worker.worker),
             tasks_queued=len(worker.tasks) + self._queues.waiting_for(worker.worker),
             tasks_done=worker.tasks_done,
+            node=worker.node,
         )
 
     def tasks_at_hand(self, worker: Worker, now: float) -> list[TaskAtHand]:

@@ -27,6 +27,7 @@ from loader_service.core.lifetime import Lifetime
 from loader_service.core.openings import Openings
 from loader_service.core.planned import Planner
 from loader_service.core.probes import Probes
+from loader_service.core.remote_staff import RemoteStaff
 from loader_service.core.scheduler import Scheduler
 from loader_service.core.status import About, Reporter
 from loader_service.core.worker import WorkerState
@@ -67,6 +68,7 @@ class Service:
         self._adopted: dict[int, m.AdoptFile] = {}
         self._workers_wanted = workers
         self.scheduler.staff.scale(workers, now)
+        self.remote = RemoteStaff(self.scheduler.staff, limits.most_remote, ledger)
         self._lifetime = Lifetime(limits.drain_s, ledger)
         self._timed = (self.clients, self.probes, self.openings, self._lifetime, self.scheduler.streams.shares)
         self._of_stream = self._handlers_of_streams()
@@ -128,6 +130,7 @@ class Service:
             m.GetStatus: self._look,
             m.GetCatalog: self._tell_catalog,
             m.Scale: self._scale,
+            m.ScaleRemote: self.remote.asked,
             m.Stop: self._stop_asked,
             m.Restart: self._restart,
         }
@@ -139,6 +142,8 @@ class Service:
             e.ClientUnreachable: lambda event, now: self.clients.miss(event.client, now),
             e.ClientsDisconnected: self._clients_disconnected,
             e.Malformed: self._malformed,
+            e.RemoteCame: self.remote.came,
+            e.ReceiverSeen: self.remote.receiver_seen,
             e.WorkerExited: self._worker_exited,
             e.WorkerOverweight: self._worker_overweight,
             e.WorkersSeen: self._workers_seen,
@@ -156,7 +161,7 @@ class Service:
         self.probes.dispatch(now)
         if self._lifetime.is_changing:
             staff = self.scheduler.staff
-            self._lifetime.settle(now, all_there=staff.working >= self._workers_wanted, none_left=not len(staff))
+            self._lifetime.settle(now, all_there=staff.working_here >= self._workers_wanted, none_left=not len(staff))
         return self._ledger.take()
 
     def _tick(self, now: float) -> None:
@@ -278,6 +283,7 @@ class Service:
         for client in self.clients:
             self._ledger.send(client.address, m.Stopping(reason))
         self.scheduler.staff.scale(0, now)
+        self.remote.close(now)
 
     def _have_workers(self, workers: int, now: float) -> None:
         self._workers_wanted = workers

@@ -62,6 +62,7 @@ class Staff:
         self._clocks = Clocks()
         self._paces = Paces()
         self._wanted = 0
+        self._remote_working = 0
         self._last_number = 0
         self._starts = WorkerStarts()
         self._gave_up = False
@@ -79,7 +80,12 @@ class Staff:
     @property
     def missing(self) -> int:
         """Workers that shall be there and are neither working nor starting; negative when there are too many."""
-        return self._wanted - self.working - self._starting + len(self._leaving)
+        return self._wanted - self.working_here - self._starting + len(self._leaving)
+
+    @property
+    def working_here(self) -> int:
+        """Workers that take tasks and are processes of this host."""
+        return self.working - self._remote_working
 
     def next_deadline(self) -> float | None:
         """Return when `kill_late` or `hire` has something to do, None when neither has."""
@@ -96,20 +102,26 @@ class Staff:
         """
         self._wanted = count
         self._starts.forgive()
-        counted = (WorkerState.STARTING, WorkerState.WORKING)
-        staying = [worker for worker in self if worker.state in counted and not worker.leaves]
-        staying.sort(key=lambda each: _worth(each, now))
-        for worker in reversed(staying[count:]):
-            if worker.state is WorkerState.STARTING:
-                self._stop(worker, now)
-            else:
-                self._drain(worker, now)
+        self.keep([each for each in self if each.is_counted and not (each.leaves or each.node)], count, now)
         self._relieve(now)
+
+    def admit(self, node: str, now: float) -> int:
+        """Take in a remote worker that came by itself; return its number."""
+        self._last_number += 1
+        worker = self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None, node=node)
+        self._clocks.owe(worker, now + self._limits.start_timeout_s)
+        return worker.worker
+
+    def keep(self, staying: list[Worker], count: int, now: float) -> None:
+        """Let all but so many of some workers leave when they have done what they hold, as `scale` says."""
+        staying.sort(key=lambda each: each.worth(now))
+        for worker in reversed(staying[count:]):
+            (self._stop if worker.state is WorkerState.STARTING else self._drain)(worker, now)
 
     def replace(self, number: int) -> bool:
         """Have a worker leave as soon as another one has started in its place; return whether that is news."""
         worker = self._workers.get(number)
-        if worker is None or worker.state is not WorkerState.WORKING or worker.leaves:
+        if worker is None or worker.state is not WorkerState.WORKING or worker.leaves or worker.node:
             return False
         worker.leaves = True
         self._leaving.add(number)
@@ -149,7 +161,7 @@ class Staff:
         worker.bytes_given += task.size_bytes
         if len(worker.tasks) == 1:
             worker.pace.begun(now)
-            self._clocks.begun(worker, self._deadline(worker, now))
+            self._clocks.begun(worker, worker.task_ends_by(now, self._limits))
         self.vacancies.filled(worker)
 
     def take_back(self, number: int, task_number: int, now: float, waited_s: float = 0.0) -> PendingTask | None:
@@ -166,7 +178,7 @@ class Staff:
         if worker.state is _KILLED:
             self._clocks.begun(worker, None)
         else:
-            self._clocks.begun(worker, self._deadline(worker, now))
+            self._clocks.begun(worker, worker.task_ends_by(now, self._limits))
             self._judge(worker)
             self.rest(worker, now)
         self.vacancies.update(worker)
@@ -196,8 +208,7 @@ class Staff:
         if given_up_at is None or worker.deadline is None or worker.tasks[0].strikes or worker.tasks[0].probe:
             return
         soon = max(given_up_at, now + _GIVEN_UP_AFTER_S)
-        if soon < worker.deadline:
-            self._clocks.owe(worker, soon)
+        self._clocks.owe(worker, min(soon, worker.deadline))
 
     def rest(self, worker: Worker, now: float) -> None:
         """Send a draining worker home once it owes nothing."""
@@ -249,15 +260,9 @@ class Staff:
         """Whether starting yet another worker would be a crash loop."""
         return self._starts.failures >= self._limits.failed_starts and not self.working
 
-    def _deadline(self, worker: Worker, now: float) -> float | None:
-        """Return until when a worker may be at the first of its tasks, None when it has none."""
-        if not worker.tasks:
-            return None
-        return now + (self._limits.probe_timeout_s if worker.tasks[0].probe else self._limits.task_timeout_s)
-
     def _leave(self, worker: Worker, cause: str, now: float) -> None:
         """Draw the conclusions from the end of a worker that was counted on."""
-        if worker.state is WorkerState.STARTING:
+        if worker.state is WorkerState.STARTING and not worker.node:
             self._starts.failed(cause, now)
         elif worker.state is WorkerState.WORKING:
             self._disown(worker)
@@ -265,12 +270,9 @@ class Staff:
         self._stay(worker)
 
     def _give_up_unless_some_still_start(self) -> None:
-        if self._gave_up or self._starting:
-            return
-        self._gave_up = True
-        self._ledger.add(
-            GiveUp(f"{self._starts.failures} workers in a row failed to start; the last one {self._starts.last_cause}")
-        )
+        if not (self._gave_up or self._starting):
+            self._gave_up = True
+            self._ledger.add(GiveUp(self._starts.words))
 
     def _stop(self, worker: Worker, now: float) -> None:
         cannot_hear = worker.state is WorkerState.STARTING
@@ -290,7 +292,7 @@ class Staff:
 
     def _relieve(self, now: float) -> None:
         """Let those go whose place has been taken."""
-        if self._leaving and self.working - len(self._leaving) >= self._wanted:
+        if self._leaving and self.working_here - len(self._leaving) >= self._wanted:
             for number in sorted(self._leaving):
                 self._drain(self._workers[number], now)
 
@@ -336,15 +338,12 @@ class Staff:
 
     def _move(self, worker: Worker, state: WorkerState | None) -> None:
         """Change a worker's state; None when it is gone."""
-        self.working += (state is WorkerState.WORKING) - (worker.state is WorkerState.WORKING)
-        self._starting -= worker.state is WorkerState.STARTING
+        change = (state is WorkerState.WORKING) - (worker.state is WorkerState.WORKING)
+        self.working += change
+        self._remote_working += change if worker.node else 0
+        self._starting -= worker.state is WorkerState.STARTING and not worker.node
         if state is None:
             self.vacancies.forget(worker)
         else:
             worker.state = state
             self.vacancies.update(worker)
-
-
-def _worth(worker: Worker, now: float) -> tuple[bool, float, bool, int]:
-    """Return what workers are sorted by when some are to leave: the last ones do."""
-    return worker.state is WorkerState.STARTING, worker.late_s(now), worker.straggles, worker.worker

@@ -18,7 +18,7 @@ from loader_service.advice import sides_advice
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.catalog.scan.catalog_scan import scan
-from loader_service.config import ServiceConfig, most_workers
+from loader_service.config import MOST_REMOTE_WORKERS, ServiceConfig, most_workers
 from loader_service.core.effects import Note
 from loader_service.core.ledger import Limits
 from loader_service.core.service import Service
@@ -27,9 +27,12 @@ from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.daemon import Daemon, World
 from loader_service.daemon.descriptors import provide_descriptors
 from loader_service.daemon.flood import FloodGuard
+from loader_service.daemon.placement import Placement
 from loader_service.daemon.planner import CatalogPlanner
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.rechecks import Rechecks
+from loader_service.daemon.remote_port import open_port, worker_options
+from loader_service.daemon.remote_workers import RemoteWorkers
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.service_log import ServiceLog
@@ -40,6 +43,7 @@ from loader_service.daemon.systemd_notifier import SystemdNotifier, restart_comm
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
+from loader_service.protocol.remote_messages import FromReceiver
 from loader_service.stores.copy_folder import CopyFolder
 from loader_service.worker_options import WorkerOptions
 
@@ -89,6 +93,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
     provide_descriptors(config.worker_count)
     with ExitStack() as stack:
         stack.enter_context(EndpointLock(endpoint))
+        placement = None if config.ray is None else stack.enter_context(Placement(config.ray))  # connects meanwhile
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
         check_transform(config)
@@ -99,19 +104,28 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         _note_classes(catalog)
         signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
         context = stack.enter_context(zmq.Context(io_threads=1))
-        worker_socket: Router[m.FromWorker] = Router(context, endpoint.workers, m.FromWorker)
+        of_workers = m.FromWorker | FromReceiver
+        worker_socket: Router[m.FromWorker | FromReceiver] = Router(context, endpoint.workers, of_workers)
         stack.enter_context(worker_socket)
         client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient)
         stack.enter_context(client_socket)
         log = ServiceLog()
         pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config)))
         own_code = config.source is not None or config.transform is not None
+        remote = None
+        if placement is not None:
+            options = open_port(stack, placement.connect(), config, endpoint.workers, segments.instance, catalog)
+            remote = stack.enter_context(
+                RemoteWorkers(watched, worker_socket, options, placement, log, time.monotonic())
+            )
+            told = worker_options(options, str(catalog.directory), config.task_timeout)
+            placement.begin(told, watched, lambda line: log.write(Note(line)))
         world = World(
             watched=watched,
             clients=client_socket,
             workers_socket=worker_socket,
             client_processes=stack.enter_context(ClientProcesses(watched)),
-            workers=Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code),
+            workers=Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code, remote=remote),
             memory=stack.enter_context(SegmentMaker(segments, config.memory, watched)),
             rechecks=Rechecks(watched, catalog, config.scan, lambda line: log.write(Note(line))),
             signals=signals,
@@ -151,9 +165,13 @@ def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig,
         client_timeout_s=config.client_timeout,
         probe_timeout_s=min(config.task_timeout, PROBE_S),
         most_workers=most_workers(),
+        most_remote=MOST_REMOTE_WORKERS if config.ray is not None else 0,
     )
     planner = CatalogPlanner(catalog, tries_transforms=config.transform is not None)
-    return Service(told, planner, catalog.file_bytes.tolist(), limits, config.worker_count, time.monotonic())
+    now = time.monotonic()
+    core = Service(told, planner, catalog.file_bytes.tolist(), limits, config.worker_count, now)
+    core.remote.scale(config.ray_workers, now)
+    return core
 
 
 def _note_classes(catalog: Catalog) -> None:

@@ -135,6 +135,14 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class ScaleRemote:
+    """Ask for another number of remote workers; answered by `Done`, or `Refused` by a service without a cluster."""
+
+    request: int
+    workers: int
+
+
+@dataclass(frozen=True)
 class Stop:
     """Ask the service to drain and exit; answered by `Done` before it does."""
 
@@ -283,6 +291,7 @@ FromClient = (
     | GetStatus
     | GetCatalog
     | Scale
+    | ScaleRemote
     | Stop
     | Restart
 )

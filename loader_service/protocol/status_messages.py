@@ -25,6 +25,7 @@ class WorkerStatus:
     step: int = 0
     file: str = ""  # which it reads, or the user's source; "" when nobody wants the step any more
     video: str = ""
+    node: str = ""  # where a remote worker is; "" for those of this host
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
+from loader_service.protocol import remote_messages as r
 from loader_service.protocol.fields import CatalogField, Field
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
@@ -98,10 +99,27 @@ MESSAGES: tuple[Any, ...] = (
     m.Probed(1, 1, (), "SourceError", "transform 'm:f': no"),
     m.TaskDone(1, 11, (m.BadRow(1, "DecodeError", "broken"),)),
     m.TasksWanted(1, 6),
+    m.ScaleRemote(9, 64),
+    r.RemoteHello("0.1.0", "simplejpeg 1.8.1, OpenCV 4.12.0", "f" * 64, "node-3", 4711),
+    r.RemoteBeat(),
+    r.RemoteLeaving("no files"),
+    r.RemoteWelcome("0f"),
+    r.RemoteRefused("no"),
+    r.ReceiverBeat(),
+    r.RemoteLeave(comes_again=True),
+    r.RemoteArrived(2**32, "node-3", 4711),
+    r.RemoteEnded(7, "is gone"),
+    r.RemoteRejected("no key"),
+    r.ReceiverLoad(1234, 2**33),
+    r.AdmitArrival(2**32, 7),
+    r.DismissArrival(2**32),
+    r.FenceRemote(7),
 )  # fmt: skip
 
 #: Whoever receives it, by kind of message; a `Heartbeat` goes both ways.
-UNIONS = (m.FromClient, m.ToClient, m.ToWorker, m.FromWorker)
+UNIONS = (
+    m.FromClient, m.ToClient, m.ToWorker, m.FromWorker, r.FromRemote, r.ToRemote, r.FromReceiver, r.ToReceiver
+)  # fmt: skip
 
 
 def union_of(message: Any) -> Any:
@@ -134,7 +152,12 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
         return st.lists(_values(typing.get_args(hint)[0]), max_size=5).map(tuple)
-    simple = {int: _INTEGERS, str: st.text(), float: st.floats(allow_nan=False, allow_infinity=False)}
+    simple = {
+        int: _INTEGERS,
+        str: st.text(),
+        bool: st.booleans(),
+        float: st.floats(allow_nan=False, allow_infinity=False),
+    }
     return simple[hint]
 
 
