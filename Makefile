@@ -10,12 +10,13 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 test soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again check format bench soak clean
+.PHONY: help install demo test again ray check format bench soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
 	@echo "make test     run the tests"
 	@echo "make again    run the tests once more that failed the last time, one at a time"
+	@echo "make ray      run the tests that need a Ray cluster, which they start on this host"
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
@@ -34,10 +35,13 @@ demo: $(INSTALLED)
 	$(BIN)/loader-service demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak and not ray'
 
 again: $(INSTALLED)
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak' -v
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak and not ray' -v
+
+ray: $(INSTALLED)
+	$(BIN)/python -m pytest -m ray -n 0
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

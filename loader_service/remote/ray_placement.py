@@ -7,6 +7,7 @@ the actors when this process ends, however that happens.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import time
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,9 @@ from ray.exceptions import RayError
 
 from loader_service.remote.placement_lines import PlacementLines
 from loader_service.remote.remote_options import RemoteWorkerOptions
+
+#: How long a cluster may take to take a connection, in seconds.
+_ANSWERS_S = 5.0
 
 #: How often it looks at its actors, in seconds.
 _LOOK_S = 0.25
@@ -159,12 +163,17 @@ def _why_ended(placed: _Placed) -> str:
         cause = getattr(error, "cause", None)
         if isinstance(cause, ModuleNotFoundError):
             return f"cannot be started: a node of the cluster lacks {cause.name!r}; install loader-service on all nodes"
-        return f"is gone: {' '.join(str(error).split())[:300]}"
+        words = " ".join(str(error).split())
+        because = words.partition("The actor died because ")[2].partition(". ")[0]
+        return f"is gone: {because or words[:200]}"
     return f"on node {ended['node']} has ended: {ended['line']}"
 
 
 def _connect(cluster: str) -> str:
     """Connect to a cluster; return by which address it knows this host."""
+    host, colon, port = cluster.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():  # Ray would try for a minute
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_S).close()
     ray.init(address=cluster, namespace=f"loader-service-{os.getpid()}", log_to_driver=False, logging_level="ERROR")
     return str(ray.util.get_node_ip_address())
 
