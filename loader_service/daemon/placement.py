@@ -20,7 +20,8 @@ from loader_service.daemon.words import Words
 from loader_service.errors import ConfigError
 from loader_service.remote.remote_options import RemoteWorkerOptions, line_of
 
-#: Stands for no cluster: workers are processes of this host, for tests and for trying the service's own ends.
+#: Stands for no cluster: workers are processes of this host, for tests and for trying the service's own ends. What
+#: follows an @ is where they connect to, instead of the receiver: a proxy.
 PROCESSES = "processes"
 
 #: How long a cluster may take to answer at the start, in seconds: Ray tries for some time itself.
@@ -155,7 +156,7 @@ class Placement:
     # ---- inside
 
     def _start(self) -> None:
-        module = "process_placement" if self._cluster == PROCESSES else "ray_placement"
+        module = "process_placement" if self._cluster.partition("@")[0] == PROCESSES else "ray_placement"
         words = command(f"loader_service.remote.{module}", str(os.getpid()), self._cluster)
         self._child = child = Child(words, environment(), stdin=subprocess.PIPE)
         self._received = b""

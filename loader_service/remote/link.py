@@ -6,6 +6,7 @@ bounds, so a receiver that takes nothing stops the decoder, and nobody else.
 
 from __future__ import annotations
 
+import hmac
 import mmap
 import os
 import queue
@@ -171,12 +172,15 @@ class Link:
                 socket.setsockopt(zmq.RECONNECT_IVL, -1)  # what proves a connection is used once
                 proof = identify(socket, self._options.keys)
                 monitor = socket.get_monitor_socket(_EVENTS)
-                socket.connect(self._options.address)
-                socket.send(wire.encode(self._hello))
-                self._serve(socket, monitor, proof)
-                if self._closing.is_set():
-                    socket.setsockopt(zmq.LINGER, _LINGER_MS)
-                socket.disable_monitor()
+                try:
+                    socket.connect(self._options.address)
+                    socket.send(wire.encode(self._hello))
+                    self._serve(socket, monitor, proof)
+                    if self._closing.is_set():
+                        socket.setsockopt(zmq.LINGER, _LINGER_MS)
+                finally:
+                    socket.disable_monitor()
+                    monitor.close(0)
         except (LoaderError, zmq.ZMQError, OSError) as error:
             self._finish(LinkEnd.LOST, str(error))
         self._finish(LinkEnd.LOST, "")
@@ -219,9 +223,9 @@ class Link:
             for message in arrived:
                 match message:
                     case r.RemoteWelcome(shown):
-                        if shown != proof:
-                            self._finish(LinkEnd.REFUSED, f"{self._place} has no key of this run")
-                        self.was_welcome = True
+                        self.was_welcome = hmac.compare_digest(shown, proof)
+                        if not self.was_welcome:
+                            self._finish(LinkEnd.REFUSED, f"{self._place} has no key of this run itself")
                     case r.RemoteRefused(why):
                         self._finish(LinkEnd.REFUSED, why)
                     case r.RemoteLeave(comes_again):

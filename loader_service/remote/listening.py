@@ -29,12 +29,12 @@ class ListenAddress:
             When it is none of these.
         """
         host, port = text, "0"
-        if text.startswith("["):
+        if text.startswith("[") and "]" in text:
             host, _, rest = text[1:].partition("]")
             port = rest.removeprefix(":") or "0"
         elif text.count(":") == 1:
             host, _, port = text.partition(":")
-        if not host or not port.isdecimal() or int(port) > 65535 or any(each.isspace() for each in host):
+        if not host or not port.isdecimal() or int(port) > 65535 or set(host) & set(" []\t\n"):
             raise ConfigError(f"listen={text!r}; give an address of this host, as 10.0.0.5 or 10.0.0.5:7000")
         return cls(host, int(port))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
+from dataclasses import replace
 
 from loader_service.children import ONE_THREAD, Child, command, environment
 from loader_service.remote.placement_lines import PlacementLines
@@ -26,6 +28,7 @@ def main() -> None:
     """Keep as many processes alive as the daemon says."""
     lines = PlacementLines()
     lines.say("connected", address="127.0.0.1")
+    proxy = sys.argv[2].partition("@")[2]
     workers: list[Child] = []
     not_before = 0.0
     while not lines.is_over:
@@ -37,7 +40,8 @@ def main() -> None:
                 lines.say("note", line=f"the remote worker with pid {ended.pid} {ended.cause()}")
             ended.close()
         while lines.options is not None and len(workers) < lines.workers and time.monotonic() >= not_before:
-            workers.append(start_worker(lines.options))
+            options = replace(lines.options, address=f"tcp://{proxy}") if proxy else lines.options
+            workers.append(start_worker(options))
     for each in workers:
         each.close()
 

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import loader_client
+from tests.remote.cut_network import cut_network
 from tests.remote.scene import of_module, remote_service, remote_workers, steps
 from tests.support import processes
 from tests.support.services import running_service, started_service
@@ -75,6 +76,29 @@ def test_a_worker_that_stands_still_is_let_go_and_comes_again_when_it_goes_on(sm
         (after,) = eventually(lambda: remote_workers(connection), "the worker to come again")
         assert (after.pid, after.worker > before.worker) == (pid, True)
         assert list(steps(connection, epochs=3)) == expected
+
+
+def test_a_network_that_is_cut_costs_a_pause_and_its_worker_comes_again(small_videos, expected):
+    with (
+        cut_network() as (network, port),
+        remote_service(
+            small_videos / "*.h5", ray=f"processes@127.0.0.1:{network.port}", listen=f"127.0.0.1:{port}"
+        ) as (_, connection),
+    ):
+        (before,) = remote_workers(connection)
+        longest, got, last = 0.0, [], time.monotonic()
+        for number, step in enumerate(steps(connection, epochs=3)):
+            got.append(step)
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+            network.is_cut = network.is_cut or number == 2
+        assert got == expected
+        assert longest < PAUSE_S * 2
+        eventually(lambda: not remote_workers(connection), "the worker behind the cut to be let go")
+        network.is_cut = False
+        (after,) = eventually(lambda: remote_workers(connection), "it to come again")
+        assert (after.pid, after.worker > before.worker) == (before.pid, True)
+        assert list(steps(connection, epochs=3)) == expected
+        assert _counter(connection, "samples_bad") == 0
 
 
 def test_nothing_of_it_is_left_when_the_daemon_is_killed(small_videos):
