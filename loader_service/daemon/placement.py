@@ -27,6 +27,9 @@ PROCESSES = "processes"
 #: How long a cluster may take to answer at the start, in seconds: Ray tries for some time itself.
 CONNECT_S = 60.0
 
+#: Of what Ray's own code writes to the standard error, only errors.
+_QUIET = {"RAY_BACKEND_LOG_LEVEL": "error"}
+
 #: The pause before a placement that ended is started again, in seconds: at first, and at the most.
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 2.0, 30.0
 
@@ -131,7 +134,7 @@ class Placement:
         if not self._is_lost:
             self._is_lost = True
             self._say(
-                f"the cluster {self._cluster!r} is out of reach: its process {child.cause()}; workers of this host go "
+                f"the cluster {self._cluster!r} is out of reach: its process {child.cause('')}; workers of this host go "
                 "on, and it is tried again"
             )
         child.close()
@@ -158,9 +161,9 @@ class Placement:
     def _start(self) -> None:
         module = "process_placement" if self._cluster.partition("@")[0] == PROCESSES else "ray_placement"
         words = command(f"loader_service.remote.{module}", str(os.getpid()), self._cluster)
-        self._child = child = Child(words, environment(), stdin=subprocess.PIPE)
+        self._child = child = Child(words, environment(**_QUIET), stdin=subprocess.PIPE)
         self._received = b""
-        self._words = Words(child.errors, "placement", logging.WARNING)
+        self._words = Words(child.errors, "placement", logging.INFO)
 
     def _watch(self) -> None:
         if self._watched is not None and self._child is not None:
