@@ -134,8 +134,8 @@ class Placement:
         if not self._is_lost:
             self._is_lost = True
             self._say(
-                f"the cluster {self._cluster!r} is out of reach: its process {child.cause('')}; workers of this host go "
-                "on, and it is tried again"
+                f"the cluster {self._cluster!r} is out of reach: its process {child.cause('')}; "
+                "workers of this host go on, and it is tried again"
             )
         child.close()
         self._child, self._start_at = None, time.monotonic() + self._pause_s

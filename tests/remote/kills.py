@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import loader_client
@@ -60,7 +61,8 @@ class Kills:
             self._node = self._cluster.add_node(**_NODE)  # type: ignore[attr-defined]
             self.count[kind] += 1
             return
-        victims = {"actor": actors, "daemon": lambda: [daemon]}.get(kind, lambda: of_daemon(daemon, kind))()
+        found: dict[str, Callable[[], list[int]]] = {"actor": actors, "daemon": lambda: [daemon]}
+        victims = found[kind]() if kind in found else of_daemon(daemon, kind)
         if victims:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._random.choice(victims), signal.SIGKILL)
