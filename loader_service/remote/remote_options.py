@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from typing import Any
 
 from loader_service import __version__
@@ -107,6 +106,8 @@ _DECODERS = (
 
 
 def _version(distributions: tuple[str, ...]) -> str:
+    from importlib import metadata  # noqa: PLC0415 - 20 ms, which a service without remote workers saves
+
     for name in distributions:
         try:
             return metadata.version(name)
