@@ -138,9 +138,9 @@ class _Crew:
     def _tell_of_waiting(self, now: float) -> None:
         """Say what is missing when actors wait for their place for long."""
         waiting = [each for each in self._waiting() if now - each.since > _WAITS_S]
-        if waiting:
+        free = ray.available_resources().get("CPU", 0) if waiting else 0
+        if waiting and free < _CORES:  # else they are on their way
             cores = ray.cluster_resources().get("CPU", 0)
-            free = ray.available_resources().get("CPU", 0)
             have = len(self.actors) - len(waiting)
             self._say(
                 f"{have} of {len(self.actors)} remote workers have a place, {len(waiting)} wait: the cluster has "
@@ -165,7 +165,7 @@ def _why_ended(placed: _Placed) -> str:
             return f"cannot be started: a node of the cluster lacks {cause.name!r}; install loader-service on all nodes"
         words = " ".join(str(error).split())
         because = words.partition("The actor died because ")[2].partition(". ")[0]
-        return f"is gone: {because or words[:200]}"
+        return f"is gone: {because or words.partition(' class_name: ')[0][:200]}"
     return f"on node {ended['node']} has ended: {ended['line']}"
 
 
