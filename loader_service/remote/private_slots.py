@@ -11,6 +11,9 @@ from loader_service.errors import ServiceUnavailable
 #: Tasks whose rows lie in memory: one that is being written, one that is being sent.
 _TASKS = 2
 
+#: A buffer of up to so many bytes keeps its pages: other rows of a task lie elsewhere in it, and in the end it has all.
+_KEPT_BYTES = 64 * 2**20
+
 #: How long the rows of an earlier task may take to be sent before the connection counts as dead, in seconds.
 _SENT_S = 60.0
 
@@ -42,7 +45,7 @@ class PrivateSlots:
         if buffer is None or len(buffer) < size_bytes:
             if buffer is not None:
                 buffer.close()
-            buffer = mmap.mmap(-1, size_bytes)
+            buffer = mmap.mmap(-1, size_bytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._held = buffer
         return buffer
 
@@ -52,7 +55,9 @@ class PrivateSlots:
         return taken
 
     def give_back(self, buffer: mmap.mmap) -> None:
-        """Take a buffer back whose rows were sent."""
+        """Take a buffer back whose rows were sent; of a large one, give the pages back to the kernel."""
+        if len(buffer) > _KEPT_BYTES:
+            buffer.madvise(mmap.MADV_DONTNEED)
         self._free.put(buffer)
 
     def drop_slots(self, stream: int, slots: Iterable[int]) -> None:

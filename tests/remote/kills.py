@@ -77,7 +77,7 @@ def main() -> int:
     """Run for so many seconds."""
     from ray.cluster_utils import Cluster  # noqa: PLC0415 - only here
 
-    os.environ["RAY_raylet_start_wait_time_s"] = "120"  # the machine may be busy
+    os.environ["RAY_raylet_start_wait_time_s"] = "120"  # noqa: SIM112 - Ray's name; the machine may be busy
     seconds, seed = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
     processes.adopt_orphans()
     with tempfile.TemporaryDirectory() as folder:

@@ -8,8 +8,10 @@ import socket
 import time
 
 import pytest
+from click.testing import CliRunner
 
 import loader_client
+from loader_service.cli import cli
 from tests.remote.cut_network import cut_network
 from tests.remote.scene import of_module, remote_service, remote_workers, steps
 from tests.support import processes
@@ -39,7 +41,8 @@ def test_bytes_and_order_are_those_of_local_workers(small_videos, expected, opti
 
 def test_they_are_scaled_and_those_of_this_host_do_all_when_there_are_none(small_videos, expected):
     with remote_service(small_videos / "*.h5") as (service, connection):
-        assert connection.scale_remote(2) == "1 → 2 remote workers"
+        scaled = CliRunner().invoke(cli, ["scale", "--ray", "2", service.endpoint])
+        assert (scaled.exit_code, scaled.output) == (0, "1 → 2 remote workers\n")
         eventually(lambda: len(remote_workers(connection)) == 2, "two remote workers")
         assert connection.scale_remote(0) == "2 → 0 remote workers"
         eventually(lambda: not of_module(service, "remote_worker"), "their processes to end")
