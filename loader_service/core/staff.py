@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loader_service.core.clocks import Clocks
-from loader_service.core.effects import GiveUp, KillWorker, Note, StartWorker
+from loader_service.core.effects import GiveUp, KillWorker, Note, Send, StartWorker
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
 from loader_service.core.pace import Paces
@@ -114,8 +114,7 @@ class Staff:
 
     def keep(self, staying: list[Worker], count: int, now: float) -> None:
         """Let all but so many of some workers leave when they have done what they hold, as `scale` says."""
-        staying.sort(key=lambda each: each.worth(now))
-        for worker in reversed(staying[count:]):
+        for worker in reversed(sorted(staying, key=lambda each: each.worth(now))[count:]):
             (self._stop if worker.state is WorkerState.STARTING else self._drain)(worker, now)
 
     def replace(self, number: int) -> bool:
@@ -152,7 +151,7 @@ class Staff:
         self._move(worker, WorkerState.WORKING)
         self._clocks.owe(worker, None)
         self._starts.forgive()
-        self._ownership.join(number)
+        self._ownership.join(number, worker.cost)
         self._relieve(now)
 
     def give(self, worker: Worker, task: PendingTask, now: float) -> None:
@@ -251,7 +250,6 @@ class Staff:
         for worker in self:
             busy = worker.state in (WorkerState.WORKING, WorkerState.DRAINING, WorkerState.KILLED)
             require(busy or not worker.tasks, "has tasks, but does none", worker)
-
             timed = worker.state is not WorkerState.KILLED and (bool(worker.tasks) or not busy)
             require(timed == (worker.deadline is not None), "has no deadline, or one for nothing", worker)
 
@@ -278,10 +276,8 @@ class Staff:
         cannot_hear = worker.state is WorkerState.STARTING
         self._move(worker, WorkerState.STOPPING)
         self._clocks.owe(worker, now + self._limits.start_timeout_s)
-        if cannot_hear:
-            self._ledger.add(KillWorker(worker.worker))
-        else:
-            self._ledger.send(worker.worker, Drain())
+        number = worker.worker
+        self._ledger.add(KillWorker(number) if cannot_hear else Send(number, Drain()))
 
     def _drain(self, worker: Worker, now: float) -> None:
         """Let a worker finish what it holds, and go."""
@@ -315,6 +311,11 @@ class Staff:
             reporter.straggles = True
         elif reporter.straggles and not straggles:
             self._trust(reporter)
+        elif (
+            not straggles and reporter.node and self._paces.cost(reporter.worker, before=reporter.cost) != reporter.cost
+        ):
+            reporter.cost = self._paces.cost(reporter.worker, before=reporter.cost)
+            self._ownership.weigh(reporter.worker, reporter.cost)
         usual = self._workers[self._paces.usual]
         if usual.straggles and not usual.late:
             self._trust(usual)
@@ -322,7 +323,7 @@ class Staff:
     def _trust(self, worker: Worker) -> None:
         """Give files to a worker that is as fast as the others again."""
         worker.straggles = False
-        self._ownership.join(worker.worker)
+        self._ownership.join(worker.worker, worker.cost)
         self.vacancies.update(worker)
 
     def _disown(self, worker: Worker) -> None:

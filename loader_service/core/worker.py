@@ -45,6 +45,7 @@ class Worker:
     late: bool = False  # its tasks are being done again by others, and it gets no more until it has ended one
     leaves: bool = False  # works until another one has taken its place
     depth: int = TASKS_OUTSTANDING  # tasks that it asks for at a time
+    cost: int = 1  # what a byte of its files counts
     node: str = ""  # of a remote worker: where it is; such a one comes by itself
 
     def ask_for(self, tasks: int) -> None:

@@ -83,3 +83,26 @@ def test_only_a_remote_worker_can_be_given_one_task_at_a_time():
     for worker, depth in ((1, 2), (2, 1)):
         made.hear(worker, m.TasksWanted(worker, 1))
         assert staff.get(worker).depth == depth
+
+
+def test_one_that_delivers_slowly_owns_less_and_the_same_again_when_it_is_as_fast():
+    ownership = desk_with_paces(slow=2.0)
+    assert ownership[2] < ownership[1]
+    assert desk_with_paces(slow=1.1)[2] == desk_with_paces(slow=1.1)[1]
+
+
+def desk_with_paces(slow: float) -> dict[int, int]:
+    """Return how many files workers 1 and 2 own after tasks of which those of the remote one took so much longer."""
+    made = Desk(workers=1, files=30, limits=Limits(most_remote=8))
+    made.open(slots=2)
+    scaled(made, 1)
+    made.happen(e.RemoteCame(8, "n1"))
+    made.ready(2)
+    staff = made.service.scheduler.staff
+    for _ in range(8):
+        for number, seconds in ((1, 1.0), (2, slow)):
+            worker = staff.get(number)
+            worker.pace.begun(made.now)
+            worker.pace.ended(10**6, made.now + seconds)
+            staff._judge(worker)
+    return {each.worker: made.service.scheduler.worker_status(each, 0).files for each in staff}
