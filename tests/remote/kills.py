@@ -57,9 +57,7 @@ class Kills:
         self._next = time.monotonic() + self._random.uniform(*_EVERY_S)
         kind = self._random.choice(["actor", "actor", "raylet", "receiver", "ray_placement", "daemon"])
         if kind == "raylet":
-            self._cluster.remove_node(self._node, allow_graceful=False)  # type: ignore[attr-defined]
-            self._node = self._cluster.add_node(**_NODE)  # type: ignore[attr-defined]
-            self.count[kind] += 1
+            self._swap_node()
             return
         found: dict[str, Callable[[], list[int]]] = {"actor": actors, "daemon": lambda: [daemon]}
         victims = found[kind]() if kind in found else of_daemon(daemon, kind)
@@ -67,6 +65,17 @@ class Kills:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._random.choice(victims), signal.SIGKILL)
                 self.count[kind] += 1
+
+    def _swap_node(self) -> None:
+        """Kill the node, and let another one join; one that did not come the last time is tried again."""
+        if self._node is not None:
+            self._cluster.remove_node(self._node, allow_graceful=False)  # type: ignore[attr-defined]
+            self.count["raylet"] += 1
+        self._node = None
+        try:
+            self._node = self._cluster.add_node(**_NODE)  # type: ignore[attr-defined]
+        except Exception as error:  # noqa: BLE001 - Ray raises no other, where its node does not start in time
+            print(f"no node has joined: {error}", file=sys.stderr)
 
 
 def of_daemon(daemon: int, module: str) -> list[int]:
