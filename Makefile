@@ -13,13 +13,14 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again web web-short check format bench docs hosts soak clean
+.PHONY: help install demo test again ray web web-short check format bench docs hosts soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
 	@echo "make test     run the tests"
 	@echo "make again    run the tests once more that failed the last time, one at a time"
 	@echo "make web      test the web page in a headless Chromium (apt-get install chromium chromium-driver)"
+	@echo "make ray      run the tests that need a Ray cluster, which they start on this host"
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
@@ -52,6 +53,9 @@ web: $(INSTALLED)
 # Without fifty tabs: what CI runs.
 web-short: $(INSTALLED)
 	$(BIN)/python -m pytest -m browser tests/web -k 'not fifty'
+
+ray: $(INSTALLED)
+	$(BIN)/python -m pytest -m ray -n 0
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -226,6 +226,11 @@ class Child:
         if os.getpid() == self._owner_pid:
             self._popen.send_signal(number)
 
+    def end_input(self) -> None:
+        """Close its standard input: a program that reads it ends by that; harmless when that was done."""
+        if self._popen.stdin is not None:
+            self._popen.stdin.close()
+
     def kill(self) -> None:
         """Kill it; harmless when it has ended."""
         self.send(signal.SIGKILL)

@@ -154,16 +154,24 @@ def catalog(endpoint: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("workers")
+@click.argument("workers", required=False)
 @click.argument("endpoint", required=False)
-def scale(workers: str, endpoint: str | None) -> None:
+@click.option("--ray", "remote", type=int, help="Remote workers, on the cluster that the service was started with.")
+def scale(workers: str | None, endpoint: str | None, remote: int | None) -> None:
     """Change the number of workers of a service, under running trainings too; their order does not change.
 
     WORKERS is a number, bounds such as 2..16 within which the service finds the least number that keeps its trainers
     busy, or 'auto': the same from 1 to one per core.
     """
-    bounds = WorkerBounds.of(workers)
-    click.echo(_with_service(endpoint, lambda service: service.scale(str(bounds))))
+    if workers is not None and remote is not None and endpoint is None and "/" in workers:
+        workers, endpoint = None, workers  # `scale --ray 64 ENDPOINT`
+    if workers is None and remote is None:
+        raise click.UsageError("how many? give WORKERS, or --ray N")
+    if workers is not None:
+        bounds = WorkerBounds.of(workers)
+        click.echo(_with_service(endpoint, lambda service: service.scale(str(bounds))))
+    if remote is not None:
+        click.echo(_with_service(endpoint, lambda service: service.scale_remote(remote)))
 
 
 @cli.command()

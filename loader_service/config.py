@@ -26,6 +26,9 @@ from loader_service.worker_bounds import WorkerBounds
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
 MOST_WORKERS = 1024
 
+#: Remote workers that a service may have: their rows all come to one process.
+MOST_REMOTE_WORKERS = 512
+
 #: With more, processes that start keep the daemon itself from running: 500 a core made it deaf for minutes.
 MOST_WORKERS_PER_CORE = 64
 
@@ -64,6 +67,18 @@ class ServiceConfig:
         spelling="bounds",
     )
     endpoint: str | None = option(None, "Where to listen, as ipc:///path; default: one for each user.")
+    ray: str | None = option(
+        None,
+        "Ray cluster whose cores decode too: its address, such as 10.0.0.5:6379, or auto for the one that this host "
+        "belongs to. Its nodes must see the same files.",
+    )
+    ray_workers: int = option(0, "Remote workers on the cluster of --ray; more can be had by `scale --ray N`.")
+    listen: str | None = option(
+        None, "Address of this host, and port, to which remote workers connect; default: the one the cluster knows."
+    )
+    no_encrypt: bool = option(
+        False, "Do not encrypt the rows of remote workers; who connects still has to prove who it is."
+    )
     memory: int = option(
         0, "Most shared memory for batches, such as 8G; default: half of what is free here.", spelling="size"
     )
@@ -131,6 +146,7 @@ class ServiceConfig:
             )
         self._check_source()
         self._check_copy()
+        self._check_ray()
         if self.web is not None:
             parse_address(self.web)
         elif self.web_control:
@@ -182,6 +198,22 @@ class ServiceConfig:
                 f"local_copy={self.local_copy!r} is for files in stores, and no file is a URL; leave it out"
             )
         object.__setattr__(self, "local_copy", str(copy))
+
+    def _check_ray(self) -> None:
+        for name in ("ray_workers", "listen", "no_encrypt"):
+            if getattr(self, name) and self.ray is None:
+                raise ConfigError(
+                    f"{name}={getattr(self, name)!r} without a cluster; give --ray ADDRESS, or --ray auto"
+                )
+        if self.ray is None:
+            return
+        check_remote_workers(self.ray_workers, MOST_REMOTE_WORKERS)
+        for name in ("source", "transform"):
+            if getattr(self, name) is not None:
+                raise ConfigError(
+                    f"{name}={getattr(self, name)!r} runs in workers of this host only, where its code is; leave out "
+                    "--ray, or apply it in the training"
+                )
 
     @property
     def copy_place(self) -> tuple[str, int]:
@@ -281,6 +313,20 @@ def check_workers(workers: int, most: int) -> None:
             f"workers={workers!r}; give 1 to {most}, which is all that this host bears ({MOST_WORKERS_PER_CORE} for "
             f"each CPU core, {MOST_WORKERS} in all), and seldom more than there are cores"
         )
+
+
+def check_remote_workers(workers: int, most: int) -> None:
+    """Make sure that a service can have so many remote workers.
+
+    Raises
+    ------
+    ConfigError
+        When there are more than `most`, which is 0 for a service without a cluster, or fewer than none.
+    """
+    if not most:
+        raise ConfigError("this service has no cluster for remote workers; start it with --ray ADDRESS")
+    if not 0 <= workers <= most:
+        raise ConfigError(f"ray_workers={workers!r}; give 0 to {most}, or pack smaller frames, or use more hosts")
 
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

@@ -42,6 +42,10 @@ class ServiceOptions(TypedDict, total=False):
     """Options of a private service: those of ``loader-service start``, and how long its start may take."""
 
     workers: WorkersGiven | None
+    ray: str | None
+    ray_workers: int | None
+    listen: str | None
+    no_encrypt: bool | None
     memory: int | str | None
     frames: str | None
     split: str | None

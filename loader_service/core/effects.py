@@ -41,6 +41,28 @@ class KillWorker:
 
 
 @dataclass(frozen=True)
+class PlaceRemote:
+    """Have so many remote workers placed; each that comes is told as `RemoteCame`."""
+
+    workers: int
+
+
+@dataclass(frozen=True)
+class AdmitRemote:
+    """A remote worker that came has this number from now on; numbers are never used twice."""
+
+    arrival: int
+    worker: int
+
+
+@dataclass(frozen=True)
+class DismissRemote:
+    """A remote worker that came is not needed."""
+
+    arrival: int
+
+
+@dataclass(frozen=True)
 class MakeSegments:
     """Make segments for a stream, as many as are wanted and fit, and say `SegmentsMade`.
 
@@ -151,6 +173,9 @@ Effect = (
     Send
     | StartWorker
     | KillWorker
+    | PlaceRemote
+    | AdmitRemote
+    | DismissRemote
     | MakeSegments
     | RemoveSegments
     | CheckFile

@@ -73,8 +73,24 @@ class Malformed:
 
 
 @dataclass(frozen=True)
+class RemoteCame:
+    """A remote worker waits to be given a number; `node` is where it is."""
+
+    arrival: int
+    node: str
+
+
+@dataclass(frozen=True)
+class ReceiverSeen:
+    """What the receivers of remote workers' rows have done so far, all together."""
+
+    cpu_ms: int
+    received_bytes: int
+
+
+@dataclass(frozen=True)
 class WorkerExited:
-    """A worker process has ended and been reaped: from now on it cannot write anywhere."""
+    """A worker process has ended and been reaped, or a remote one is fenced: from now on it cannot write anywhere."""
 
     worker: int
     cause: str
@@ -159,6 +175,8 @@ Event = (
     | ClientUnreachable
     | ClientsDisconnected
     | Malformed
+    | RemoteCame
+    | ReceiverSeen
     | WorkerExited
     | WorkerOverweight
     | WorkersSeen

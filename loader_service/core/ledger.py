@@ -26,6 +26,7 @@ class Limits:
     least_wants: int = 64  # … or so many, where slots are few: each thread of a client waits for one
     most_workers: int = 1024  # that the host bears
     cores: int = 1  # that the service may use
+    most_remote: int = 0  # remote workers; none where the service has no cluster
 
 
 @dataclass
@@ -45,6 +46,8 @@ class Counters:
     copy_hits: int = 0  # blocks of objects that the local copy had
     copy_misses: int = 0  # … that were fetched, since it had them not
     copy_hit_bytes: int = 0  # of the hits
+    receiver_cpu_ms: int = 0  # that taking in the rows of remote workers took on this host
+    received_bytes: int = 0  # of their rows
 
 
 @dataclass

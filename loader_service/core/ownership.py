@@ -33,7 +33,8 @@ class Ownership:
             self._count[group] += 1
         self._owner: list[int | None] = [None] * groups
         self._owned: dict[int, list[tuple[int, int]]] = {}  # of each worker: (bytes, group), sorted
-        self._load: dict[int, int] = {}
+        self._cost: dict[int, int] = {}  # of each worker: what a byte counts
+        self._load: dict[int, int] = {}  # bytes by cost
         self._by_load: list[tuple[int, int]] = []  # (load, worker), sorted
         self.changes = 0  # how often files changed hands: what was grouped by owner before is stale
 
@@ -72,23 +73,40 @@ class Ownership:
         """Return how many files a worker has."""
         return sum(self._count[group] for _, group in self._owned.get(worker, ()))
 
-    def join(self, worker: int) -> None:
-        """Let a worker take part: it takes files from the most loaded ones while that evens the loads out."""
+    def join(self, worker: int, cost: int = 1) -> None:
+        """Let a worker take part: it takes files from the most loaded ones while that evens the loads out.
+
+        Parameters
+        ----------
+        worker
+            Who.
+        cost
+            What a byte counts: of two workers, one with twice the cost gets half the bytes.
+        """
         self.changes += 1
         first = not self._owned
-        self._owned[worker] = []
+        self._owned[worker], self._cost[worker] = [], cost
         self._set_load(worker, 0)
         if first:
             self._owner = [worker] * len(self._bytes)
             self._owned[worker] = sorted((size, group) for group, size in enumerate(self._bytes))
-            self._set_load(worker, sum(self._bytes))
+            self._set_load(worker, cost * sum(self._bytes))
             return
-        while (move := self._next_move(worker)) is not None:
-            self._give(move, worker)
+        self._fill(worker)
+
+    def weigh(self, worker: int, cost: int) -> None:
+        """Let a byte of a worker count more or less: some of its files go to others, or of others to it."""
+        self.changes += 1
+        self._cost[worker] = cost
+        self._set_load(worker, cost * sum(size for size, _ in self._owned[worker]))
+        self._fill(worker)
+        while (move := self._move(worker, self._by_load[0][1])) is not None:
+            self._give(move, self._by_load[0][1])
 
     def leave(self, worker: int) -> None:
         """Take a worker out: each of its files, the largest first, goes to the least loaded of the others."""
         groups = self._owned.pop(worker)
+        del self._cost[worker]
         self._by_load.remove((self._load.pop(worker), worker))
         self.changes += 1
         for _, group in reversed(groups):
@@ -96,18 +114,29 @@ class Ownership:
             if self._owned:
                 self._give(group, self._by_load[0][1])
 
-    def _next_move(self, worker: int) -> int | None:
-        """Return the files of the most loaded worker whose move evens the two out best; None when no move helps.
+    def _fill(self, worker: int) -> None:
+        """Give a worker files of the most loaded ones while that evens the loads out."""
+        while True:
+            donor = self._by_load[bisect_left(self._by_load, (self._by_load[-1][0],))][1]
+            move = self._move(donor, worker)
+            if move is None:
+                return
+            self._give(move, worker)
 
-        A move helps while they are smaller than the gap: then the sum of the squared loads falls, so moves end.
+    def _move(self, donor: int, taker: int) -> int | None:
+        """Return the files of one worker whose move to another evens the two out best; None when no move helps.
+
+        A move helps while it changes the gap by less than twice its size: then the sum of the squared loads, each
+        divided by its worker's cost, falls, so moves end.
         """
-        most = self._by_load[-1][0]
-        donor = self._by_load[bisect_left(self._by_load, (most,))][1]
-        gap = most - self._load[worker]
+        gap = self._load[donor] - self._load[taker]
+        costs = 0 if donor == taker else self._cost[donor] + self._cost[taker]
+        if not costs:
+            return None
         owned = self._owned[donor]
-        larger = bisect_left(owned, (gap / 2,))
-        nearest = owned[max(0, larger - 1) : larger + 1]  # to half the gap, from below and from above
-        helpful = [(abs(gap - 2 * size), group) for size, group in nearest if 0 < size < gap]
+        larger = bisect_left(owned, (gap / costs,))
+        nearest = owned[max(0, larger - 1) : larger + 1]  # to what makes them even, from below and from above
+        helpful = [(abs(gap - costs * size), group) for size, group in nearest if 0 < costs * size < 2 * gap]
         return min(helpful)[1] if helpful else None
 
     def _give(self, group: int, worker: int) -> None:
@@ -115,10 +144,10 @@ class Ownership:
         if before is not None:
             of_before = self._owned[before]
             of_before.pop(bisect_left(of_before, (size, group)))
-            self._set_load(before, self._load[before] - size)
+            self._set_load(before, self._load[before] - size * self._cost[before])
         self._owner[group] = worker
         insort(self._owned[worker], (size, group))
-        self._set_load(worker, self._load[worker] + size)
+        self._set_load(worker, self._load[worker] + size * self._cost[worker])
 
     def _set_load(self, worker: int, load: int) -> None:
         before = self._load.get(worker)

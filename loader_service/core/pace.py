@@ -28,6 +28,9 @@ _WORKED = 0.05
 #: A worker is a straggler when it takes so many times as long as the usual one, and no more when it takes half of that.
 _STRAGGLING, _RECOVERED = 3.0, 1.5
 
+#: A byte counts twice with a worker that takes so many times as long as the usual one, and once below the other.
+_SLOWER, _AS_FAST = 1.7, 1.2
+
 #: A straggler rests for so many times the length of its latest task before it is tried again.
 _REST = 10.0
 
@@ -150,6 +153,19 @@ class Paces:
     def usual(self) -> int:
         """The worker that has the usual pace, the lower median; there must be one."""
         return self._sorted[(len(self._sorted) - 1) // 2][1]
+
+    def cost(self, worker: int, *, before: int) -> int:
+        """Return what a byte of a worker that has a pace counts: 2 for one that is clearly slower than the usual one.
+
+        Parameters
+        ----------
+        worker
+            Who.
+        before
+            What it counted so far: it changes only where that is clear.
+        """
+        ratio = self._of[worker] / self._sorted[(len(self._sorted) - 1) // 2][0]
+        return 2 if ratio > (_AS_FAST if before > 1 else _SLOWER) else 1
 
     def is_straggler(self, worker: int, *, before: bool) -> bool:
         """Return whether a worker is far slower than the usual one, which never is.

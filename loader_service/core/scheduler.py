@@ -242,6 +242,7 @@ class Scheduler:
             straggles=worker.straggles,
             totals=worker.times.totals(now, self._ledger.sums.short_s),
             decoder=worker.decoder,
+            node=worker.node,
         )
 
     def tasks_at_hand(self, worker: Worker, now: float) -> list[TaskAtHand]:

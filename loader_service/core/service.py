@@ -19,6 +19,7 @@ from loader_service.core.lifetime import Lifetime
 from loader_service.core.openings import Openings
 from loader_service.core.planned import Planner
 from loader_service.core.probes import Probes
+from loader_service.core.remote_staff import RemoteStaff
 from loader_service.core.scheduler import Scheduler
 from loader_service.core.sizing import Sizing
 from loader_service.core.status import About, Reporter
@@ -69,6 +70,7 @@ class Service:
         staff, streams = self.scheduler.staff, self.scheduler.streams
         self._sizing = Sizing(WorkerBounds.of(workers, least=0), limits, staff, streams, ledger)
         self._sizing.begin(now)
+        self.remote = RemoteStaff(staff, limits.most_remote, ledger)
         self._lifetime = Lifetime(limits.drain_s, ledger)
         self._timed = (self.clients, self.probes, self.openings, self._lifetime, self._sizing, streams.shares)
         self._of_stream = self._handlers_of_streams()
@@ -137,6 +139,7 @@ class Service:
                 client.address, self._reporter.recent(ask.request)
             ),
             m.Scale: self._sizing.scale,
+            m.ScaleRemote: self.remote.asked,
             m.Stop: self._stop_asked,
             m.Restart: self._restart,
         }
@@ -148,6 +151,8 @@ class Service:
             e.ClientUnreachable: lambda event, now: self.clients.miss(event.client, now),
             e.ClientsDisconnected: self._clients_disconnected,
             e.Malformed: self._malformed,
+            e.RemoteCame: self.remote.came,
+            e.ReceiverSeen: self.remote.receiver_seen,
             e.WorkerExited: self._worker_exited,
             e.WorkerOverweight: self._worker_overweight,
             e.WorkersSeen: self._workers_seen,
@@ -166,7 +171,7 @@ class Service:
         self.probes.dispatch(now)
         if self._lifetime.is_changing:
             staff = self.scheduler.staff
-            self._lifetime.settle(now, all_there=staff.working >= self._sizing.number, none_left=not len(staff))
+            self._lifetime.settle(now, all_there=staff.working_here >= self._sizing.number, none_left=not len(staff))
         return self._ledger.take()
 
     def _tick(self, now: float) -> None:
@@ -282,6 +287,7 @@ class Service:
         for client in self.clients:
             self._ledger.send(client.address, m.Stopping(reason))
         self.scheduler.staff.scale(0, now)
+        self.remote.close(now)
 
     # ---- workers
 

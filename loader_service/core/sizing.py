@@ -133,14 +133,14 @@ class Sizing:
         self._controller = WorkerController((Kind(LOCAL, bounds.least, most),), first)
 
     def _reading(self, event: MachineSeen, now: float) -> PoolReading:
-        most = max(event.workers_that_fit, len(self._staff))
+        most = max(event.workers_that_fit, sum(not each.node for each in self._staff))
         if self.bounds.most is None:
             most = min(most, event.cores)
         return PoolReading(
             now=now,
             busy_s=self._busy_s(now),
             streams={each.number: _stream_reading(each) for each in self._streams},
-            working={LOCAL: self._staff.working},
+            working={LOCAL: self._staff.working_here},
             room={LOCAL: most},
             idle_cores=event.idle_cores,
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loader_service.core.clocks import Clocks
-from loader_service.core.effects import GiveUp, KillWorker, Note, StartWorker
+from loader_service.core.effects import GiveUp, KillWorker, Note, Send, StartWorker
 from loader_service.core.ledger import Ledger, Limits, require
 from loader_service.core.ownership import Ownership
 from loader_service.core.pace import Paces
@@ -62,6 +62,7 @@ class Staff:
         self._clocks = Clocks()
         self._paces = Paces()
         self._wanted = 0
+        self._remote_working = 0
         self._last_number = 0
         self._starts = WorkerStarts()
         self._gave_up = False
@@ -79,7 +80,12 @@ class Staff:
     @property
     def missing(self) -> int:
         """Workers that shall be there and are neither working nor starting; negative when there are too many."""
-        return self._wanted - self.working - self._starting + len(self._leaving)
+        return self._wanted - self.working_here - self._starting + len(self._leaving)
+
+    @property
+    def working_here(self) -> int:
+        """Workers that take tasks and are processes of this host."""
+        return self.working - self._remote_working
 
     def next_deadline(self) -> float | None:
         """Return when `kill_late` or `hire` has something to do, None when neither has."""
@@ -96,20 +102,25 @@ class Staff:
         """
         self._wanted = count
         self._starts.forgive()
-        counted = (WorkerState.STARTING, WorkerState.WORKING)
-        staying = [worker for worker in self if worker.state in counted and not worker.leaves]
-        staying.sort(key=lambda each: each.worth(now))
-        for worker in reversed(staying[count:]):
-            if worker.state is WorkerState.STARTING:
-                self._stop(worker, now)
-            else:
-                self._drain(worker, now)
+        self.keep([each for each in self if each.is_counted and not (each.leaves or each.node)], count, now)
         self._relieve(now)
+
+    def admit(self, node: str, now: float) -> int:
+        """Take in a remote worker that came by itself; return its number."""
+        self._last_number += 1
+        worker = self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None, node=node)
+        self._clocks.owe(worker, now + self._limits.start_timeout_s)
+        return worker.worker
+
+    def keep(self, staying: list[Worker], count: int, now: float) -> None:
+        """Let all but so many of some workers leave when they have done what they hold, as `scale` says."""
+        for worker in reversed(sorted(staying, key=lambda each: each.worth(now))[count:]):
+            (self._stop if worker.state is WorkerState.STARTING else self._drain)(worker, now)
 
     def replace(self, number: int) -> bool:
         """Have a worker leave as soon as another one has started in its place; return whether that is news."""
         worker = self._workers.get(number)
-        if worker is None or worker.state is not WorkerState.WORKING or worker.leaves:
+        if worker is None or worker.state is not WorkerState.WORKING or worker.leaves or worker.node:
             return False
         worker.leaves = True
         self._leaving.add(number)
@@ -140,7 +151,7 @@ class Staff:
         self._move(worker, WorkerState.WORKING)
         self._clocks.owe(worker, None)
         self._starts.forgive()
-        self._ownership.join(number)
+        self._ownership.join(number, worker.cost)
         self._relieve(now)
 
     def give(self, worker: Worker, task: PendingTask, now: float) -> None:
@@ -149,7 +160,7 @@ class Staff:
         worker.bytes_given += task.size_bytes
         if len(worker.tasks) == 1:
             worker.begin(now, self._ledger.sums)
-            self._clocks.begun(worker, self._deadline(worker, now))
+            self._clocks.begun(worker, worker.task_ends_by(now, self._limits))
         self.vacancies.filled(worker)
 
     def take_back(self, number: int, task_number: int, now: float, waited_s: float = 0.0) -> PendingTask | None:
@@ -166,7 +177,7 @@ class Staff:
         if worker.state is _KILLED:
             self._clocks.begun(worker, None)
         else:
-            self._clocks.begun(worker, self._deadline(worker, now))
+            self._clocks.begun(worker, worker.task_ends_by(now, self._limits))
             self._judge(worker)
             self.rest(worker, now)
         self.vacancies.update(worker)
@@ -195,7 +206,7 @@ class Staff:
         begun_at, task = worker.pace.begun_at, worker.tasks[0]
         if begun_at is None or worker.deadline is None:
             return
-        deadline = self._deadline(worker, begun_at)
+        deadline = worker.task_ends_by(begun_at, self._limits)
         given_up_at = worker.pace.given_up_at(task.size_bytes)
         if nobody_can_help and deadline and given_up_at and not (task.strikes or task.probe):
             deadline = min(deadline, worker.deadline, max(given_up_at, now + _GIVEN_UP_AFTER_S))
@@ -243,7 +254,6 @@ class Staff:
         for worker in self:
             busy = worker.state in (WorkerState.WORKING, WorkerState.DRAINING, WorkerState.KILLED)
             require(busy or not worker.tasks, "has tasks, but does none", worker)
-
             timed = worker.state is not WorkerState.KILLED and (bool(worker.tasks) or not busy)
             require(timed == (worker.deadline is not None), "has no deadline, or one for nothing", worker)
 
@@ -252,15 +262,9 @@ class Staff:
         """Whether starting yet another worker would be a crash loop."""
         return self._starts.failures >= self._limits.failed_starts and not self.working
 
-    def _deadline(self, worker: Worker, now: float) -> float | None:
-        """Return until when a worker may be at the first of its tasks, None when it has none."""
-        if not worker.tasks:
-            return None
-        return now + (self._limits.probe_timeout_s if worker.tasks[0].probe else self._limits.task_timeout_s)
-
     def _leave(self, worker: Worker, cause: str, now: float) -> None:
         """Draw the conclusions from the end of a worker that was counted on."""
-        if worker.state is WorkerState.STARTING:
+        if worker.state is WorkerState.STARTING and not worker.node:
             self._starts.failed(cause, now)
         elif worker.state is WorkerState.WORKING:
             self._disown(worker)
@@ -268,21 +272,16 @@ class Staff:
         self._stay(worker)
 
     def _give_up_unless_some_still_start(self) -> None:
-        if self._gave_up or self._starting:
-            return
-        self._gave_up = True
-        self._ledger.add(
-            GiveUp(f"{self._starts.failures} workers in a row failed to start; the last one {self._starts.last_cause}")
-        )
+        if not (self._gave_up or self._starting):
+            self._gave_up = True
+            self._ledger.add(GiveUp(self._starts.words))
 
     def _stop(self, worker: Worker, now: float) -> None:
         cannot_hear = worker.state is WorkerState.STARTING
         self._move(worker, WorkerState.STOPPING)
         self._clocks.owe(worker, now + self._limits.start_timeout_s)
-        if cannot_hear:
-            self._ledger.add(KillWorker(worker.worker))
-        else:
-            self._ledger.send(worker.worker, Drain())
+        number = worker.worker
+        self._ledger.add(KillWorker(number) if cannot_hear else Send(number, Drain()))
 
     def _drain(self, worker: Worker, now: float) -> None:
         """Let a worker finish what it holds, and go."""
@@ -293,7 +292,7 @@ class Staff:
 
     def _relieve(self, now: float) -> None:
         """Let those go whose place has been taken."""
-        if self._leaving and self.working - len(self._leaving) >= self._wanted:
+        if self._leaving and self.working_here - len(self._leaving) >= self._wanted:
             for number in sorted(self._leaving):
                 self._drain(self._workers[number], now)
 
@@ -316,6 +315,11 @@ class Staff:
             reporter.straggles = True
         elif reporter.straggles and not straggles:
             self._trust(reporter)
+        elif (
+            not straggles and reporter.node and self._paces.cost(reporter.worker, before=reporter.cost) != reporter.cost
+        ):
+            reporter.cost = self._paces.cost(reporter.worker, before=reporter.cost)
+            self._ownership.weigh(reporter.worker, reporter.cost)
         usual = self._workers[self._paces.usual]
         if usual.straggles and not usual.late:
             self._trust(usual)
@@ -323,7 +327,7 @@ class Staff:
     def _trust(self, worker: Worker) -> None:
         """Give files to a worker that is as fast as the others again."""
         worker.straggles = False
-        self._ownership.join(worker.worker)
+        self._ownership.join(worker.worker, worker.cost)
         self.vacancies.update(worker)
 
     def _disown(self, worker: Worker) -> None:
@@ -339,8 +343,10 @@ class Staff:
 
     def _move(self, worker: Worker, state: WorkerState | None) -> None:
         """Change a worker's state; None when it is gone."""
-        self.working += (state is WorkerState.WORKING) - (worker.state is WorkerState.WORKING)
-        self._starting -= worker.state is WorkerState.STARTING
+        change = (state is WorkerState.WORKING) - (worker.state is WorkerState.WORKING)
+        self.working += change
+        self._remote_working += change if worker.node else 0
+        self._starting -= worker.state is WorkerState.STARTING and not worker.node
         if state is None:
             self.vacancies.forget(worker)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from loader_service.core.ledger import Limits
 from loader_service.core.pace import Pace
 from loader_service.core.sums import Sums
 from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
@@ -47,10 +48,12 @@ class Worker:
     leaves: bool = False  # works until another one has taken its place
     depth: int = TASKS_OUTSTANDING  # tasks that it asks for at a time
     decoder: str = ""  # what decodes parts of its JPEGs, in its own words
+    cost: int = 1  # what a byte of its files counts
+    node: str = ""  # of a remote worker: where it is; such a one comes by itself
 
     def ask_for(self, tasks: int) -> None:
-        """Let it hold so many tasks, within bounds, since it begins the reads of those that wait."""
-        self.depth = min(max(tasks, TASKS_OUTSTANDING), MOST_TASKS_OUTSTANDING)
+        """Let it hold so many tasks, within bounds: more where reads are slow, one where its rows cannot all come."""
+        self.depth = min(max(tasks, 1 if self.node else TASKS_OUTSTANDING), MOST_TASKS_OUTSTANDING)
 
     def begin(self, now: float, sums: Sums) -> None:
         """Take note that it comes to a task after it had none; `sums` know for how long wants had no slots."""
@@ -88,9 +91,20 @@ class Worker:
         late_at = self.pace.late_at(self.tasks[0].size_bytes) if self.tasks else None
         return self.busy_s(now) if late_at is not None and late_at <= now else 0.0
 
+    def task_ends_by(self, now: float, limits: Limits) -> float | None:
+        """Return until when it may be at the first of its tasks, to which it comes now; None when it has none."""
+        if not self.tasks:
+            return None
+        return now + (limits.probe_timeout_s if self.tasks[0].probe else limits.task_timeout_s)
+
     def worth(self, now: float) -> tuple[bool, float, bool, int]:
         """Return what workers are sorted by when some are to leave: the last ones do."""
         return self.state is WorkerState.STARTING, self.late_s(now), self.straggles, self.worker
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is one of those that shall be there: it starts, or takes tasks."""
+        return self.state is WorkerState.STARTING or self.state is _WORKING
 
     @property
     def has_room(self) -> bool:
@@ -100,5 +114,5 @@ class Worker:
             return False
         if given and self.tasks[0].strikes:
             return False  # a suspect is done alone
-        small = given < SMALL_TASKS_OUTSTANDING and self.bytes_given < SMALL_TASK_BYTES
+        small = given < SMALL_TASKS_OUTSTANDING and self.bytes_given < SMALL_TASK_BYTES and self.depth > 1
         return given < self.depth or small

@@ -29,6 +29,11 @@ class WorkerStarts:
         self.not_before = 0.0
         self._pause_s = FIRST_RETRY_S
 
+    @property
+    def words(self) -> str:
+        """Why no other is started."""
+        return f"{self.failures} workers in a row failed to start; the last one {self.last_cause}"
+
     def failed(self, cause: str, now: float) -> None:
         """Note that a worker ended before it was ready."""
         self.failures += 1

@@ -21,6 +21,7 @@ from loader_service.daemon.client_processes import ClientProcesses
 from loader_service.daemon.flood import FloodGuard
 from loader_service.daemon.machine_load import MachineLoad
 from loader_service.daemon.rechecks import Rechecks, adoption
+from loader_service.daemon.remote_workers import FROM_RECEIVER, RemoteWorkers
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.side_programs import SidePrograms
@@ -31,6 +32,7 @@ from loader_service.daemon.web_page import WebPage
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
+from loader_service.protocol.remote_messages import FromReceiver
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,7 +56,7 @@ class World:
 
     watched: select.epoll
     clients: Router[m.FromClient]
-    workers_socket: Router[m.FromWorker]
+    workers_socket: Router[m.FromWorker | FromReceiver]
     client_processes: ClientProcesses
     workers: Workers
     load: MachineLoad
@@ -122,8 +124,11 @@ class Daemon:
 
     # ---- what comes
 
-    def _hear_worker(self, received: Received[m.FromWorker]) -> None:
-        message = received.message
+    def _hear_worker(self, received: Received[Any]) -> None:
+        message, remote = received.message, self._world.workers.remote
+        if remote is not None and isinstance(message, FROM_RECEIVER):
+            self._events += remote.hear(message, time.monotonic())
+            return
         worker = 0 if isinstance(message, Exception) else message.worker
         if isinstance(message, m.WorkerReady):
             self._world.workers.arrived(worker, time.monotonic())
@@ -183,6 +188,7 @@ class Daemon:
             self._world.memory.next_deadline(),
             self._world.beside.next_deadline(),
             None if self._world.web is None else self._world.web.next_deadline(),
+            None if self._world.workers.remote is None else self._world.workers.remote.next_deadline(),
         ]
         deadline = min(each for each in candidates if each is not None)
         return max(0, int((deadline - time.monotonic()) * 1000) + 1)
@@ -192,6 +198,8 @@ class Daemon:
         if deadline is not None and deadline <= now:
             self._events.append(e.ClockTicked())
         self._world.log.tick(now)
+        if self._world.workers.remote is not None:
+            self._world.workers.remote.tick(now)
         if self._next_beat is not None and self._next_beat <= now:
             self._beat(now)
         if self._next_look <= now:
@@ -243,6 +251,8 @@ class Daemon:
                     self._events.append(e.WorkerExited(worker, why_not))
             case do.KillWorker(worker):
                 world.workers.kill(worker)
+            case do.PlaceRemote() | do.AdmitRemote() | do.DismissRemote():
+                self._events += cast("RemoteWorkers", world.workers.remote).carry_out(effect)
             case do.MakeSegments():
                 world.memory.ask(effect, self._core.workers_wanted, time.monotonic())
             case do.RemoveSegments(slots):

@@ -18,7 +18,7 @@ from loader_service.advice import sides_advice
 from loader_service.catalog.columns import Catalog
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.catalog.scan.catalog_scan import scan
-from loader_service.config import ServiceConfig, most_workers, workers_for_all_cores
+from loader_service.config import MOST_REMOTE_WORKERS, ServiceConfig, most_workers, workers_for_all_cores
 from loader_service.core.effects import Note
 from loader_service.core.ledger import Limits
 from loader_service.core.service import Service
@@ -29,9 +29,12 @@ from loader_service.daemon.daemon import Daemon, World
 from loader_service.daemon.descriptors import provide_descriptors
 from loader_service.daemon.flood import FloodGuard
 from loader_service.daemon.machine_load import MachineLoad
+from loader_service.daemon.placement import Placement
 from loader_service.daemon.planner import CatalogPlanner
 from loader_service.daemon.pool import Pool
 from loader_service.daemon.rechecks import Rechecks
+from loader_service.daemon.remote_port import open_port, worker_options
+from loader_service.daemon.remote_workers import RemoteWorkers
 from loader_service.daemon.segment_maker import SegmentMaker
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.service_log import ServiceLog
@@ -44,6 +47,7 @@ from loader_service.daemon.web_page import WebPage
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
+from loader_service.protocol.remote_messages import FromReceiver
 from loader_service.sharing_group import sharing_group
 from loader_service.stores.copy_folder import CopyFolder
 from loader_service.worker_options import WorkerOptions
@@ -95,6 +99,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
     provide_descriptors(config.most_workers)
     with ExitStack() as stack:
         stack.enter_context(EndpointLock(endpoint))
+        placement = None if config.ray is None else stack.enter_context(Placement(config.ray))  # connects meanwhile
         watched = stack.enter_context(select.epoll())
         segments = stack.enter_context(SegmentStore())
         frames = stack.enter_context(claimed_frames(config, str(endpoint)))
@@ -108,14 +113,23 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         _note_classes(catalog)
         signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
         context = stack.enter_context(zmq.Context(io_threads=1))
-        worker_socket: Router[m.FromWorker] = Router(context, endpoint.workers, m.FromWorker)
+        of_workers = m.FromWorker | FromReceiver
+        worker_socket: Router[m.FromWorker | FromReceiver] = Router(context, endpoint.workers, of_workers)
         stack.enter_context(worker_socket)
         client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient, sharing_group())
         stack.enter_context(client_socket)
         log = ServiceLog()
         pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
         own_code = config.source is not None or config.transform is not None
-        workers = Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code)
+        remote = None
+        if placement is not None:
+            options = open_port(stack, placement.connect(), config, endpoint.workers, segments.instance, catalog)
+            remote = stack.enter_context(
+                RemoteWorkers(watched, worker_socket, options, placement, log, time.monotonic())
+            )
+            told = worker_options(options, str(catalog.directory), config.task_timeout)
+            placement.begin(told, watched, lambda line: log.write(Note(line)))
+        workers = Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code, remote=remote)
         world = World(
             watched=watched,
             clients=client_socket,
@@ -179,9 +193,13 @@ def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig,
         probe_timeout_s=min(config.task_timeout, PROBE_S),
         most_workers=most_workers(),
         cores=workers_for_all_cores(),
+        most_remote=MOST_REMOTE_WORKERS if config.ray is not None else 0,
     )
     planner = CatalogPlanner(catalog, tries_transforms=config.transform is not None)
-    return Service(told, planner, catalog.file_bytes.tolist(), limits, config.workers, time.monotonic())
+    now = time.monotonic()
+    core = Service(told, planner, catalog.file_bytes.tolist(), limits, config.workers, now)
+    core.remote.scale(config.ray_workers, now)
+    return core
 
 
 def _note_classes(catalog: Catalog) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from loader_service.core.effects import Note
 from loader_service.core.events import Sight
 from loader_service.daemon.pool import Pool
+from loader_service.daemon.remote_workers import RemoteWorkers
 from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.sockets import Router
 from loader_service.protocol import messages as m
@@ -31,12 +33,22 @@ class Workers:
         Whether they hold something from the start that is a user's own affair.
     log
         Gets what goes wrong with them.
+    remote
+        Those on other hosts; None without a cluster.
     """
 
     def __init__(
-        self, pool: Pool, socket: Router[m.FromWorker], limit_bytes: int, log: ServiceLog, *, runs_users_code: bool
+        self,
+        pool: Pool,
+        socket: Router[Any],
+        limit_bytes: int,
+        log: ServiceLog,
+        *,
+        runs_users_code: bool,
+        remote: RemoteWorkers | None = None,
     ) -> None:
         self._pool = pool
+        self.remote = remote
         self._socket = socket
         self._log = log
         self._runs_users_code = runs_users_code
@@ -63,8 +75,11 @@ class Workers:
             self._weights.begins(worker, now, self._pool.own_bytes(worker) if self._runs_users_code else 0)
 
     def kill(self, worker: int) -> None:
-        """Kill a worker; its end is reported by `ended`."""
-        self._pool.kill(worker)
+        """Kill a worker, or have a remote one fenced; its end is reported by `ended`."""
+        if self.remote is not None and self.remote.has(worker):
+            self.remote.fence(worker)
+        else:
+            self._pool.kill(worker)
 
     def ended(self) -> Iterator[tuple[int, str]]:
         """Yield the workers that have ended, each with its cause, after hearing what all of them wrote to be logged."""
@@ -72,6 +87,8 @@ class Workers:
         for worker, cause in self._pool.reap():
             self._weights.ends(worker)
             yield worker, cause
+        if self.remote is not None:
+            yield from self.remote.ended()
 
     def overweight(self, now: float) -> Iterator[int]:
         """Note which workers have grown too large since they were last looked at; yield those to be replaced."""
@@ -88,7 +105,8 @@ class Workers:
 
     def seen(self) -> dict[int, Sight]:
         """Return what can be seen of each worker."""
-        return {each: Sight(self._pool.pid(each), *self._pool.progress(each)) for each in self._pool.workers}
+        here = {each: Sight(self._pool.pid(each), *self._pool.progress(each)) for each in self._pool.workers}
+        return here if self.remote is None else {**here, **self.remote.seen()}
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,14 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class ScaleRemote:
+    """Ask for another number of remote workers; answered by `Done`, or `Refused` by a service without a cluster."""
+
+    request: int
+    workers: int
+
+
+@dataclass(frozen=True)
 class Stop:
     """Ask the service to drain and exit; answered by `Done` before it does."""
 
@@ -298,6 +306,7 @@ FromClient = (
     | GetCatalog
     | GetRecentSteps
     | Scale
+    | ScaleRemote
     | Stop
     | Restart
 )

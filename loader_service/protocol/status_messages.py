@@ -30,6 +30,7 @@ class WorkerStatus:
     straggles: bool = False  # it is far slower than the usual one, so it owns no files for now
     totals: WorkerTotals = field(default_factory=WorkerTotals)
     decoder: str = ""  # what decodes parts of JPEGs; "" while it starts
+    node: str = ""  # where a remote worker is; "" for those of this host
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import io
-import mmap
 import os
 import sys
 import threading
@@ -42,8 +41,8 @@ from loader_service.protocol.messages import (
     ToWorker,
     WorkerReady,
 )
-from loader_service.protocol.segment_files import map_segment
 from loader_service.worker.frame_fields import Origin
+from loader_service.worker.mapped_slots import MappedSlots, TaskMemory
 from loader_service.worker.open_cache import open_frame_cache
 from loader_service.worker.reader import Reader
 from loader_service.worker.retry_patience import RetryPatience
@@ -77,6 +76,8 @@ class WorkerProcess:
         Who this worker is.
     catalog
         The columns.
+    slots
+        What it writes into; by default the slots themselves, in shared memory.
 
     Raises
     ------
@@ -84,7 +85,7 @@ class WorkerProcess:
         When the user's own source or transform cannot be loaded.
     """
 
-    def __init__(self, options: WorkerOptions, catalog: Catalog) -> None:
+    def __init__(self, options: WorkerOptions, catalog: Catalog, slots: TaskMemory | None = None) -> None:
         self._options = options
         self._copy = _open_copy(options)
         self._reader = Reader(catalog, patience=RetryPatience(options.task_timeout), copy=self._copy)
@@ -94,8 +95,8 @@ class WorkerProcess:
         self._origin = Origin(catalog, self._reader, _open_source(options), self._progress, make_images)
         self._transforms = _load_transform(options, self._origin)
         self._writers: dict[int, RowWriter | TransformWriter] = {}
-        self._slots: dict[int, dict[int, mmap.mmap]] = {}
         self._tell_at = time.monotonic() + _TELL_EVERY_S
+        self._slots = slots if slots is not None else MappedSlots(options.instance)
 
     def prepare(self, message: PrepareStream) -> None:
         """Get ready for the tasks of a stream."""
@@ -104,7 +105,6 @@ class WorkerProcess:
             self._writers[message.stream] = RowWriter(self._origin, message.spec, layout)
         else:
             self._writers[message.stream] = self._transforms.writer(message.spec, message.inputs, layout)
-        self._slots[message.stream] = {}
 
     def probe(self, message: ProbeStream) -> Probed:
         """Try the transform on a stream that somebody wants to open."""
@@ -125,23 +125,23 @@ class WorkerProcess:
         writer = self._writers.pop(message.stream, None)
         if writer is not None:
             writer.close()
-        for memory in self._slots.pop(message.stream, {}).values():
-            memory.close()
+        self._slots.drop_stream(message.stream)
+
+    def adopt(self, message: AdoptFile) -> None:
+        """Take a file with another size, time or inode for the one that was scanned."""
+        status = FileStat(message.size_bytes, message.mtime_ns, message.inode % 2**64)
+        self._reader.adopt(message.file, status)
 
     def execute(self, task: Task) -> TaskDone:
         """Write the rows of a task."""
         self._progress.begin(task.task)
         failpoints.passing("worker.task_received")
         writer = self._writers[task.stream]
-        slots = self._slots[task.stream]
-        memory = slots.get(task.slot)
-        if memory is None:
-            try:
-                instance, size_bytes = self._options.instance, writer.layout.size_bytes
-                memory = slots[task.slot] = map_segment(instance, task.slot, size_bytes, whole=True)
-            except LoaderError as error:  # the stream was closed while this task was on its way
-                bad = tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows.numbers)
-                return TaskDone(self._options.worker, task.task, bad)
+        try:
+            memory = self._slots.memory(task.stream, task.slot, writer.layout.size_bytes)
+        except LoaderError as error:  # the stream was closed while this task was on its way
+            bad = tuple(BadRow(row, type(error).__name__, str(error)) for row in task.rows.numbers)
+            return TaskDone(self._options.worker, task.task, bad)
         self._reader.begin(task.task, lambda: writer.ranges(task.epoch, task.rows))
         bad = writer.write(memory, task.epoch, task.rows)
         waited_s = self._reader.end()
@@ -199,11 +199,9 @@ class WorkerProcess:
                 case DropStream():
                     self.drop(message)
                 case DropSlots(stream, slots):
-                    for slot in slots:
-                        if (memory := self._slots[stream].pop(slot, None)) is not None:
-                            memory.close()
-                case AdoptFile(file, size_bytes, mtime_ns, inode):
-                    self._reader.adopt(file, FileStat(size_bytes, mtime_ns, inode % 2**64))
+                    self._slots.drop_slots(stream, slots)
+                case AdoptFile():
+                    self.adopt(message)
                 case Drain():
                     if done:
                         report(*done, *self._asides(unreported_since))

@@ -114,3 +114,33 @@ def test_very_many_files_move_in_groups_of_nearly_the_same_bytes() -> None:
     assert counts == [len(ownership.files(worker)) for worker in ownership.workers]
     assert max(loads) - min(loads) < 3000, "three of the largest files"
     assert all(ownership.owner(file) == worker for worker in ownership.workers for file in ownership.files(worker))
+
+
+@given(_SIZES, _TURNS, st.lists(st.tuples(st.integers(1, 8), st.integers(1, 3)), max_size=8))
+def test_files_move_by_cost_and_each_has_an_owner(
+    sizes: list[int], turns: list[int], costs: list[tuple[int, int]]
+) -> None:
+    ownership = _after(sizes, turns)
+    of = dict.fromkeys(ownership.workers, 1)
+    for worker, cost in costs:
+        if worker in of:
+            of[worker] = cost
+            ownership.weigh(worker, cost)
+    owned = {worker: sum(sizes[file] for file in ownership.files(worker)) for worker in of}
+    assert sum(owned.values()) == (sum(sizes) if of else 0)
+    assert not of or None not in _owners(ownership, len(sizes))
+    for worker in list(of):
+        ownership.leave(worker)
+    assert ownership.workers == ()
+
+
+def test_a_worker_of_twice_the_cost_has_half_the_bytes_and_gets_them_back() -> None:
+    ownership = Ownership([1] * 60)
+    for worker in (1, 2):
+        ownership.join(worker)
+    ownership.weigh(2, 2)
+    assert [ownership.file_count(worker) for worker in (1, 2)] == [40, 20]
+    ownership.join(3)
+    assert [ownership.file_count(worker) for worker in (1, 2, 3)] == [24, 12, 24]
+    ownership.weigh(2, 1)
+    assert [ownership.file_count(worker) for worker in (1, 2, 3)] == [20, 20, 20]

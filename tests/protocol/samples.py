@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
+from loader_service.protocol import remote_messages as r
 from loader_service.protocol.fields import CatalogField, Field
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
@@ -126,10 +127,27 @@ MESSAGES: tuple[Any, ...] = (
     m.CopyRead(1, 40, 2, 2_500_000),
     m.GetRecentSteps(9),
     m.RecentSteps(9, (m.RecentStep(3, Spec(2, Clip(1)), FIELDS, False, 1, 42, 2, (5, 7), (), (4, 8)),)),
+    m.ScaleRemote(9, 64),
+    r.RemoteHello("0.1.0", "simplejpeg 1.8.1, OpenCV 4.12.0", "f" * 64, "node-3", 4711),
+    r.RemoteBeat(),
+    r.RemoteLeaving("no files"),
+    r.RemoteWelcome("0f"),
+    r.RemoteRefused("no"),
+    r.ReceiverBeat(),
+    r.RemoteLeave(comes_again=True),
+    r.RemoteArrived(2**32, "node-3", 4711),
+    r.RemoteEnded(7, "is gone"),
+    r.RemoteRejected("no key"),
+    r.ReceiverLoad(1234, 2**33),
+    r.AdmitArrival(2**32, 7),
+    r.DismissArrival(2**32),
+    r.FenceRemote(7),
 )  # fmt: skip
 
 #: Whoever receives it, by kind of message; a `Heartbeat` goes both ways.
-UNIONS = (m.FromClient, m.ToClient, m.ToWorker, m.FromWorker)
+UNIONS = (
+    m.FromClient, m.ToClient, m.ToWorker, m.FromWorker, r.FromRemote, r.ToRemote, r.FromReceiver, r.ToReceiver
+)  # fmt: skip
 
 
 def union_of(message: Any) -> Any:

@@ -1,0 +1,126 @@
+"""What receiver, placement and remote workers are told at their start; all of it travels through pipes, or by Ray."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from loader_service import __version__
+from loader_service.remote.run_keys import RunKeys
+
+
+@dataclass(frozen=True)
+class RemoteWorkerOptions:
+    """What a remote worker is told.
+
+    Parameters
+    ----------
+    address
+        Of the receiver, as ``tcp://HOST:PORT``.
+    keys
+        Of this run, without the receiver's secret.
+    version, decoder, catalog
+        What must be equal at both ends: of this package, of the libraries that make pixels, of what the files hold.
+    task_timeout
+        Seconds that a task may take.
+    catalog_folder
+        Where the columns lie, for who shares this host; else they come through Ray.
+    """
+
+    address: str
+    keys: RunKeys
+    version: str
+    decoder: str
+    catalog: str
+    task_timeout: float = 60.0
+    catalog_folder: str = ""
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> RemoteWorkerOptions:
+        """Return what `asdict` took apart."""
+        return cls(**{**plain, "keys": RunKeys(**plain["keys"])})
+
+
+@dataclass(frozen=True)
+class ReceiverOptions:
+    """What the receiver is told.
+
+    Parameters
+    ----------
+    receiver
+        Its number: one that is started again has the next one.
+    workers_address
+        Of the daemon's socket for workers.
+    instance
+        Names the folder of the segments.
+    address, descriptor
+        Where it listens, and the socket that does, which it inherits.
+    keys
+        Of this run.
+    catalog
+        Fingerprint of what the files hold.
+    """
+
+    receiver: int
+    workers_address: str
+    instance: str
+    address: str
+    descriptor: int
+    keys: RunKeys
+    catalog: str
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> ReceiverOptions:
+        """Return what `asdict` took apart."""
+        return cls(**{**plain, "keys": RunKeys(**plain["keys"])})
+
+
+def line_of(options: object) -> bytes:
+    """Return a dataclass as a line for a child's standard input."""
+    return json.dumps(asdict(options)).encode("ascii") + b"\n"  # type: ignore[call-overload]
+
+
+def next_line() -> dict[str, Any] | None:
+    """Return the next line of this process's standard input, None after the last one."""
+    line = sys.stdin.buffer.readline()
+    return json.loads(line) if line else None
+
+
+@functools.cache
+def decoder_words() -> str:
+    """Return the libraries that make pixels, and their versions: other ones may make others of the same file."""
+    return ", ".join(f"{name} {_version(distributions)}" for name, distributions in _DECODERS)
+
+
+_DECODERS = (
+    ("simplejpeg", ("simplejpeg",)),
+    (
+        "OpenCV",
+        ("opencv-python-headless", "opencv-python", "opencv-contrib-python-headless", "opencv-contrib-python"),
+    ),
+)
+
+
+def _version(distributions: tuple[str, ...]) -> str:
+    from importlib import metadata  # noqa: PLC0415 - 20 ms, which a service without remote workers saves
+
+    for name in distributions:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return "unknown"
+
+
+def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    """Return what differs between two ends, each by name, with what is expected and found."""
+    return [f"{name} {theirs[name]!r} instead of {ours[name]!r}" for name in ours if ours[name] != theirs[name]]
+
+
+def own_versions() -> dict[str, str]:
+    """Return what must be equal wherever rows of one training are made."""
+    return {"version": __version__, "decoder": decoder_words()}

@@ -1,0 +1,107 @@
+"""Remote workers as actors of a real Ray cluster: two raylets on this host, whose nodes come and go."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import loader_client
+from tests.remote.scene import of_module, remote_service, remote_workers, steps
+from tests.support import processes
+from tests.support.services import running_service, started_service
+from tests.support.waiting import eventually
+
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # Ray leaves files open
+
+_NODE = {"num_cpus": 2, "object_store_memory": 80_000_000}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head without cores, which is this host, and a node with two."""
+    from ray.cluster_utils import Cluster  # noqa: PLC0415 - not where these tests are left out
+
+    head = {**_NODE, "num_cpus": 0, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        made.add_node(**_NODE)
+        yield made
+    finally:
+        made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def expected(small_videos):
+    with running_service(small_videos / "*.h5", workers=1) as service, loader_client.connect(service.endpoint) as it:
+        return list(steps(it, epochs=3))
+
+
+def actors() -> list[int]:
+    """Return the pids of all living actors of this project on this host."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if b"_RemoteWorkerActor" in (place / "cmdline").read_bytes() and processes.is_alive(int(place.name)):
+                found.append(int(place.name))
+    return found
+
+
+def test_bytes_are_the_same_while_actors_and_nodes_are_lost_and_join(cluster, small_videos, expected):
+    with remote_service(small_videos / "*.h5", remote=2, ray=cluster.address) as (service, connection):
+        assert list(steps(connection, epochs=3)) == expected
+        os.kill(actors()[0], signal.SIGKILL)
+        assert list(steps(connection, epochs=3)) == expected
+        eventually(lambda: len(remote_workers(connection)) == 2, "an actor in its place")
+        connection.scale_remote(3)
+        missing = "2 of 3 remote workers have a place, 1 wait: the cluster has 2 cores"
+        eventually(lambda: missing in service.log, "words of what is missing")
+        node = cluster.add_node(**_NODE)
+        eventually(lambda: len(remote_workers(connection)) == 3, "a worker on the node that joined")
+        cluster.remove_node(node)
+        assert list(steps(connection, epochs=3)) == expected
+        connection.scale_remote(2)
+        eventually(lambda: len(remote_workers(connection)) == 2, "those of the node that is left")
+        assert {each.node for each in remote_workers(connection)} == {os.uname().nodename}
+    eventually(lambda: not actors(), "all actors to end with the service")
+
+
+def test_no_actor_is_left_when_the_daemon_or_the_placement_is_killed(cluster, small_videos, expected):
+    with remote_service(small_videos / "*.h5", ray=cluster.address) as (service, connection):
+        (before,) = actors()
+        os.kill(of_module(service, "ray_placement")[0], signal.SIGKILL)
+        assert list(steps(connection, epochs=3)) == expected
+        eventually(lambda: before not in actors(), "the actor to end with who placed it")
+        eventually(lambda: remote_workers(connection), "another one, placed anew")
+        assert service.log.count("is out of reach") == 1
+        connection.close()
+        service.kill()
+        eventually(lambda: not actors(), "the actor to end with the daemon")
+    with running_service(small_videos / "*.h5", workers=1, endpoint=service.endpoint):
+        pass  # removes the batches and sockets that were left
+
+
+def test_no_cluster_at_the_address_is_an_error_at_the_start(small_videos):
+    with started_service(small_videos / "*.h5", workers=1, ray="127.0.0.1:1") as service:
+        assert service.wait() == 2
+        assert "ray='127.0.0.1:1': no Ray cluster can be reached" in service.log
+        assert "start one with `ray start --head`" in service.log
+
+
+def test_training_goes_on_with_the_workers_of_this_host_when_the_cluster_is_gone(small_videos, expected):
+    from ray.cluster_utils import Cluster  # noqa: PLC0415 - as above
+
+    head = {"num_cpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
+    mortal = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        with remote_service(small_videos / "*.h5", ray=mortal.address) as (service, connection):
+            mortal.shutdown()
+            assert list(steps(connection, epochs=3)) == expected
+            eventually(lambda: not remote_workers(connection), "the remote worker to be gone")
+            eventually(lambda: "is out of reach" in service.log, "a line that says so", within_s=60)
+            assert list(steps(connection, epochs=3)) == expected
+    finally:
+        mortal.shutdown()
