@@ -19,6 +19,7 @@ _VARIABLES = {
     "shm": (("LOADER_SERVICE_SHM", "tmpfs for batches, of trainers too"),),
     "cache": (("XDG_CACHE_HOME", "where what was found in files is kept"),),
     "stores": (("AWS_…, GOOGLE_…, AZURE_…", "credentials of object stores"),),
+    "web": (("LOADER_SERVICE_WEB_TOKEN", "the token of the web page, for a link that stays good"),),
     "temporary": (("TMPDIR", "where temporary files go"),),
 }
 _ASKS = ("endpoint", "place")
@@ -32,12 +33,14 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "loader-service start 'data/*.h5' --split train --workers 2..16",
             "loader-service start 's3://bucket/train/*.h5' --local-copy 200G:/scratch",
             "loader-service start --source my_package.scenes:Scenes --workers 8",
+            "loader-service start 'data/*.h5' --web 127.0.0.1:8321",
         ),
-        (*_ASKS, "shm", *_READS),
+        (*_ASKS, "shm", *_READS, "web"),
     ),
     "status": (("loader-service status", "loader-service status --json | jq .workers_wanted"), _ASKS),
     "catalog": (("loader-service catalog", "loader-service catalog ipc:///run/loader/socket --json"), _ASKS),
     "scale": (("loader-service scale 12", "loader-service scale 2..16", "loader-service scale auto"), _ASKS),
+    "web": (("loader-service web", "loader-service web --listen 127.0.0.1:9000 --control"), (*_ASKS, "web")),
     "stop": (("loader-service stop", "loader-service stop ipc:///run/loader/socket --timeout 60"), (*_ASKS, "shm")),
     "restart": (("loader-service restart",), _ASKS),
     "inspect": (
@@ -45,6 +48,7 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "loader-service inspect 'data/*.h5'",
             "loader-service inspect 'data/*.h5' --check",
             "loader-service inspect 'data/*.h5' --toml > schema.toml",
+            "loader-service inspect 'data/*.h5' --contact-sheet out.png",
         ),
         _READS,
     ),
