@@ -46,8 +46,8 @@ def main() -> None:
     args = parser.parse_args()
     scaling = ScalingConfig(num_workers=args.workers, resources_per_worker={"CPU": args.decoders})
     settings = {"files": args.files, "decoders": args.decoders}
-    result = DataParallelTrainer(train, train_loop_config=settings, scaling_config=scaling).fit()
-    print("trained on", result.metrics["samples"], "samples a worker", flush=True)
+    DataParallelTrainer(train, train_loop_config=settings, scaling_config=scaling).fit()
+    print("trained with", args.workers, "workers", flush=True)
 
 
 if __name__ == "__main__":
