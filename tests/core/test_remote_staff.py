@@ -105,4 +105,4 @@ def desk_with_paces(slow: float) -> dict[int, int]:
             worker.pace.begun(made.now)
             worker.pace.ended(10**6, made.now + seconds)
             staff._judge(worker)
-    return {each.worker: made.service.scheduler.worker_status(each, made.now).files for each in staff}
+    return {each.worker: made.service.scheduler.worker_status(each, 0, made.now).files for each in staff}
