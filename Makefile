@@ -5,20 +5,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
+# Tests that have targets of their own.
+APART := soak or ray or hosts or browser
+
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Tests start thousands of Python processes, which would each compile all that they import; empty is not set.
-test soak: export PYTHONDONTWRITEBYTECODE :=
+test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again check format bench soak clean
+.PHONY: help install demo test again web web-short check format bench docs hosts soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
 	@echo "make test     run the tests"
 	@echo "make again    run the tests once more that failed the last time, one at a time"
+	@echo "make web      test the web page in a headless Chromium (apt-get install chromium chromium-driver)"
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
 	@echo "make bench    measure against the peers; results in benchmarks/results/"
+	@echo "make docs     build the site of docs/ into build/site, strictly"
+	@echo "make hosts    trainings of several processes, as in examples/ and deploy/ (some minutes)"
 	@echo "make soak     the long tests: both ends against each other, and processes that are killed, for hours"
 	@echo "make install  only the set-up: a .venv with this project and its tools"
 	@echo "make clean    remove the .venv and all caches"
@@ -34,10 +40,18 @@ demo: $(INSTALLED)
 	$(BIN)/loader-service demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not ($(APART))'
 
 again: $(INSTALLED)
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not soak' -v
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not ($(APART))' -v
+
+# SCREENSHOTS=1 makes those of the docs anew.
+web: $(INSTALLED)
+	$(BIN)/python -m pytest -m browser tests/web
+
+# Without fifty tabs: what CI runs.
+web-short: $(INSTALLED)
+	$(BIN)/python -m pytest -m browser tests/web -k 'not fifty'
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -54,6 +68,12 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
 	$(BIN)/python -m benchmarks.unpacking --results benchmarks/results
 	$(BIN)/python -m benchmarks.reading --results benchmarks/results
+
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+hosts: $(INSTALLED)
+	$(BIN)/python -m pytest -m hosts -v
 
 soak: $(INSTALLED)
 	$(BIN)/python -m tests.ends 1800

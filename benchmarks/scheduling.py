@@ -251,7 +251,7 @@ def _own_memory_mb() -> float:
     return float(psutil.Process().memory_full_info().uss) / 1e6
 
 
-def _measure_apart(workers: int, streams: int, files: int) -> Cost:
+def measure_apart(workers: int, streams: int, files: int) -> Cost:
     command = [sys.executable, "-m", "benchmarks.scheduling", "--size", str(workers), str(streams), str(files)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_PATIENCE_S)
     return Cost(**json.loads(done.stdout))
@@ -300,7 +300,7 @@ def main() -> None:
     if arguments.size:
         print(json.dumps(asdict(measure(*arguments.size))))
         return
-    measured = {size: _measure_apart(*size) for size in dict.fromkeys(itertools.chain(*CURVES.values()))}
+    measured = {size: measure_apart(*size) for size in dict.fromkeys(itertools.chain(*CURVES.values()))}
     curves = {name: [measured[size] for size in sizes] for name, sizes in CURVES.items()}
     table = _table(curves)
     print(table)

@@ -26,11 +26,11 @@ from loader_service import __version__, reports
 from loader_service.advice import python_lines
 from loader_service.catalog.labels.class_lists import write_class_lists
 from loader_service.catalog.schema_text import schema_toml
-from loader_service.click_options import options_of
+from loader_service.click_options import LoneOptions, options_of
 from loader_service.command_help import CommandGroup, completion_command
 from loader_service.config import ServiceConfig, workers_for_all_cores
 from loader_service.control import Times, begin_anew, restart_service, stop_service
-from loader_service.daemon.service_process import FAILED, READY
+from loader_service.daemon.service_process import FAILED, READY, SCANNED
 from loader_service.daemon.serving import ServiceReady, run_service, scan_files
 from loader_service.daemon.supervisor import Supervisor
 from loader_service.errors import ConfigError, LoaderError
@@ -38,19 +38,22 @@ from loader_service.frame_check import FrameCheck
 from loader_service.log_lines import set_up_log
 from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
+from loader_service.preview.files_sheet import check_target, write_files_sheet
 from loader_service.scan_options import ScanOptions
 from loader_service.start_command import read_option
 from loader_service.top_command import top_command
 from loader_service.unpack.unpack_command import unpack_command
 from loader_service.watch_commands import CONNECT_S, hush, ps_command, status_command
+from loader_service.web.web_command import web_command
+from loader_service.web_options import DEFAULT_HOST, looks_like_address
 from loader_service.worker_bounds import WorkerBounds
 
 _T = TypeVar("_T")
 
 _LOG = logging.getLogger(__name__)
 
-#: How often a log says how far a scan is, in seconds.
-_SAY_EVERY_S = 10.0
+#: How often a log, and the program that started this one, is told how far a scan is, in seconds.
+_SAY_EVERY_S, _TELL_EVERY_S = 10.0, 0.2
 
 #: Raised by click 8.2 and later for a command line without a command; earlier versions print the help themselves.
 _HELP_INSTEAD: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -62,16 +65,21 @@ _SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)
 class _Bar:
     """The progress of a scan on standard error, and the line that says that the service is ready."""
 
-    def __init__(self, *, terminal: bool = False, doing: str = "indexing", unit: str = "file") -> None:
+    def __init__(
+        self, *, terminal: bool = False, embedded: bool = False, doing: str = "indexing", unit: str = "file"
+    ) -> None:
         self._doing, self._unit = doing, unit
+        self._embedded = embedded
         self._hidden = False if terminal else None  # None: unless standard error is a terminal itself
         self._bar: tqdm[Any] | None = None
         self._began = self._said = time.monotonic()
+        self._told = 0.0
 
     def scanned(self, done: int, total: int) -> None:
         """Move the bar; a pipe or a log file gets a line now and then instead."""
         if not sys.stderr.isatty():
             self._say(done, total)
+            self._tell_program(done, total)
             return
         if self._bar is None:
             tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
@@ -79,6 +87,13 @@ class _Bar:
         self._bar.update(done - self._bar.n)
         if done >= total:
             self._bar.close()
+
+    def _tell_program(self, done: int, total: int) -> None:
+        """Tell the program that started this one, which may show it in a notebook."""
+        if self._embedded and (done >= total or time.monotonic() - self._told > _TELL_EVERY_S):
+            self._told = time.monotonic()
+            click.echo(f"{SCANNED}{done} {total}")
+            sys.stdout.flush()
 
     def _say(self, done: int, total: int) -> None:
         now = time.monotonic()
@@ -101,6 +116,8 @@ class _Bar:
         parts = [ready.serves, f"{ready.workers} workers", *left_out]
         click.echo(f"{READY}{ready.endpoint} ({', '.join(parts)})")
         click.echo(f'connect with: ds = loader_client.dataset("{ready.endpoint}", batch_size=16)')
+        if ready.web:
+            click.echo(f"web page: {ready.web}", err=self._embedded)  # of a private service, to its user's terminal
         sys.stdout.flush()
 
 
@@ -110,7 +127,7 @@ def cli() -> None:
     """Feed tf.data with JPEG frames from HDF5 files, decoded by a pool of worker processes."""
 
 
-@cli.command()
+@cli.command(cls=LoneOptions, lone={"--web": (DEFAULT_HOST, looks_like_address)})
 @click.argument("files", nargs=-1)
 @options_of(ServiceConfig)
 def start(files: tuple[str, ...], **options: Any) -> None:
@@ -121,7 +138,7 @@ def start(files: tuple[str, ...], **options: Any) -> None:
     if config.supervise:
         sys.exit(Supervisor([each for each in sys.argv[2:] if each != "--supervise"]).run())
     try:
-        if run_service(config, _Bar(terminal=config.terminal)):
+        if run_service(config, _Bar(terminal=config.terminal, embedded=config.embedded)):
             begin_anew()
     except KeyboardInterrupt:
         click.echo("stopped before it was ready", err=True)
@@ -167,17 +184,7 @@ def restart(endpoint: str | None, timeout: float) -> None:
     restart_service(endpoint, click.echo, Times(CONNECT_S, timeout))
 
 
-class _Inspect(click.Command):
-    """A command whose option `--check` may stand alone: click would take the next file for its value."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give the option that stands alone its value."""
-        end = args.index("--") if "--" in args else len(args)
-        written = [f"{each}=sample" if each == "--check" else each for each in args[:end]]
-        return super().parse_args(ctx, written + args[end:])
-
-
-@cli.command(cls=_Inspect)
+@cli.command(cls=LoneOptions, lone={"--check": ("sample", lambda _: False)})
 @click.argument("files", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 @click.option("--toml", "as_toml", is_flag=True, help="For --schema: the fields, as TOML that can be edited.")
@@ -194,6 +201,8 @@ class _Inspect(click.Command):
     metavar="[=all]",
     help="Decode the first, middle and last frame of each video, or all, and list what is bad; exit code 1 then.",
 )
+@click.option("--contact-sheet", metavar="OUT.png", help="Write frames of up to 16 videos as one picture.")
+@click.option("--force", is_flag=True, help="Let the contact sheet take the place of a file that is there.")
 @options_of(ServiceConfig, only=_SCAN_OPTIONS)
 def inspect(
     files: tuple[str, ...],
@@ -206,12 +215,18 @@ def inspect(
     """Show what FILES hold: videos, frames, fields, and how they are stored. Starts nothing."""
     if as_json and as_toml:
         raise click.UsageError("--json and --toml are two ways to print the same; leave one out")
+    contact_sheet, force = options.pop("contact_sheet"), options.pop("force")
+    if contact_sheet is not None:
+        check_target(contact_sheet, force=force)
     from loader_service.worker.turbo_library import decoder_text  # noqa: PLC0415 - no other command needs the codec
 
     config = build(ServiceConfig, {"files": files, **options})
     found = scan_files(config, _Bar().scanned)
     for line in write_class_lists(class_files, {each.name: each.classes for each in found.fields if each.classes}):
         click.echo(line, err=True)
+    if contact_sheet is not None:
+        for line in write_files_sheet(found, contact_sheet, force=force):
+            click.echo(line, err=True)
     if as_toml:
         click.echo(schema_toml(found), nl=False)
         return
@@ -245,6 +260,7 @@ cli.add_command(ps_command)
 cli.add_command(completion_command)
 cli.add_command(pack_command)
 cli.add_command(unpack_command)
+cli.add_command(web_command)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:

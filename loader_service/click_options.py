@@ -81,7 +81,32 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Callable[[_Command], _C
     kind: Any = click.Choice(choices) if choices else SPELLINGS[spelling] if spelling else _plain_type(hint)
     said = "default:" in text  # in words, where the value itself says nothing
     shown = not hidden and not said and not spelling and field.default is not None
-    return click.option(flag, field.name, type=kind, default=field.default, help=text, show_default=shown)
+    alone: dict[str, Any] = {"metavar": "[HOST:PORT]"} if "alone" in field.metadata else {}
+    return click.option(flag, field.name, type=kind, default=field.default, help=text, show_default=shown, **alone)
+
+
+class LoneOptions(click.Command):
+    """A command some of whose options may stand alone: click would take the next word, such as a file, for their value.
+
+    Parameters
+    ----------
+    lone
+        By flag: the value that it has alone, and what tells whether the next word is its value.
+    """
+
+    def __init__(self, *words: Any, lone: dict[str, tuple[str, Callable[[str], bool]]], **more: Any) -> None:
+        super().__init__(*words, **more)
+        self._lone = lone
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give the options that stand alone their values."""
+        end = args.index("--") if "--" in args else len(args)
+        written = []
+        for place, word in enumerate(args[:end]):
+            value, takes = self._lone.get(word, ("", bool))
+            follows = args[place + 1] if place + 1 < end else ""
+            written.append(f"{word}={value}" if word in self._lone and not takes(follows) else word)
+        return super().parse_args(ctx, written + args[end:])
 
 
 def _plain_type(hint: Any) -> Any:

@@ -20,6 +20,7 @@ from loader_service.scan_options import ScanOptions
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
 from loader_service.url_secrets import shown_url
+from loader_service.web_options import parse_address
 from loader_service.worker_bounds import WorkerBounds
 
 #: Worker processes that a service may have; each takes some 20 MB, descriptors, and a share of the daemon's attention.
@@ -111,6 +112,12 @@ class ServiceConfig:
     log_file: str | None = option(None, "Append the log to a file; default: standard error.", path=True)
     verbose: bool = option(False, "Log each deed of the daemon too.", short="-v")
     quiet: bool = option(False, "Log warnings and errors only.", short="-q")
+    web: str | None = option(
+        None,
+        "Serve a page for browsers there, as HOST:PORT; alone: 127.0.0.1:8321, or a free port. Needs the extra [web].",
+        alone="127.0.0.1",
+    )
+    web_control: bool = option(False, "Let that page change the number of workers.")
     supervise: bool = option(False, "Start the service again when it dies.")
     lifeline_pid: int = option(0, "For programs that start this one: end when this process ends.", hidden=True)
     embedded: bool = option(False, "For programs that start this one: report errors on standard output.", hidden=True)
@@ -124,6 +131,10 @@ class ServiceConfig:
             )
         self._check_source()
         self._check_copy()
+        if self.web is not None:
+            parse_address(self.web)
+        elif self.web_control:
+            raise ConfigError("web_control=True without a page; give --web too")
         self._check_cache()
         object.__setattr__(self, "workers", WorkerBounds.of(self.workers))
         check_workers(self.workers.high(1), most_workers())

@@ -8,11 +8,16 @@ from pathlib import Path
 
 from loader_service.errors import ConfigError, ServiceUnavailable
 from loader_service.given_paths import is_remote, local_path
+from loader_service.sharing_group import ENVIRONMENT_VARIABLE as GROUP_VARIABLE
+from loader_service.sharing_group import sharing_group
 
 ENVIRONMENT_VARIABLE = "LOADER_SERVICE_ENDPOINT"
 
 _SCHEME = "ipc://"
-_SAME_USER = "a trainer and its service run as the same user, since they share memory"
+_SAME_USER = (
+    "a trainer and its service run as the same user, since they share memory, or name a group of both in "
+    f"{GROUP_VARIABLE}"
+)
 #: `sun_path` of a Unix socket holds 108 bytes with the final NUL; the workers' socket has the longest name of ours.
 _MAX_PATH_BYTES = 107 - len(".workers")
 
@@ -92,15 +97,32 @@ def check_owner(endpoint: Endpoint) -> None:
         owner = folder.lstat().st_uid
         if folder in private_directories() and (owner != user or folder.is_symlink()):
             raise ServiceUnavailable(f"{str(folder)!r} {_not_yours(owner, user)}; remove it, or name another endpoint")
-        owner = endpoint.path.lstat().st_uid
+        socket = endpoint.path.lstat()
     except PermissionError as error:
         raise ServiceUnavailable(
             f"may not reach {endpoint}: permission denied in a folder of user {_owner_of(folder)}; {_SAME_USER}"
         ) from error
     except (FileNotFoundError, NotADirectoryError):
         return
-    if user not in (owner, 0):
-        raise ServiceUnavailable(f"the service at {endpoint} {_not_yours(owner, user)}; {_SAME_USER}")
+    if user not in (socket.st_uid, 0) and socket.st_gid != sharing_group():
+        raise ServiceUnavailable(f"the service at {endpoint} {_not_yours(socket.st_uid, user)}; {_SAME_USER}")
+
+
+def owner_of(endpoint: Endpoint) -> int | None:
+    """Return the user whose service listens at an endpoint, if that is another one who shares a group with this one.
+
+    Raises
+    ------
+    ConfigError
+        When ``$LOADER_SERVICE_GROUP`` names no group of this process.
+    """
+    if sharing_group() is None:
+        return None
+    try:
+        owner = endpoint.path.lstat().st_uid
+    except OSError:  # it is being started again; its batches are found when it is back
+        return None
+    return None if owner == os.geteuid() else owner
 
 
 def _not_yours(owner: int, user: int) -> str:

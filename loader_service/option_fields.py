@@ -23,7 +23,8 @@ def option(default: Any, text: str, **more: Any) -> Any:
         The help that `--help` shows.
     **more
         ``spelling``: how the command line writes its values; ``path``: it is one or several paths, and may begin with a
-        home; ``hidden``: it is for programs, and no option of a private service; ``short``: its flag of one letter;
+        home; ``alone``: its value without one; ``hidden``: it is for programs, and no option of a private service;
+        ``short``: its flag of one letter;
         ``decides``: whether it decides what a scan finds, True unless said.
     """
     return field(default=default, metadata={"help": text, **more})

@@ -15,6 +15,8 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from loader_service.sharing_group import FOLDER_MODE, share
+
 _LOG = logging.getLogger(__name__)
 
 #: Links on the way to a folder, as the kernel's own bound.
@@ -94,8 +96,8 @@ class Folder:
                 raise NotOurs(f"{str(self.path / name)!r} was made by nobody who makes such folders")
         return found
 
-    def folder(self, name: str, *, make: bool = False) -> Folder:
-        """Open a folder in it that belongs to this user.
+    def folder(self, name: str, *, make: bool = False, owner: int | None = None) -> Folder:
+        """Open a folder in it that belongs to this user, or to another one that is named.
 
         Parameters
         ----------
@@ -103,6 +105,8 @@ class Folder:
             Of the folder.
         make
             Make it, with mode 0700, when it is not there.
+        owner
+            User to whom it is to belong; None: this one.
 
         Raises
         ------
@@ -113,27 +117,39 @@ class Folder:
         """
         path = self.path / name
         try:
-            opened = Folder(self._open_folder(name, make=make), path)
+            # Another user's may be entered and not be read.
+            access = os.O_RDONLY if owner is None else os.O_PATH
+            opened = Folder(self._open_folder(name, access | _FOLDER, make=make), path)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise NotOurs(f"{str(path)!r} is a link or no folder") from error
             raise
         try:
-            check_ours(opened.status(), path)
+            check_ours(opened.status(), path, owner)
         except NotOurs:
             opened.close()
             raise
         return opened
 
-    def _open_folder(self, name: str, *, make: bool) -> int:
+    def _open_folder(self, name: str, flags: int, *, make: bool) -> int:
         try:
-            return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=self._descriptor)
+            return os.open(name, flags, dir_fd=self._descriptor)
         except FileNotFoundError:
             if not make:
                 raise
         with contextlib.suppress(FileExistsError):  # another process was faster
             os.mkdir(name, 0o700, dir_fd=self._descriptor)
-        return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=self._descriptor)
+        return os.open(name, flags, dir_fd=self._descriptor)
+
+    def shared(self, name: str, group: int) -> Folder:
+        """Open or make a folder of this user that a group can enter too, and not list; raises as `folder` does."""
+        opened = self.folder(name, make=True)
+        try:
+            share(opened.fileno(), FOLDER_MODE, group)
+        except OSError:
+            opened.close()
+            raise
+        return opened
 
     def private(self, name: str) -> Folder:
         """Open or make a folder that this user alone can enter; raises as `folder` does.
@@ -150,8 +166,8 @@ class Folder:
             raise
         return opened
 
-    def open_file(self, name: str, flags: int) -> int:
-        """Return a descriptor of a regular file of this user; one that is made has mode 0600.
+    def open_file(self, name: str, flags: int, *, owner: int | None = None) -> int:
+        """Return a descriptor of a regular file of this user, or of `owner`; one that is made has mode 0600.
 
         Raises
         ------
@@ -170,7 +186,7 @@ class Folder:
                 raise NotOurs(f"{str(path)!r} is a link or no file") from error
             raise
         try:
-            _check_file(os.fstat(descriptor), path)
+            _check_file(os.fstat(descriptor), path, owner)
         except NotOurs:
             os.close(descriptor)
             raise
@@ -204,22 +220,26 @@ def is_own_file(status: os.stat_result) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
 
 
-def check_ours(status: os.stat_result, path: Path) -> None:
+def check_ours(status: os.stat_result, path: Path, owner: int | None = None) -> None:
     """Make sure that something belongs to this user: root's is not another user's, nor another user's root's.
+
+    Or to `owner`, when one is named.
 
     Raises
     ------
     NotOurs
         When it is somebody else's.
     """
-    if status.st_uid != os.geteuid():
+    if owner is not None and status.st_uid != owner:
+        raise NotOurs(f"{str(path)!r} belongs to user {status.st_uid}, not to user {owner}, whose service it is")
+    if owner is None and status.st_uid != os.geteuid():
         raise NotOurs(f"{str(path)!r} belongs to user {status.st_uid}, not to you")
 
 
-def _check_file(status: os.stat_result, path: Path) -> None:
+def _check_file(status: os.stat_result, path: Path, owner: int | None) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotOurs(f"{str(path)!r} is no file")
-    check_ours(status, path)
+    check_ours(status, path, owner)
 
 
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Folder:

@@ -9,6 +9,8 @@ from loader_client.connecting import connect
 from loader_client.connection import Connection
 from loader_client.forms import Ragged
 from loader_client.patience import Patience
+from loader_client.rank_state import RankState
+from loader_client.showing import ContactSheet, show
 from loader_service.errors import (
     CatalogChanged,
     CatalogError,
@@ -24,7 +26,7 @@ from loader_service.protocol.spec import Clip, Frame, Image, Spec
 from loader_service.protocol.windows import Window
 
 if TYPE_CHECKING:
-    from loader_client.dataset import dataset, error_of
+    from loader_client.dataset import dataset, error_of, state_after
 
 __all__ = [
     "CatalogChanged",
@@ -32,6 +34,7 @@ __all__ = [
     "Clip",
     "ConfigError",
     "Connection",
+    "ContactSheet",
     "DecodeError",
     "Frame",
     "Image",
@@ -39,6 +42,7 @@ __all__ = [
     "Patience",
     "ProtocolError",
     "Ragged",
+    "RankState",
     "ServiceUnavailable",
     "SourceError",
     "Spec",
@@ -47,14 +51,16 @@ __all__ = [
     "connect",
     "dataset",
     "error_of",
+    "show",
+    "state_after",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Load TensorFlow when `dataset` is asked for, and not before."""
-    if name in ("dataset", "error_of"):
+    if name in ("dataset", "error_of", "state_after"):
         module = importlib.import_module("loader_client.dataset")
         # Importing the module has bound its own name here; the function of the same name is what users mean.
-        globals().update(dataset=module.dataset, error_of=module.error_of)
+        globals().update(dataset=module.dataset, error_of=module.error_of, state_after=module.state_after)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

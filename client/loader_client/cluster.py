@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +43,7 @@ class Membership:
     said_by: str
 
 
-def from_environment(environment: Mapping[str, str] = os.environ) -> Membership | None:
+def from_environment(environment: Mapping[str, str]) -> Membership | None:
     """Return what `TF_CONFIG` says; None when it says nothing of a cluster, or of one with parameter servers.
 
     Raises
@@ -100,54 +99,8 @@ def membership(sizes: Mapping[str, int], role: str, index: int, said_by: str) ->
     return Membership(index + (chiefs if role == _WORKER else 0), world, said_by)
 
 
-def share(shard: Any, found: Membership | None) -> Any:
-    """Return what ``shard="auto"`` stands for; another shard is returned as it is.
-
-    Raises
-    ------
-    ConfigError
-        When a text is given that is none, or nothing says which worker this is.
-    """
-    if not isinstance(shard, str):
-        return shard
-    if shard != "auto":
-        raise ConfigError(f"shard={shard!r} is none; give 'auto' or (rank, world)")
-    if found is None:
-        raise ConfigError(
-            "shard='auto' and neither TF_CONFIG nor a strategy says which worker this is; give shard=(rank, world)"
-        )
-    return found.rank, found.world
-
-
-def own_share(shard: Any, resolver: Any) -> Any:
-    """Return what ``shard`` of a dataset stands for: (rank, world), or None for all, which strategies may divide.
-
-    Parameters
-    ----------
-    shard
-        What the user gave.
-    resolver
-        The `tf.distribute.cluster_resolver` of the strategy whose scope this is, if it has one.
-
-    Raises
-    ------
-    ConfigError
-        As `share`, and when ``"auto"`` finds a cluster that does not say which worker this is.
-    """
-    if shard is not None and not isinstance(shard, str):
-        return shard
-    try:
-        found = _from_resolver(resolver) or from_environment()
-    except ConfigError:
-        if shard is not None:
-            raise
-        return None  # TensorFlow says so itself where the cluster matters
-    if shard is None:
-        warn_of_whole_batches(found)
-    return share(shard, found)
-
-
-def _from_resolver(resolver: Any) -> Membership | None:
+def from_resolver(resolver: Any) -> Membership | None:
+    """Return what the `tf.distribute.cluster_resolver` of a strategy says, which may be None."""
     tasks = {} if resolver is None else resolver.cluster_spec().as_dict()
     sizes = {role: len(addresses) for role, addresses in tasks.items()}
     return membership(sizes, resolver.task_type, resolver.task_id, "the strategy's cluster") if sizes else None

@@ -12,6 +12,7 @@ from typing import Any
 from loader_client.code_references import place_advice, reference_of
 from loader_client.connection import Connection
 from loader_client.forks import FORKS
+from loader_client.notebook_bar import scan_bar
 from loader_client.patience import Patience
 from loader_client.typed_options import ServiceOptions
 from loader_service.children import STARTING
@@ -155,7 +156,7 @@ def _start(files: Sequence[str], workers: WorkersGiven | None, service: ServiceO
     if workers is not None:
         options["workers"] = str(WorkerBounds.of(workers))
     try:
-        return PrivateService(files, options, timeout_s)
+        return PrivateService(files, options, timeout_s, scan_bar())
     except ConfigError as error:
         modules = [value.__module__ for value in own]
         module = next((each for each in modules if f"no module '{each.partition('.')[0]}" in str(error)), None)

@@ -7,15 +7,17 @@ import os
 import socket
 import sys
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from loader_client.batches import Batches
 from loader_client.class_numbers import WATCH
-from loader_client.forms import Batch
+from loader_client.notebook import connection_html
 from loader_client.patience import Patience
 from loader_client.request import Request
+from loader_client.resumption import StartChoice, check_choice
 from loader_client.session_thread import Keeper, SessionThread
-from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH, check_start, start_within
+from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH
 from loader_client.stream import Stream
 from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.typed_options import StreamOptions
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-_Reply = TypeVar("_Reply", m.CatalogSummary, m.Status, m.Done)
+_Reply = TypeVar("_Reply", m.CatalogSummary, m.Status, m.RecentSteps, m.Done)
 
 #: After so long it is said what is waited for, in seconds; a service that runs answers within milliseconds.
 _SAY_AFTER_S = 1.0
@@ -104,6 +106,9 @@ class Connection:
             )
         return _connect_anew, (self.endpoint, self._timeout_s, self._patience)
 
+    def _repr_html_(self) -> str:
+        return connection_html(self)
+
     # ---- what users ask
 
     @property
@@ -119,6 +124,10 @@ class Connection:
     def status(self) -> m.Status:
         """Return what the service is doing."""
         return self._ask(m.GetStatus, m.Status)
+
+    def recent_steps(self) -> m.RecentSteps:
+        """Return, of each stream of the service, the step that was announced last: what its pixels are made of."""
+        return self._ask(m.GetRecentSteps, m.RecentSteps)
 
     def scale(self, workers: WorkersGiven) -> str:
         """Change the number of workers; streams go on, and their order does not change.
@@ -176,12 +185,12 @@ class Connection:
         clip: ClipChoice = "auto",
         image: Image | None = None,
         epochs: int | None = 1,
-        start: tuple[int, int] = FROM_THE_BEGINNING,
+        start: StartChoice = FROM_THE_BEGINNING,
         fields: Sequence[str] | None = None,
         index: Any = None,
         **options: Unpack[StreamOptions],
-    ) -> Generator[Batch]:
-        """Yield batches as dicts of arrays, for training loops without tf.data.
+    ) -> Batches:
+        """Return batches as dicts of arrays, for training loops without tf.data.
 
         Parameters
         ----------
@@ -193,7 +202,8 @@ class Connection:
             How many; None for no end.
         start
             Epoch and step of the first batch: where a training that is resumed goes on. The step after the last one is
-            the end of its epoch.
+            the end of its epoch. Or what `Batches.state` returned: that of this rank, or a list of those of all ranks,
+            which need not be as many as now.
         fields
             Names of the fields of a batch; None for all.
         index
@@ -204,9 +214,10 @@ class Connection:
 
         Returns
         -------
-        iterator of dict of str to numpy.ndarray
-            ``(batch, …)`` by field; with ``batching="ragged"``, whole videos and lists as `Ragged`. Large arrays lie
-            in shared memory for as long as they or views of them live, and are to be read only.
+        Batches
+            An iterator of dict of str to numpy.ndarray: ``(batch, …)`` by field; with ``batching="ragged"``, whole
+            videos and lists as `Ragged`. Large arrays lie in shared memory for as long as they or views of them live,
+            and are to be read only.
 
         Examples
         --------
@@ -226,29 +237,19 @@ class Connection:
         >>> for batch in connection.batches(16, fields=("frames", "label")):  # doctest: +SKIP
         ...     session.run(train, {frames: batch["frames"], labels: batch["label"]})
         """
-        check_start(start)  # at once, and not when the first batch is asked for
         count = MAX_EPOCH if epochs is None else whole_number("epochs", epochs, 0, MAX_EPOCH)
+        check_choice(start)  # at once, and not when the first batch is asked for
 
-        def make() -> Request:
-            return StreamChoice(batch_size, clip, image, index=index, fields=fields, **options).request(self)
+        def open_stream() -> tuple[Stream, tuple[int, int]]:
+            choice = StreamChoice(batch_size, clip, image, index=index, fields=fields, start=start, **options)
+            stream = self.open(choice.request(self))
+            return stream, choice.place(stream)
 
-        return self._batches(make, count, start)
+        return Batches(open_stream, count)
 
-    def epoch(self, request: Request) -> Generator[Batch]:
-        """Yield the batches of a request's first epoch."""
-        return self._batches(lambda: request, 1, FROM_THE_BEGINNING)
-
-    def _batches(self, make: Callable[[], Request], epochs: int, start: tuple[int, int]) -> Generator[Batch]:
-        stream = self.open(make())
-        try:
-            first_epoch, first_step = start_within(start, stream.steps_per_epoch)
-            last = min(MAX_EPOCH, first_epoch + epochs)
-            for epoch in range(first_epoch, last):
-                for step in range(first_step, stream.steps_per_epoch):
-                    yield stream.fetch(epoch, step)
-                first_step = 0
-        finally:
-            stream.close()
+    def epoch(self, request: Request) -> Batches:
+        """Return the batches of a request's first epoch."""
+        return Batches(lambda: (self.open(request), FROM_THE_BEGINNING), 1)
 
     def drop(self, stream: Stream) -> None:
         """Close a stream that `open` made; arrays that were fetched stay valid."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import tensorflow as tf
 
-from loader_client import cluster
+from loader_client import shares
 from loader_client.calls import CALLS
 from loader_client.connecting import ServiceOrFiles, connection_to
 from loader_client.feed import Feed
@@ -33,11 +33,14 @@ from loader_client.index_generator import (
 from loader_client.indexes import AnnouncedIndex
 from loader_client.interrupts import INTERRUPTS
 from loader_client.patience import Patience
-from loader_client.starts import FROM_THE_BEGINNING, check_start
+from loader_client.rank_state import RankState
+from loader_client.resumption import StartChoice, check_choice
+from loader_client.starts import FROM_THE_BEGINNING
 from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.tensor_columns import Column
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
+from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.spec import Image
 from loader_service.worker_bounds import WorkersGiven
 
@@ -62,7 +65,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     image: Image | None = None,
     fields: Sequence[str] | None = None,
     index: Any = None,
-    start: tuple[int, int] = FROM_THE_BEGINNING,
+    start: StartChoice = FROM_THE_BEGINNING,
     workers: WorkersGiven | None = None,
     service: ServiceOptions | None = None,
     patience: Patience | None = None,
@@ -98,7 +101,9 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         Epoch and step of the first iterator's first element: where a training goes on that was not restored from an
         iterator's checkpoint: such an iterator goes on where it was saved. The step after an epoch's last one is the
         next epoch's first. With a step other than 0 the first iterator is shorter, so `cardinality` is unknown: `fit`
-        then needs ``repeat`` and `steps_per_epoch`, or `keras.Resume`; checkpoints suit only others such.
+        then needs ``repeat`` and `steps_per_epoch`, or `keras.Resume`; checkpoints suit only others such. Or a
+        `RankState` of this rank, or a list of those of all ranks, which need not be as many as now; see
+        `state_after`.
     workers
         Worker processes of a private service; by default one per core.
     service
@@ -110,7 +115,8 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         ``index_keys``: strings instead of an index, which are looked up in the field ``key_field``; by default in
         ``key``, in the only field of strings, or among the names of the videos. ``shard``: None, all samples, of which
         a `tf.distribute` strategy gives each worker its part of each batch; (rank, world), a share of each epoch;
-        ``"auto"``, the share of this worker in the cluster of `TF_CONFIG` or of the strategy. And more fields of
+        ``"auto"``, the share of this process as its strategy or launcher says it (TF_CONFIG, RANK and WORLD_SIZE,
+        SLURM, Open MPI, PMI, Ray Train), ``"auto:slurm"`` that of one launcher alone. And more fields of
         `Spec`: split, videos, windows, batching, shuffle, order, cycle_length, block_length, seed, drop_remainder,
         prefetch, on_error, max_bad_samples.
 
@@ -143,8 +149,8 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     iterator of the outer one, set its ``options.experimental_external_state_policy`` to `ExternalStatePolicy.IGNORE`:
     what TensorFlow calls external state there is none.
     """
-    start = check_start(start)
-    options["shard"] = shard = cluster.own_share(options.get("shard"), tf.distribute.get_strategy().cluster_resolver)
+    check_choice(start)
+    options["shard"] = shard = shares.own_share(options.get("shard"), tf.distribute.get_strategy().cluster_resolver)
     generated = index if isinstance(index, tf.data.Dataset) else None
     if generated is not None:
         if start != FROM_THE_BEGINNING:
@@ -153,7 +159,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         index = AnnouncedIndex(batch_size or 1)
     names = fields if fields is None or isinstance(fields, str) else tuple(fields)
     # Checked before a private service scans its files.
-    choice = StreamChoice(batch_size, clip, image, index=index, fields=names, **options)
+    choice = StreamChoice(batch_size, clip, image, index=index, fields=names, start=start, **options)
     INTERRUPTS.watch()
     opened = ExitStack()
     try:
@@ -161,10 +167,38 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         request = choice.request(connection)
         stream = connection.open(request)
         opened.callback(connection.drop, stream)
-        return _build(Feed(stream, request, opened.close, start), generated, is_shared=shard is not None)
+        return _build(Feed(stream, request, opened.close, choice.place(stream)), generated, is_shared=shard is not None)
     except BaseException:
         opened.close()
         raise
+
+
+def state_after(dataset: tf.data.Dataset, batches: int) -> RankState:
+    """Return the state of a training that has consumed some batches of a dataset, one iterator after the other.
+
+    Parameters
+    ----------
+    dataset
+        What `dataset` returned; not what was made of it.
+    batches
+        That were consumed since it was made, in this process.
+
+    Raises
+    ------
+    ConfigError
+        When it is another dataset, or its order is that of an index dataset.
+
+    Examples
+    --------
+    >>> state = loader_client.state_after(ds, batches_so_far)  # doctest: +SKIP
+    >>> path.write_text(state.to_json())  # doctest: +SKIP
+    """
+    feed = getattr(dataset, "loader_feed", None)
+    if not isinstance(feed, Feed):
+        raise ConfigError(
+            f"{dataset!r:.80} is not what loader_client.dataset returned; give that, and not what follows"
+        )
+    return feed.state_after(whole_number("batches", batches, 0, 2**62))
 
 
 def error_of(error: BaseException) -> LoaderError | None:
@@ -202,7 +236,7 @@ def _build(feed: Feed, generated: tf.data.Dataset | None, *, is_shared: bool) ->
     attributes.clear()
     # Whatever is made of the dataset refers to it, and so keeps the feed alive. It comes before what TensorFlow has
     # put there, so that it is the first thing to be pickled, and says why that cannot be.
-    attributes.update(loader_feed=feed, **others)
+    attributes.update(loader_feed=feed, _repr_html_=feed.html, **others)
     if not tf.executing_eagerly():
         _keep_in_graph(feed)
     return dataset

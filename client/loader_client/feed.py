@@ -16,9 +16,12 @@ from loader_client.epochs import EpochNumbers
 from loader_client.forms import Batch
 from loader_client.index_generator import NO_STEP, all_marks, epoch_and_step
 from loader_client.interrupts import INTERRUPTS
+from loader_client.notebook import dataset_html
+from loader_client.rank_state import RankState
 from loader_client.request import Request
-from loader_client.starts import Starts, start_within
+from loader_client.starts import Starts
 from loader_client.stream import Stream
+from loader_client.stream_figures import StreamFigures
 from loader_client.tensor_columns import Column, columns_of
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.protocol.fields import ALIGNMENT_BYTES
@@ -28,7 +31,6 @@ class Feed:
     """What the dataset's graph calls: which epoch begins, and a step's tensors. Closes the stream with the graph."""
 
     def __init__(self, stream: Stream, request: Request, close: Callable[[], None], start: tuple[int, int]) -> None:
-        start = start_within(start, stream.steps_per_epoch)
         is_whole = start[1] in (0, stream.steps_per_epoch)  # the first epoch is
         self.cardinality = stream.steps_per_epoch if is_whole else int(tf.data.UNKNOWN_CARDINALITY)
         self.starts = Starts(stream.steps_per_epoch, start, request.spec.part)
@@ -50,6 +52,30 @@ class Feed:
     def close(self) -> None:
         """Close the stream: every call ends with an error."""
         self._finalizer()
+
+    def state_after(self, batches: int) -> RankState:
+        """Return the state after so many batches of the iterators that follow one another from the dataset's start."""
+        return self._stream.state_at(*divmod(self.starts.position + batches, self._stream.steps_per_epoch))
+
+    @property
+    def described(self) -> str:
+        """What it delivers, in a line."""
+        spec, steps = self.request.spec, self._stream.steps_per_epoch
+        fields = ", ".join(f"{each.name} {each.dtype} {each.shape}" for each in self._stream.fields)
+        return f"batches of {spec.batch_size}, {steps:,} steps an epoch, {spec.clip}, {spec.image}: {fields}"
+
+    def first_samples(self, rows: int) -> Batch:
+        """Return the first samples of the first epoch, as `Stream.first_samples` does."""
+        return self._stream.first_samples(rows)
+
+    @property
+    def figures(self) -> StreamFigures:
+        """What was fetched, and how long that was waited for."""
+        return self._stream.figures
+
+    def html(self) -> str:
+        """Return what a notebook shows of the dataset."""
+        return dataset_html(self.described, self)
 
     def begin(self, made_by: Any, made_as: Any) -> NDArray[np.int64]:
         """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""

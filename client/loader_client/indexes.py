@@ -41,6 +41,14 @@ class Index(Protocol):
     def steps_per_epoch(self) -> int:
         """Steps in an epoch."""
 
+    @property
+    def first_step(self) -> int:
+        """First step that is left of the epoch that ranks of another world had begun; 0 without one."""
+
+    @property
+    def entries(self) -> bytes:
+        """What tells it from another index; empty when nobody knows it as a whole."""
+
     def check(self, sample_count: int) -> None:
         """Raise ConfigError when an entry is none of so many samples."""
 
@@ -56,7 +64,7 @@ class RowIndex:
     entries
         ``(entries,)`` sample numbers; copied.
     spec
-        Its batch size, order, seed and shard.
+        Its batch size, order, seed, shard and what is left of an epoch.
 
     Raises
     ------
@@ -83,6 +91,16 @@ class RowIndex:
     def steps_per_epoch(self) -> int:
         """Steps of this shard in an epoch."""
         return self._plan.steps_per_epoch
+
+    @property
+    def first_step(self) -> int:
+        """First step that is left of the epoch that ranks of another world had begun; 0 without one."""
+        return self._plan.first_step
+
+    @property
+    def entries(self) -> bytes:
+        """The array's bytes."""
+        return self._entries.tobytes()
 
     def check(self, sample_count: int) -> None:
         """Raise ConfigError when an entry is none of so many samples."""
@@ -117,6 +135,16 @@ class AnnouncedIndex:
     def steps_per_epoch(self) -> int:
         """Return what stands for a number that nobody knows."""
         return ENDLESS
+
+    @property
+    def first_step(self) -> int:
+        """Return 0: whoever announces steps leaves out what was consumed."""
+        return 0
+
+    @property
+    def entries(self) -> bytes:
+        """Return nothing."""
+        return b""
 
     def check(self, sample_count: int) -> None:
         """Take note how many samples there are; entries are checked when they are announced."""

@@ -1,4 +1,4 @@
-"""The face towards code that wants a Keras `PyDataset`: batches by number, each epoch the next. Alone imports Keras."""
+"""The face towards code that wants a Keras `PyDataset`: batches by number, each epoch the next; imports Keras."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import keras
 
 from loader_client.connecting import ServiceOrFiles, connection_to
 from loader_client.forks import FORKS
+from loader_client.keras_figures import WaitingShare
 from loader_client.patience import Patience
 from loader_client.resume import Resume
-from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH, check_start, start_within
+from loader_client.resumption import StartChoice
+from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH
 from loader_client.stream import Stream
+from loader_client.stream_figures import StreamFigures
 from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
@@ -26,7 +29,7 @@ from loader_service.worker_bounds import WorkersGiven
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["LoaderSequence", "Resume"]
+__all__ = ["LoaderSequence", "Resume", "WaitingShare"]
 
 
 class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has no types
@@ -47,8 +50,9 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
     fields
         Names of the fields of an item, in order.
     start
-        Epoch and step of the first batch, for a training that goes on there: ``(initial_epoch, 0)``. An epoch that
-        begins in its middle has fewer batches, and those that it lacks raise `IndexError`.
+        Epoch and step of the first batch, for a training that goes on there: ``(initial_epoch, 0)``; or states, as in
+        `loader_client.dataset`. An epoch that begins in its middle has fewer batches, and those that it lacks
+        raise `IndexError`.
     first_epoch
         The same, for a training that goes on at the beginning of an epoch.
     threads
@@ -80,7 +84,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         workers: WorkersGiven | None = None,
         service: ServiceOptions | None = None,
         patience: Patience | None = None,
-        start: tuple[int, int] = FROM_THE_BEGINNING,
+        start: StartChoice = FROM_THE_BEGINNING,
         first_epoch: int = 0,
         threads: int = 1,
         index: Any = None,
@@ -90,11 +94,11 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         if options.get("batching") == "ragged":
             raise ConfigError("batching='ragged' makes no arrays that Keras takes; give 'pad' or 'bucket'")
         self._fields = tuple(fields)
-        choice = StreamChoice(batch_size, clip, image, fields=self._fields, index=index, **options)
-        start = check_start(start)
         if first_epoch and start != FROM_THE_BEGINNING:
             raise ConfigError(f"start={start!r} and first_epoch={first_epoch!r} both say where to begin; leave one out")
-        first_epoch = whole_number("first_epoch", first_epoch, 0, MAX_EPOCH)
+        if first_epoch:
+            start = (whole_number("first_epoch", first_epoch, 0, MAX_EPOCH), 0)
+        choice = StreamChoice(batch_size, clip, image, fields=self._fields, index=index, start=start, **options)
         self._lock = threading.RLock()
         FORKS.watch(self._lock)
         self._steps: dict[int, int] = {}  # of the items that were asked for in this epoch
@@ -104,7 +108,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
             request = choice.request(connection)
             stream = connection.open(request)
             opened.callback(connection.drop, stream)
-            start = (first_epoch, 0) if first_epoch else start_within(start, stream.steps_per_epoch)
+            begin = choice.place(stream)
         except BaseException:
             opened.close()
             raise
@@ -113,7 +117,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         self.steps_per_epoch = stream.steps_per_epoch
         self.part = stream.spec.part
         self._finalizer = weakref.finalize(self, opened.close)
-        self.begin_at(*start)
+        self.begin_at(*begin)
         self._is_running = False
 
     def __len__(self) -> int:
@@ -160,6 +164,11 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
                 self.epoch += 1
                 self._first_step = 0
                 self._steps.clear()
+
+    @property
+    def figures(self) -> StreamFigures:
+        """What was fetched, and how long that was waited for; nothing after `close`."""
+        return StreamFigures() if self._stream is None else self._stream.figures
 
     def close(self) -> None:
         """End the connection, and the private service if there is one; arrays that were fetched stay valid.

@@ -42,6 +42,8 @@ from loader_client.session.session_effects import (
     Warn,
 )
 from loader_client.slot_memory import SlotMemory
+from loader_client.whereabouts import pid_seen_at
+from loader_service.endpoint import owner_of, parse
 from loader_service.errors import LoaderError, ServiceUnavailable, from_name
 from loader_service.protocol import messages as m
 
@@ -88,7 +90,7 @@ class SessionThread:
         hello = m.Hello(name, self._pid)
         self._session = Session(endpoint, hello, patience, time.monotonic(), is_private=keeper is not None)
         self._doorbell = Doorbell()
-        self._memory = SlotMemory(self._doorbell.lease_ended)
+        self._memory = SlotMemory(self._doorbell.lease_ended, lambda: owner_of(parse(endpoint)))
         self._outgoing = Outgoing()
         self._waiting = 0  # callers
         self._is_closing = False
@@ -233,6 +235,8 @@ class SessionThread:
                 case Flush():
                     if self._outgoing.messages and threading.current_thread() is not self._thread:
                         self._doorbell.ring()
+                case SendNow(m.Hello() as hello):
+                    self._outgoing.beats.append(m.Hello(hello.name, pid_seen_at(self._endpoint)))
                 case SendNow(message):
                     self._outgoing.beats.append(message)
                 case DropUnsent():

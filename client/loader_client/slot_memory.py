@@ -31,10 +31,13 @@ class SlotMemory:
     ----------
     ended
         Told once of each delivery that nobody reads its slot any more; by any thread, so it takes no lock.
+    owner
+        Returns the service's user, None when that is this one.
     """
 
-    def __init__(self, ended: Callable[[StreamAtService, int], None]) -> None:
+    def __init__(self, ended: Callable[[StreamAtService, int], None], owner: Callable[[], int | None]) -> None:
         self._ended = ended
+        self._owner = owner
         self._mapped: dict[StreamAtService, dict[int, mmap.mmap]] = {}
         self._watched: dict[tuple[StreamAtService, int], list[weakref.ref[Any]]] = {}  # what tells of the end of arrays
 
@@ -48,7 +51,7 @@ class SlotMemory:
         """
         mapped = self._mapped.setdefault(at, {})
         if slot not in mapped:
-            mapped[slot] = map_segment(at.instance, slot, at.layout.size_bytes)
+            mapped[slot] = map_segment(at.instance, slot, at.layout.size_bytes, owner=self._owner())
 
     def of(self, delivery: Delivery) -> mmap.mmap:
         """Return the memory of a step that was delivered."""

@@ -6,22 +6,39 @@ find it. Its session is told of its end by a finalizer.
 
 from __future__ import annotations
 
+import time
 import weakref
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
-from loader_client.forms import Batch, alone, hidden_names, shaped
+from loader_client.forms import LENGTH, Batch, alone, hidden_names, shaped
 from loader_client.indexes import ENDLESS
+from loader_client.rank_state import RankState, order_of
 from loader_client.request import Request
 from loader_client.session.delivery import StreamAtService
 from loader_client.session.pending import anew
+from loader_client.session.session import Session
+from loader_client.session.session_effects import Effect
 from loader_client.session.stream_wants import StreamWants
 from loader_client.session_thread import SessionThread
 from loader_client.shortage import shortage
-from loader_client.starts import MAX_EPOCH
+from loader_client.starts import MAX_EPOCH, start_within
+from loader_client.stream_figures import StreamFigures
+from loader_service.errors import ConfigError
 from loader_service.protocol.fields import Field
 from loader_service.protocol.numbers import whole_number
+from loader_service.protocol.spec import Clip
+from loader_service.protocol.totals import TrainerTimes
+
+
+class StreamOpener(Protocol):
+    """What opens another stream beside one: the connection."""
+
+    def open(self, request: Request) -> Stream:
+        """Open a stream."""
 
 
 class Stream:
@@ -39,9 +56,11 @@ class Stream:
         Is not to end before the stream does.
     """
 
-    def __init__(self, thread: SessionThread, wants: StreamWants, request: Request, connection: object) -> None:
+    def __init__(self, thread: SessionThread, wants: StreamWants, request: Request, connection: StreamOpener) -> None:
         self.spec = request.spec
         self._batched = request.batched
+        self._request = request
+        self._steps = self._rows = self._frames = 0  # fetched, for people: two threads may lose a count
         self._thread = thread
         self._wants = wants
         self._connection = connection
@@ -64,6 +83,47 @@ class Stream:
     def steps_per_epoch(self) -> int:
         """Steps in an epoch; `ENDLESS` when an index is announced step by step."""
         return self._wants.steps_per_epoch if self._at else ENDLESS
+
+    @property
+    def first_step(self) -> int:
+        """The first step that is left of the epoch that ranks of another world had begun; 0 without one."""
+        index = self._wants.index
+        return index.first_step if index is not None else self._at.opened.first_step
+
+    @property
+    def order(self) -> tuple[tuple[str, Any], ...]:
+        """What decides which sample comes when, as `RankState.order` has it."""
+        index = self._wants.index
+        return order_of(self.spec, self._at.opened.samples, b"" if index is None else index.entries)
+
+    def state_at(self, epoch: int, step: int) -> RankState:
+        """Return the state in which a step is the next one.
+
+        Parameters
+        ----------
+        epoch, step
+            Counted from 0; ``step == steps_per_epoch`` is the end of the epoch.
+
+        Raises
+        ------
+        ConfigError
+            When there is no such place, or the order is that of an index dataset.
+        """
+        if self.steps_per_epoch == ENDLESS:
+            raise ConfigError(
+                "index= is a tf.data.Dataset, whose order is its own: keep its iterator in a tf.train.Checkpoint"
+            )
+        epoch, step = start_within((epoch, step), self.steps_per_epoch)
+        return RankState(
+            epoch=epoch,
+            step=step,
+            shard=self.spec.shard,
+            batch_size=self.spec.batch_size,
+            steps_per_epoch=self.steps_per_epoch,
+            order=self.order,
+            resumed=self.spec.resumed,
+            first_step=self.first_step,
+        )
 
     @property
     def prefetch(self) -> int:
@@ -129,9 +189,63 @@ class Stream:
         epoch = whole_number("epoch", epoch, 0, MAX_EPOCH)
         step = whole_number("step", step, 0, self._wants.steps_per_epoch - 1)
         batch: Batch = self._thread.fetch(at.key, (epoch, step))
+        self._count(batch)
         if self.spec.varies or self.spec.batching == "ragged":
             batch = shaped(batch, at.opened.fields, self.spec)
         return batch if self._batched else alone(batch)
+
+    def first_samples(self, rows: int) -> Batch:
+        """Return the first samples of the first epoch, through a stream of their own: no iterator of this one moves.
+
+        Parameters
+        ----------
+        rows
+            How many at most; of an index, and of buckets, as many as the first step has.
+
+        Raises
+        ------
+        ConfigError
+            When an index is announced step by step, so that nobody knows its first ones.
+        LoaderError
+            As `fetch`.
+        """
+        request = self._request
+        if request.index is not None and self.steps_per_epoch == ENDLESS:
+            raise ConfigError("the index says its samples step by step; show a batch of an iterator instead")
+        if request.index is None and request.batched and request.spec.batching != "bucket":
+            spec = replace(request.spec, batch_size=min(rows, request.spec.batch_size), drop_remainder=False)
+            request = replace(request, spec=spec)
+        request = replace(request, spec=replace(request.spec, prefetch=1))
+        stream = self._connection.open(request)
+        try:
+            batch = stream.fetch(0, 0)
+        finally:
+            stream.close()
+        return batch if request.batched else {name: _as_batch(value) for name, value in batch.items()}
+
+    @property
+    def figures(self) -> StreamFigures:
+        """What was fetched, and how long that was waited for, since the stream was opened."""
+        found: list[TrainerTimes | None] = []
+
+        def look(session: Session) -> list[Effect]:
+            found.append(session.watch.of(self._wants.key, time.monotonic()))
+            return []
+
+        self._thread.tell(look)
+        times = found[0] if found else None
+        seconds = (times.waiting_s, times.observed_s) if times is not None else (0.0, 0.0)
+        return StreamFigures(self._steps, self._rows, self._frames, *seconds)
+
+    def _count(self, batch: Batch) -> None:
+        clip = self.spec.clip
+        rows = len(next(iter(batch.values()))) if clip is not None or LENGTH not in batch else len(batch[LENGTH])
+        self._steps += 1
+        self._rows += rows
+        if clip is None:
+            self._frames += int(batch[LENGTH].sum()) if LENGTH in batch else rows
+        else:
+            self._frames += rows * clip.frames if isinstance(clip, Clip) else rows
 
     def close(self) -> None:
         """Give the stream up; arrays that were fetched stay valid. Harmless when it has failed or was closed."""
@@ -145,3 +259,7 @@ class Stream:
             raise anew(self._wants.failure)
         assert self._wants.at is not None  # noqa: S101 - a stream that users have was open once
         return self._wants.at
+
+
+def _as_batch(value: Any) -> Any:
+    return value[np.newaxis] if isinstance(value, np.ndarray) else value

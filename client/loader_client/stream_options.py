@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Generator
 from contextlib import closing
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loader_client import cluster
-from loader_client.forms import Batch
+from loader_client import shares
+from loader_client.batches import Batches
 from loader_client.indexes import AnnouncedIndex, RowIndex, rows_of_keys
 from loader_client.request import Request
+from loader_client.resumption import resumption
+from loader_client.starts import FROM_THE_BEGINNING, start_within
+from loader_client.stream import Stream
 from loader_service.errors import ConfigError
 from loader_service.protocol.messages import CatalogSummary
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
@@ -27,7 +29,11 @@ _KEYS_TOGETHER = 1024
 
 #: What users may say beside what has a parameter of its own.
 _OPTIONS = (
-    *(each.name for each in dataclasses.fields(Spec) if each.name not in ("batch_size", "clip", "image", "indexed")),
+    *(
+        each.name
+        for each in dataclasses.fields(Spec)
+        if each.name not in ("batch_size", "clip", "image", "indexed", "resumed")
+    ),
     *("index", "index_keys", "key_field"),
 )
 
@@ -42,8 +48,8 @@ class Catalogued(Protocol):
     def catalog(self) -> CatalogSummary:
         """What the service's files hold."""
 
-    def epoch(self, request: Request) -> Generator[Batch]:
-        """Yield the batches of the first epoch."""
+    def epoch(self, request: Request) -> Batches:
+        """Return the batches of the first epoch."""
 
 
 class StreamChoice:
@@ -55,6 +61,8 @@ class StreamChoice:
         As in `loader_client.dataset`.
     index, index_keys, key_field
         What an epoch holds; None: all samples.
+    start
+        Where the stream begins: a place, or what `RankState` says.
     **options
         More fields of `Spec`.
 
@@ -71,7 +79,7 @@ class StreamChoice:
         When there is no such option.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - as in `dataset`
         self,
         batch_size: int | None,
         clip: ClipChoice,
@@ -80,6 +88,7 @@ class StreamChoice:
         index: Any = None,
         index_keys: Any = None,
         key_field: str | None = None,
+        start: Any = FROM_THE_BEGINNING,
         **options: Any,
     ) -> None:
         if index is not None and index_keys is not None:
@@ -89,13 +98,15 @@ class StreamChoice:
         self._batched = batch_size is not None
         self._clip = clip
         self._index, self._index_keys, self._key_field = index, index_keys, key_field
-        self.spec = Spec(
+        spec = Spec(
             1 if batch_size is None else batch_size,
             Frame() if clip == "auto" else clip,
             image or Image(),
             indexed=index is not None or index_keys is not None,
             **_known(options),
         )
+        self._resumption = resumption(start, spec.shard, spec.batch_size)
+        self.spec = dataclasses.replace(spec, resumed=self._resumption.resumed)
 
     def request(self, connection: Catalogued) -> Request:
         """Return what is asked of a service: the clip suits its catalog, keys are samples of it.
@@ -113,13 +124,28 @@ class StreamChoice:
             index = RowIndex(index, spec)
         return Request(spec, index, batched=self._batched)
 
+    def place(self, stream: Stream) -> tuple[int, int]:
+        """Return epoch and step that an open stream of the request begins with.
+
+        Raises
+        ------
+        ConfigError
+            When it has no such step, or its order is not that of the states it goes on from.
+        """
+        epoch, step = self._resumption.place
+        if self._resumption.order is not None:
+            self._resumption.check_order(stream.order)
+        return start_within((epoch, stream.first_step if step is None else step), stream.steps_per_epoch)
+
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:
     """Return options as `Spec` takes them; `shard` may be None, or words."""
     if options.get("shard", ()) is None:
         del options["shard"]
     elif isinstance(options.get("shard"), str):
-        options["shard"] = cluster.share(options["shard"], cluster.from_environment())
+        options["shard"] = shares.share(options["shard"])
+    if "resumed" in options:
+        raise ConfigError("resumed= is set by start=; give that the states of all ranks")
     if "indexed" in options:
         raise ConfigError("indexed= is set by an index; give index= or index_keys=")
     for name in options:

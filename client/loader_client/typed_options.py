@@ -22,7 +22,7 @@ class StreamOptions(TypedDict, total=False):
 
     shuffle: bool
     seed: int
-    shard: tuple[int, int] | Literal["auto"] | None
+    shard: tuple[int, int] | str | None
     drop_remainder: bool
     prefetch: int
     on_error: OnError
@@ -68,4 +68,6 @@ class ServiceOptions(TypedDict, total=False):
     log_file: _Path | None
     verbose: bool | None
     quiet: bool | None
+    web: str | None
+    web_control: bool | None
     start_timeout_s: float | None

@@ -8,7 +8,10 @@ import socket
 import stat
 from pathlib import Path
 
+from loader_service.daemon.occupant import find_occupant
+from loader_service.endpoint import parse
 from loader_service.errors import ServiceUnavailable
+from loader_service.sharing_group import ENVIRONMENT_VARIABLE as GROUP_VARIABLE
 
 #: Whether permissions are asked for as the kernel looks at them when something is opened.
 _EFFECTIVE = os.access in os.supports_effective_ids
@@ -19,8 +22,8 @@ def check_reachable(endpoint: str) -> None:
     refusal = refusal_at(endpoint)
     if refusal is not None:
         raise ServiceUnavailable(
-            f"cannot reach {endpoint}: {refusal}; a trainer and its service share memory, so run as that user, or "
-            "start a service of your own with `loader-service start FILES…`"
+            f"cannot reach {endpoint}: {refusal}; a trainer and its service share memory, so run as that user, name a "
+            f"group of both in {GROUP_VARIABLE}, or start a service of your own with `loader-service start FILES…`"
         )
 
 
@@ -57,6 +60,20 @@ def seen_at(endpoint: str) -> str:
     if not stat.S_ISSOCK(status.st_mode):
         return f"{str(path)!r} is no socket"
     return f"the socket {str(path)!r} of {_user(status.st_uid)} {_answer_of(path)}"
+
+
+def pid_seen_at(endpoint: str) -> int:
+    """Return this process's pid if the service at an endpoint knows it by that; 0 where it may be another process's.
+
+    A container has a PID namespace of its own, and its pid 20 is another process in that of the service, which would
+    take the end of that one for the end of this. Where the pid in the service's lock file is a process that has this
+    file open, both count alike.
+    """
+    found = find_occupant(parse(endpoint))
+    if found is None:
+        return 0
+    with found:
+        return os.getpid()
 
 
 def _path(endpoint: str) -> Path:

@@ -259,6 +259,10 @@ class Catalog:
         missing = self.missing(fields)
         return self.frame_counts - missing if missing else self.frame_counts
 
+    def heap(self, texts: str, bounds: str) -> tuple[Int64s, npt.NDArray[np.uint8]]:
+        """Return all names (`names`, `name_bounds`) or paths (`paths`, `path_bounds`): their ends, and their bytes."""
+        return self._columns[bounds], self._columns[texts]
+
     def videos_of(self, file: int) -> range:
         """Return the numbers of a file's videos."""
         first, end = np.searchsorted(self.video_file, [file, file + 1])

@@ -279,6 +279,7 @@ class Fillings:
         step.ready = filling.readiness(self._last_lease)
         stream.leases[self._last_lease] = filling.wanted.want
         self._count(stream, step.ready)
+        stream.latest = filling
         stream.samples_substituted += len(filling.planned)
         self._ledger.send(stream.client, step.ready)
 

@@ -292,6 +292,7 @@ class Openings:
             prefetch=steps_ahead(len(slots)),
             samples=plan.samples,
             frames=plan.slot_frames,
+            first_step=plan.first_step,
         )
         self._ledger.send(opening.client, opening.answer)
         client = self._clients.get(opening.client)

@@ -55,6 +55,8 @@ class PlannedStream:
         Of a batch, and what the transform is given; no inputs without one.
     steps_per_epoch
         0 when the wants name their samples.
+    resumed_epoch, first_step
+        The epoch of which only the rest is left, and the first step of that; None and 0 without one.
     batch_size, samples
         Rows of a step at the most, and how many samples there are.
     slot_frames, slot_bytes
@@ -77,6 +79,8 @@ class PlannedStream:
     fields: tuple[Field, ...]
     inputs: tuple[Field, ...] = ()
     steps_per_epoch: int
+    resumed_epoch: int | None = None
+    first_step: int = 0
     batch_size: int
     samples: int
     slot_frames: int = 0

@@ -13,14 +13,7 @@ from typing import Any
 
 from loader_service.core import events as e
 from loader_service.core.clients import Client, Clients
-from loader_service.core.effects import (
-    Effect,
-    LookAtWorkers,
-    Note,
-    NoteKind,
-    Peer,
-    RemoveSegments,
-)
+from loader_service.core.effects import Effect, LookAtWorkers, Note, NoteKind, Peer, RemoveSegments
 from loader_service.core.ledger import Counters, Ledger, Limits
 from loader_service.core.lifetime import Lifetime
 from loader_service.core.openings import Openings
@@ -140,6 +133,9 @@ class Service:
             m.CloseStream: self._close,
             m.GetStatus: self._look,
             m.GetCatalog: self._tell_catalog,
+            m.GetRecentSteps: lambda client, ask, _: self._ledger.send(
+                client.address, self._reporter.recent(ask.request)
+            ),
             m.Scale: self._sizing.scale,
             m.Stop: self._stop_asked,
             m.Restart: self._restart,

@@ -82,6 +82,11 @@ class Reporter:
             frame_cache=seen.frames,
         )
 
+    def recent(self, request: int) -> m.RecentSteps:
+        """Return what was announced last in each stream."""
+        found = (each.recent() for each in self._scheduler.streams)
+        return m.RecentSteps(request, tuple(each for each in found if each is not None))
+
     def _owner(self, address: bytes) -> tuple[str, int]:
         client = self._clients.get(address)
         return (client.name, client.pid) if client else ("", 0)

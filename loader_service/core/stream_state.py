@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from loader_service.core.ledger import require
-from loader_service.core.planned import PlannedStream
+from loader_service.core.planned import Lengths, PlannedStream
 from loader_service.core.slots import SlotState, SlotTable
 from loader_service.core.steps import Filling, Step
 from loader_service.core.stream_clock import StreamClock
@@ -16,6 +16,7 @@ from loader_service.core.tasks import PendingTask
 from loader_service.plan.order import MAX_POSITIONS
 from loader_service.plan.prefetch import steps_ahead
 from loader_service.protocol.messages import PrepareStream, Resized, StreamStatus, Want
+from loader_service.protocol.recent_steps import MOST_RECENT_ROWS, RecentStep
 from loader_service.protocol.spec import Clip
 
 #: Wants that are over and may still be asked for by a message that was doubled and came late.
@@ -47,6 +48,7 @@ class StreamState:
     resizes: int = 0  # how often its client was told another size
     removed: tuple[int, ...] = ()  # slots that went, the latest ones
     clock: StreamClock = field(default_factory=StreamClock)
+    latest: Filling | None = None  # that was announced, for people who look
     samples_substituted: int = 0  # in the steps that are done
     _was_full: bool = False
 
@@ -94,8 +96,10 @@ class StreamState:
     def objection(self, want: Want) -> str:
         """Return why a want can never be met, "" when it can."""
         plan = self.plan
-        if want.epoch < 0 or want.step < 0 or (want.step >= plan.steps_per_epoch and not plan.indexed):
-            return f": epoch {want.epoch} has no step {want.step}; an epoch has {plan.steps_per_epoch} steps"
+        first = plan.first_step if want.epoch == plan.resumed_epoch else 0
+        if want.epoch < 0 or want.step < first or (want.step >= plan.steps_per_epoch and not plan.indexed):
+            left = f", and of this one those from {first} on are left" if first else ""
+            return f": epoch {want.epoch} has no step {want.step}; an epoch has {plan.steps_per_epoch} steps{left}"
         if not plan.indexed:
             if want.samples or want.positions:
                 return " names samples, but the stream has no index; open it with Spec(indexed=True)"
@@ -138,6 +142,24 @@ class StreamState:
             first_batch_s=self.clock.first_batch_s,
             frame_shape=next((shape[-3:] for shape in pictures), ()),
             totals=self.clock.totals(now),
+        )
+
+    def recent(self) -> RecentStep | None:
+        """Return what was announced last, for people who look at it; None before the first step."""
+        if self.latest is None:
+            return None
+        rows, plan = self.latest.rows[:MOST_RECENT_ROWS], self.plan
+        return RecentStep(
+            stream=self.number,
+            spec=replace(self.prepare.spec, videos=None, split=None),
+            fields=plan.inputs or plan.fields,
+            transformed=bool(plan.inputs),
+            epoch=self.latest.wanted.epoch,
+            step=self.latest.wanted.step,
+            rows=len(self.latest.rows),
+            samples=tuple(row.sample for row in rows),
+            positions=tuple(row.position or 0 for row in rows) if plan.indexed else (),
+            lengths=tuple(row.frames for row in rows) if plan.lengths is not Lengths.ALIKE else (),
         )
 
     def validate(self, tasks: Mapping[int, Sequence[PendingTask]]) -> None:

@@ -27,6 +27,7 @@ from loader_service.daemon.side_programs import SidePrograms
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import Received, Router
 from loader_service.daemon.systemd_notifier import SystemdNotifier
+from loader_service.daemon.web_page import WebPage
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
@@ -65,6 +66,7 @@ class World:
     log: ServiceLog
     beside: SidePrograms
     frames: ClaimedFrames | None = None
+    web: WebPage | None = None
 
 
 class Daemon:
@@ -157,6 +159,13 @@ class Daemon:
                 news = None if checked.status is None else adoption(checked.file, checked.status)
                 self._events.append(e.FileChecked(checked.file, checked.message, news))
 
+        self._look_after_web(bool(ready), now)
+
+    def _look_after_web(self, is_ready: bool, now: float) -> None:
+        web = self._world.web
+        if web is not None and (is_ready or (web.next_deadline() or now + 1) <= now):
+            web.turn(now)
+
     def _tell_events(self) -> None:
         """Tell the core what has happened, also in consequence of what it said."""
         while self._events:
@@ -173,6 +182,7 @@ class Daemon:
             self._world.rechecks.next_deadline(),
             self._world.memory.next_deadline(),
             self._world.beside.next_deadline(),
+            None if self._world.web is None else self._world.web.next_deadline(),
         ]
         deadline = min(each for each in candidates if each is not None)
         return max(0, int((deadline - time.monotonic()) * 1000) + 1)

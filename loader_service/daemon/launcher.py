@@ -46,6 +46,8 @@ class PrivateService:
         several times; a flag is given by ``"True"``.
     timeout_s
         How long it may take to be ready; scanning many files takes minutes the first time.
+    progress
+        Called with the number of files that have been scanned, and of all, while it starts for the first time.
 
     Raises
     ------
@@ -55,7 +57,13 @@ class PrivateService:
         When it was not ready in time, or ended without a word.
     """
 
-    def __init__(self, files: Sequence[str], options: Mapping[str, str | Sequence[str]], timeout_s: float) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        options: Mapping[str, str | Sequence[str]],
+        timeout_s: float,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
         name = f"private-{os.getpid()}-{secrets.token_hex(4)}.sock"
         self._place = endpoints.Endpoint(endpoints.runtime_directory() / name)
         self.endpoint = str(self._place)
@@ -70,7 +78,7 @@ class PrivateService:
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         # Not closed by `stop`, which may be called again.
         weakref.finalize(self, os.close, self._wake).atexit = False
-        self._process = ServiceProcess(self._command)
+        self._process = ServiceProcess(self._command, progress)
         try:
             self._process.await_ready(timeout_s, self._wake)
         except BaseException as error:

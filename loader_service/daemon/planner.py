@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -85,6 +86,8 @@ class CatalogPlanner:
             fields=fields,
             inputs=inputs,
             steps_per_epoch=0 if spec.indexed else source.plan.steps_per_epoch,
+            resumed_epoch=source.plan.resumed_epoch,
+            first_step=source.plan.first_step,
             batch_size=spec.batch_size,
             samples=source.samples.sample_count,
             slot_frames=layout.frames,
@@ -143,7 +146,11 @@ def _padding(source: CatalogRows, spec: Spec) -> dict[str, float]:
     if not spec.varies or spec.indexed:
         return {}
     lengths_of, plan = source.samples.lengths, source.plan
-    unsorted = Plan(plan.sample_count, spec, plan.subset) if spec.batching == "bucket" else plan
+    unsorted = (
+        Plan(plan.sample_count, dataclasses.replace(spec, resumed=None), plan.subset)
+        if spec.batching == "bucket"
+        else plan
+    )
     without = padding_share(unsorted, spec.batch_size, lengths_of)
     match spec.batching:
         case "pad":

@@ -28,6 +28,7 @@ from loader_service.protocol.segment_files import (
     user_folder,
 )
 from loader_service.remedies import SMALLER_BATCH, more_shared_memory
+from loader_service.sharing_group import FILE_MODE, share, sharing_group
 
 _LOG = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ class SegmentStore:
         self._sizes: dict[int, int] = {}
         self._lock = threading.Lock()  # of the sizes
         self._last_slot = 0
+        self._group = sharing_group()
         if not shared_memory().is_dir():
             raise ConfigError(f"{shared_memory()} is no folder; {ENVIRONMENT_VARIABLE} is to name a tmpfs")
         try:
@@ -71,7 +73,7 @@ class SegmentStore:
             with locked(self._user, _SWEEP_S):
                 for dead in _sweep(self._user):
                     _LOG.info("removed the batches that service %s had left in shared memory", dead)
-                self._folder = self._user.folder(self.instance, make=True)
+                self._folder = self._new_folder()
                 found = lock(self._folder.fileno(), self._user, self.instance)
                 if found is not Lock.HAD:
                     raise NotOurs(f"{str(self._folder.path)!r}: {found.value}")
@@ -127,12 +129,19 @@ class SegmentStore:
                 self._sizes.pop(slot, None)
             self._folder.unlink(slot_name(slot))
 
+    def _new_folder(self) -> Folder:
+        if self._group is None:
+            return self._user.folder(self.instance, make=True)
+        return self._user.shared(self.instance, self._group)
+
     def _create(self, size_bytes: int) -> int:
         self._last_slot += 1
         descriptor = self._folder.open_file(slot_name(self._last_slot), os.O_CREAT | os.O_EXCL | os.O_RDWR)
         with self._lock:
             self._sizes[self._last_slot] = size_bytes
         try:
+            if self._group is not None:
+                share(descriptor, FILE_MODE, self._group)
             failpoints.passing("daemon.slot_made")
             # Not ftruncate: that succeeds beyond what the file system has, and the first write there is a SIGBUS.
             os.posix_fallocate(descriptor, 0, size_bytes)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loader_service.children import Child, environment
 from loader_service.errors import LoaderError, ServiceUnavailable, from_name
 
 #: Beginnings of the two lines that a service started for another program writes to its standard output.
 READY, FAILED = "ready: ", "failed: "
+
+#: Beginning of the lines before those: how many files have been scanned, and how many there are.
+SCANNED = "scanned: "
 
 #: How long an ending service may take to drain before it is killed, in seconds.
 _STOP_S = 15.0
@@ -43,9 +46,12 @@ class ServiceProcess:
     ----------
     command
         What to run.
+    progress
+        Called with the number of files that have been scanned, and of all, by the thread that waits.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], progress: Callable[[int, int], object] | None = None) -> None:
+        self._progress = progress
         self._owner_pid = os.getpid()
         self._child = Child(command, environment())
         self._said = b""  # on standard output, up to a bound
@@ -147,13 +153,22 @@ class ServiceProcess:
             )
 
     def _read(self) -> None:
-        self._said = (self._said + self._child.out.read())[:_SAID_BYTES]
+        self._said = self._without_progress(self._said + self._child.out.read())[:_SAID_BYTES]
         words = self._child.errors.read()
         while words:
             try:
                 words = words[os.write(_STANDARD_ERROR, words) :]
             except OSError:
                 return  # this process has no standard error that takes them
+
+    def _without_progress(self, said: bytes) -> bytes:
+        """Take the lines about the scan out of what it said, and pass on the last one."""
+        while said.startswith(SCANNED.encode()) and b"\n" in said:
+            line, _, said = said.partition(b"\n")
+            done, total = line.removeprefix(SCANNED.encode()).split()
+            if self._progress is not None:
+                self._progress(int(done), int(total))
+        return said
 
     def _failed_line(self) -> str:
         """Return what it said was wrong, ``Kind: message``; empty when it said nothing of the kind."""

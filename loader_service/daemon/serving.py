@@ -40,9 +40,11 @@ from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import EndpointLock, Router
 from loader_service.daemon.sources import catalog_of, check_transform, source_options
 from loader_service.daemon.systemd_notifier import SystemdNotifier, restart_command
+from loader_service.daemon.web_page import WebPage
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
+from loader_service.sharing_group import sharing_group
 from loader_service.stores.copy_folder import CopyFolder
 from loader_service.worker_options import WorkerOptions
 
@@ -61,6 +63,7 @@ class ServiceReady:
     workers: int
     skipped_files: int
     empty_videos: int
+    web: str = ""  # the link to the web page, with its token
 
 
 class Onlooker(Protocol):
@@ -96,6 +99,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         segments = stack.enter_context(SegmentStore())
         frames = stack.enter_context(claimed_frames(config, str(endpoint)))
         listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
+        web = None if config.web is None else stack.enter_context(WebPage(watched, config.web))
         check_transform(config)
         _check_copy(config)
         source = source_options(config)
@@ -106,7 +110,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         context = stack.enter_context(zmq.Context(io_threads=1))
         worker_socket: Router[m.FromWorker] = Router(context, endpoint.workers, m.FromWorker)
         stack.enter_context(worker_socket)
-        client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient)
+        client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient, sharing_group())
         stack.enter_context(client_socket)
         log = ServiceLog()
         pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
@@ -133,6 +137,7 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
             flood_guard=stack.enter_context(FloodGuard()),
             log=log,
             beside=stack.enter_context(SidePrograms(watched)),
+            web=web,
         )
         if listening is not None:
             world.beside.start(metrics_program(str(endpoint), listening))
@@ -143,7 +148,14 @@ def _serve(
     endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig, world: World, onlooker: Onlooker
 ) -> bool:
     def announce() -> None:
-        onlooker.ready(_describe(endpoint, catalog, config))
+        if world.web is not None:
+
+            def note(line: str) -> None:
+                world.log.write(Note(line))
+
+            folder, control = str(catalog.directory), config.web_control
+            world.web.start(endpoint, folder, note, control=control, now=time.monotonic())
+        onlooker.ready(_describe(endpoint, catalog, config, "" if world.web is None else world.web.link))
         world.notifier.ready(f"serving {serves(catalog)} at {endpoint}")
 
     return Daemon(_core(endpoint, instance, catalog, config, world), world, announce).run()
@@ -222,11 +234,12 @@ def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> C
     return scan(config.files, config.scan, cache_dir=config.cache_path, progress=progress)
 
 
-def _describe(endpoint: str, catalog: Catalog, config: ServiceConfig) -> ServiceReady:
+def _describe(endpoint: str, catalog: Catalog, config: ServiceConfig, web: str) -> ServiceReady:
     return ServiceReady(
         endpoint=endpoint,
         serves=serves(catalog),
         workers=config.worker_count,
         skipped_files=len(catalog.skipped),
         empty_videos=catalog.empty_videos,
+        web=web,
     )

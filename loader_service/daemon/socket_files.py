@@ -16,6 +16,8 @@ from pathlib import Path
 from loader_service.endpoint import private_directories
 from loader_service.errors import ConfigError
 from loader_service.private_folders import Folder, NotOurs, check_ours, open_folder
+from loader_service.sharing_group import ENVIRONMENT_VARIABLE as GROUP_VARIABLE
+from loader_service.sharing_group import FILE_MODE, may_enter, sharing_group
 
 #: How long a socket may still be open after its service was killed, and between two looks; in seconds.
 _CLOSING_S, _PAUSE_S = 2.0, 0.02
@@ -32,12 +34,18 @@ _REMEDY = "choose another --endpoint"
 def open_socket_folder(directory: Path) -> Folder:
     """Open the folder of an endpoint, made with mode 0700 when it is not there.
 
+    If the service is shared with a group, a folder that is made lets that group in too.
+
     Raises
     ------
     ConfigError
-        When it cannot be made, or another user could replace what is in it.
+        When it cannot be made, when another user could replace what is in it, or a group that is to share it cannot
+        enter it.
     """
+    group = sharing_group()
     try:
+        if group is not None:
+            return _shared_socket_folder(directory, group)
         if directory in private_directories():
             with open_folder(directory.parent) as parent:
                 return parent.private(directory.name)
@@ -47,6 +55,32 @@ def open_socket_folder(directory: Path) -> Folder:
         raise ConfigError(f"{error}; remove it, {where}, or {_REMEDY}") from error
     except OSError as error:
         raise ConfigError(f"cannot make the folder {directory}: {error.strerror}; {_REMEDY}") from error
+    return _unreplaceable(opened, directory)
+
+
+def _shared_socket_folder(directory: Path, group: int) -> Folder:
+    """Open or make a folder that a group can enter."""
+    if directory in private_directories():
+        raise ConfigError(
+            f"{GROUP_VARIABLE} is set, and {directory} is for one user alone; name an --endpoint in another folder, "
+            "which service and trainers see"
+        )
+    with open_folder(directory.parent, make=True) as parent:
+        opened = _unreplaceable(
+            open_folder(directory) if parent.status_of(directory.name) else parent.shared(directory.name, group),
+            directory,
+        )
+    if not may_enter(opened.status(), group):
+        opened.close()
+        raise ConfigError(
+            f"group {group} of {GROUP_VARIABLE} may not enter {directory}; run `chgrp {group} {directory}` and "
+            f"`chmod g+x {directory}`, or {_REMEDY}"
+        )
+    return opened
+
+
+def _unreplaceable(opened: Folder, directory: Path) -> Folder:
+    """Return a folder in which no other user could replace a socket."""
     status = opened.status()
     writable_by_all = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
     if status.st_uid in (os.geteuid(), 0) and not writable_by_all:
@@ -107,13 +141,20 @@ def _is_alive(path: Path) -> bool:
 class Listener:
     """A listening socket at an ``ipc://`` address, which goes when it is closed.
 
+    Parameters
+    ----------
+    address
+        Where it listens.
+    group
+        Which may connect, beside this user.
+
     Raises
     ------
     ConfigError
         When there can be none.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, group: int | None = None) -> None:
         path = Path(address.removeprefix("ipc://"))
         self._name = path.name
         self._folder = open_socket_folder(path.parent)
@@ -129,12 +170,18 @@ class Listener:
                 raise NotOurs(f"{str(path.parent)!r} was moved")
             check_ours(bound, path)
             self._bound = bound
+            if group is not None:
+                self._share(group)
         except (OSError, ConfigError) as error:
             self._close()
             why = str(error).removesuffix(f"; {_REMEDY}")
             raise ConfigError(f"cannot listen at {address}: {why}; {_REMEDY}") from error
         finally:
             os.umask(before)
+
+    def _share(self, group: int) -> None:
+        os.chown(self._name, -1, group, dir_fd=self._folder.fileno(), follow_symlinks=False)
+        os.chmod(self._name, FILE_MODE, dir_fd=self._folder.fileno())
 
     def fileno(self) -> int:
         """Return the socket's descriptor."""

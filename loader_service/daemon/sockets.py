@@ -62,14 +62,18 @@ class Router(Generic[_M]):
         What to bind.
     accepted
         The union of messages that may come.
+    group
+        Which may connect, beside this user.
     """
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], address: str, accepted: UnionType) -> None:
+    def __init__(
+        self, context: zmq.Context[zmq.Socket[bytes]], address: str, accepted: UnionType, group: int | None = None
+    ) -> None:
         self._context = context
         self._address = address
         self._accepted = accepted
         self._outgoing: dict[bytes, list[Any]] = {}
-        self._listener = Listener(address)
+        self._listener = Listener(address, group)
         self.socket = self._open()
 
     def __enter__(self) -> Router[_M]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable
 
@@ -46,7 +47,9 @@ class CatalogRows:
         self._varies = spec.varies
         self.samples = make_samples(catalog.counts_with(fields), spec.clip, spec.seed)
         self._subset = chosen_samples(catalog, self.samples, spec)
-        self.plan = make_plan(self.samples, catalog.video_file, spec, self._subset)
+        # What is left of an index, its client knows.
+        planned = dataclasses.replace(spec, resumed=None) if spec.indexed else spec
+        self.plan = make_plan(self.samples, catalog.video_file, planned, self._subset)
 
     def rows(self, epoch: int, step: int) -> tuple[Row, ...]:
         """Return the rows of a step."""

@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 from loader_service.errors import ConfigError
 from loader_service.plan.order import MAX_POSITIONS, Permutation
+from loader_service.plan.remainder import Remainder, places_of_ranks
 from loader_service.plan.subset import Subset
+from loader_service.protocol.consumed import Consumed
 from loader_service.protocol.spec import Spec
 
 #: Positions that are worked out at once. One call over a block costs two to four times a call over a batch of 16.
@@ -25,6 +27,10 @@ class Plan:
     of full steps, and what is left over differs from epoch to epoch when shuffled; without, the shards together have
     every sample exactly once, and their numbers of steps may differ by one.
 
+    Of the epoch that `Spec.resumed` names only the rest is left, which is a sequence like a whole epoch: shards take
+    its positions in turn. Its steps are the last ones of the epoch by number, so they begin at `first_step`. There are
+    never more of them than an epoch has.
+
     What was worked out lately is kept, which changes no answer. For use by one thread.
 
     Parameters
@@ -32,7 +38,7 @@ class Plan:
     sample_count
         Samples that exist, 0 to 2**62.
     spec
-        Its `batch_size`, `shuffle`, `seed`, `shard` and `drop_remainder` are used.
+        Its `batch_size`, `shuffle`, `seed`, `shard`, `drop_remainder` and `resumed` are used.
     subset
         The samples that an epoch goes through, `sample_count` of them; None: all, numbered from 0.
 
@@ -48,11 +54,15 @@ class Plan:
         As given.
     block_steps : int
         Steps that are worked out at once.
+    resumed_epoch : int or None
+        The epoch of which only the rest is left.
+    first_step : int
+        The first step of that.
 
     Raises
     ------
     ConfigError
-        When `sample_count` is out of range.
+        When `sample_count` is out of range, or more was consumed of an epoch than it has.
     """
 
     def __init__(self, sample_count: int, spec: Spec, subset: Subset | None = None) -> None:
@@ -61,15 +71,15 @@ class Plan:
         self.sample_count = sample_count
         self._spec = spec
         self.subset = subset
-        rank, world = spec.shard
-        if spec.drop_remainder:
-            self.steps_per_epoch = sample_count // world // spec.batch_size
-            self.samples_per_epoch = self.steps_per_epoch * spec.batch_size
-        else:
-            self.samples_per_epoch = max(0, -(-(sample_count - rank) // world))
-            self.steps_per_epoch = -(-self.samples_per_epoch // spec.batch_size)
+        self.samples_per_epoch, self.steps_per_epoch = self._share(sample_count, *spec.shard, spec.batch_size)
         # A whole number of steps, so that no step lies in two blocks.
-        self.block_steps = max(1, BLOCK_POSITIONS // spec.batch_size)
+        self.block_steps = self._steps_together(spec.batch_size)
+        self._remainders: list[Remainder] = []
+        self.resumed_epoch = None if spec.resumed is None else spec.resumed.epoch
+        for each in () if spec.resumed is None else spec.resumed.consumed:
+            self._remainders.append(self._after(each))
+        self._samples_left, steps_left = self._share(self._places_left, *spec.shard, spec.batch_size)
+        self.first_step = self.steps_per_epoch - steps_left
         self._kept: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def samples(self, epoch: int, step: int) -> NDArray[np.int64]:
@@ -92,12 +102,14 @@ class Plan:
         ConfigError
             When the epoch is negative or has no such step.
         """
-        if epoch < 0 or not 0 <= step < self.steps_per_epoch:
+        begin = self.first_step if epoch == self.resumed_epoch else 0
+        if epoch < 0 or not begin <= step < self.steps_per_epoch:
             raise ConfigError(
                 f"planning step {step!r} of epoch {epoch!r}: an epoch of {self.sample_count} samples has "
                 f"{self.steps_per_epoch} steps in shard {self._spec.shard!r}, and both are numbered from 0"
+                + (f"; of this epoch those from {begin} on are left" if begin else "")
             )
-        block, step_in_block = divmod(step, self.block_steps)
+        block, step_in_block = divmod(step - begin, self.block_steps)
         first = step_in_block * self._spec.batch_size
         return np.array(self.block(epoch, block)[first : first + self._spec.batch_size])
 
@@ -115,15 +127,56 @@ class Plan:
         return samples
 
     def _make_block(self, epoch: int, block: int) -> NDArray[np.int64]:
-        places = self._order(epoch, self._positions(block))
-        return places if self.subset is None else self.subset.numbers(places)
-
-    def _positions(self, block: int) -> NDArray[np.int64]:
-        """Return the positions of the epoch that this shard has in a block of steps."""
         rank, world = self._spec.shard
+        is_resumed = epoch == self.resumed_epoch
         size = self.block_steps * self._spec.batch_size
-        first, end = block * size, min((block + 1) * size, self.samples_per_epoch)
-        return np.arange(first, end, dtype=np.int64) * world + rank
+        end = min((block + 1) * size, self._samples_left if is_resumed else self.samples_per_epoch)
+        places = np.arange(block * size, end, dtype=np.int64) * world + rank
+        return self._samples_at(epoch, places, self._remainders if is_resumed else [])
+
+    def _samples_at(self, epoch: int, places: NDArray[np.int64], remainders: list[Remainder]) -> NDArray[np.int64]:
+        """Return the samples at places of what is left of an epoch after some worlds."""
+        for each in reversed(remainders):
+            places = each(places)
+        positions = self._order(epoch, places)
+        return positions if self.subset is None else self.subset.numbers(positions)
+
+    @property
+    def _places_left(self) -> int:
+        return self._remainders[-1].count if self._remainders else self.sample_count
+
+    def _after(self, consumed: Consumed) -> Remainder:
+        """Return what is left after one more world had its part of what is left so far."""
+        count, ranks = self._places_left, len(consumed.steps)
+        steps = np.asarray(consumed.steps, np.int64)
+        most = [self._share(count, rank, consumed.world, consumed.batch_size)[1] for rank in range(ranks)]
+        beyond = np.flatnonzero(steps > most)
+        if len(beyond):
+            rank = int(beyond[0])
+            raise ConfigError(
+                f"rank {rank} of {consumed.world} had taken {steps[rank]} steps of epoch {self.resumed_epoch}, of "
+                f"which it had {most[rank]}; give the states that this training has saved, with the same data"
+            )
+        taken = steps * consumed.batch_size
+        if ranks > 1:
+            taken = np.minimum(taken, places_of_ranks(count, consumed.world, ranks))
+        return self._left(count, consumed, taken)
+
+    def _left(self, count: int, consumed: Consumed, taken: NDArray[np.int64]) -> Remainder:
+        """Return what is left when each rank has taken its first places."""
+        return Remainder(count, consumed.world, taken)
+
+    def _share(self, count: int, rank: int, world: int, batch_size: int) -> tuple[int, int]:
+        """Return how many of some samples a rank delivers, and in how many steps."""
+        if self._spec.drop_remainder:
+            steps = count // world // batch_size
+            return steps * batch_size, steps
+        samples = max(0, -(-(count - rank) // world))
+        return samples, -(-samples // batch_size)
+
+    def _steps_together(self, batch_size: int) -> int:
+        """Return how many steps are worked out at once."""
+        return max(1, BLOCK_POSITIONS // batch_size)
 
     def _order(self, epoch: int, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sample at each position of an epoch, as numbered in the subset."""

@@ -15,6 +15,10 @@ from dataclasses import dataclass
 
 from loader_service.protocol.fields import Field
 from loader_service.protocol.frequent import frequent_message
+from loader_service.protocol.later_fields import later
+from loader_service.protocol.recent_steps import GetRecentSteps as GetRecentSteps
+from loader_service.protocol.recent_steps import RecentStep as RecentStep
+from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CachedForm as CachedForm
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
@@ -203,6 +207,7 @@ class Opened:
     samples: int = 0  # that exist, in all shards
     frames: int = 0  # that a slot has room for, in each field that varies
     resizes: int = 0  # how often the stream had been resized when this was said
+    first_step: int = later(0)  # of the epoch that `Spec.resumed` names
 
 
 @dataclass(frozen=True)
@@ -291,6 +296,7 @@ FromClient = (
     | Goodbye
     | GetStatus
     | GetCatalog
+    | GetRecentSteps
     | Scale
     | Stop
     | Restart
@@ -308,5 +314,6 @@ ToClient = (
     | Done
     | Status
     | CatalogSummary
+    | RecentSteps
     | Heartbeat
 )

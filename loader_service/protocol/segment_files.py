@@ -13,6 +13,8 @@ from pathlib import Path
 
 from loader_service.errors import ProtocolError, ServiceUnavailable
 from loader_service.private_folders import Folder, open_folder
+from loader_service.sharing_group import ENVIRONMENT_VARIABLE as GROUP_VARIABLE
+from loader_service.sharing_group import sharing_group
 
 #: Names another tmpfs, for the service and its trainers alike, such as one that is larger in a container.
 ENVIRONMENT_VARIABLE = "LOADER_SERVICE_SHM"
@@ -30,9 +32,13 @@ def shared_memory() -> Path:
     return Path(given).expanduser() if given else DEFAULT_SHARED_MEMORY
 
 
-def user_directory() -> Path:
-    """Return the folder that holds the segments of all services of this user."""
-    return shared_memory() / f"loader-service-{os.getuid()}"
+def user_directory(owner: int | None = None) -> Path:
+    """Return the folder that holds the segments of all services of a user, by default this one.
+
+    Services that are shared with a group have a folder of their own, which that group can enter.
+    """
+    group, user = sharing_group(), os.getuid() if owner is None else owner
+    return shared_memory() / (f"loader-service-{user}" + ("" if group is None else f"-group-{group}"))
 
 
 def user_folder() -> Folder:
@@ -43,8 +49,10 @@ def user_folder() -> Folder:
     OSError
         When it cannot be made, is a link, or is somebody else's.
     """
+    group = sharing_group()
     with open_folder(shared_memory()) as memory:
-        return memory.private(user_directory().name)
+        name = user_directory().name
+        return memory.private(name) if group is None else memory.shared(name, group)
 
 
 def is_instance(name: str) -> bool:
@@ -62,8 +70,8 @@ def slot_name(slot: int) -> str:
     return f"slot-{slot:d}"
 
 
-def instance_directory(instance: str) -> Path:
-    """Return the folder that holds the segments of one service.
+def instance_directory(instance: str, owner: int | None = None) -> Path:
+    """Return the folder that holds the segments of one service, of this user or another.
 
     Raises
     ------
@@ -72,15 +80,17 @@ def instance_directory(instance: str) -> Path:
     """
     if not is_instance(instance):
         raise ProtocolError(f"expected an instance of 16 hexadecimal digits, got {instance!r:.80}")
-    return user_directory() / instance
+    return user_directory(owner) / instance
 
 
-def segment_path(instance: str, slot: int) -> Path:
+def segment_path(instance: str, slot: int, owner: int | None = None) -> Path:
     """Return the path of a slot's segment."""
-    return instance_directory(instance) / slot_name(slot)
+    return instance_directory(instance, owner) / slot_name(slot)
 
 
-def map_segment(instance: str, slot: int, size_bytes: int, *, whole: bool = False) -> mmap.mmap:
+def map_segment(
+    instance: str, slot: int, size_bytes: int, *, whole: bool = False, owner: int | None = None
+) -> mmap.mmap:
     """Map a slot's memory, readable and writable, shared.
 
     Writable even for readers, since NumPy exports only writable arrays by DLPack; shared, since a private mapping would
@@ -95,19 +105,21 @@ def map_segment(instance: str, slot: int, size_bytes: int, *, whole: bool = Fals
         What its stream's layout says.
     whole
         Map all pages now, for who is going to touch them all: 0.25 µs each, against 1.6 µs by faults, one by one.
+    owner
+        The service's user, if it is another one, which shares a group with this.
 
     Raises
     ------
     ServiceUnavailable
         When the segment is not there, is not this user's, or has another size than the stream's layout says.
     """
-    path = segment_path(instance, slot)
+    path = segment_path(instance, slot, owner)
     try:
-        descriptor = _open_segment(path)
+        descriptor = _open_segment(path, owner)
     except OSError as error:
         raise ServiceUnavailable(
             f"cannot map slot {slot}: {path}: {error.strerror}; client and service must share {shared_memory()} "
-            f"and the user, and have the same {ENVIRONMENT_VARIABLE}, if any"
+            f"and the user or the group, and have the same {ENVIRONMENT_VARIABLE} and {GROUP_VARIABLE}, if any"
         ) from error
     try:
         found = os.fstat(descriptor).st_size
@@ -119,12 +131,12 @@ def map_segment(instance: str, slot: int, size_bytes: int, *, whole: bool = Fals
         os.close(descriptor)
 
 
-def _open_segment(path: Path) -> int:
-    """Open a segment from the tmpfs on, where each folder and the file are to be this user's, and no links."""
+def _open_segment(path: Path, owner: int | None) -> int:
+    """Open a segment from the tmpfs on, where each folder and the file are to be the service's user's, and no links."""
     instance = path.parent
     with (
         open_folder(instance.parent.parent) as memory,
-        memory.folder(instance.parent.name) as user,
-        user.folder(instance.name) as folder,
+        memory.folder(instance.parent.name, owner=owner) as user,
+        user.folder(instance.name, owner=owner) as folder,
     ):
-        return folder.open_file(path.name, os.O_RDWR)
+        return folder.open_file(path.name, os.O_RDWR, owner=owner)

@@ -10,8 +10,10 @@ from typing import Literal
 
 from loader_service.errors import ConfigError
 from loader_service.protocol.chosen_videos import read_names, read_split
+from loader_service.protocol.consumed import MAX_BATCH_SIZE, MAX_WORLD, ResumedEpoch
 from loader_service.protocol.image_options import MAX_IMAGE_SIDE as MAX_IMAGE_SIDE
 from loader_service.protocol.image_options import Image as Image
+from loader_service.protocol.later_fields import later
 from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.option_checks import check_each, whole
 from loader_service.protocol.windows import Window
@@ -22,11 +24,9 @@ Order = Literal["global", "interleave"]
 OnError = Literal["raise", "substitute"]
 
 #: Largest values a spec may hold. A spec comes from a socket, so each number has a bound before it sizes anything.
-MAX_BATCH_SIZE = 65_536
 MAX_CLIP_FRAMES = 65_536
 MAX_PREFETCH = 1_024
 MAX_SEED = 2**63 - 1
-MAX_WORLD = 1_000_000
 MAX_FIELDS = 64
 MAX_CYCLE_LENGTH = 65_536
 MAX_BLOCK_LENGTH = 2**31
@@ -126,6 +126,8 @@ class Spec:
         Names of the videos, or tables, that an epoch goes through; None for all.
     windows
         How much of each array a batch has room for, where that is not all; see `Window`.
+    resumed
+        The epoch that ranks of another world had begun, and how far they were: this stream shares the rest of it.
 
     Raises
     ------
@@ -152,6 +154,7 @@ class Spec:
     split: str | None = None
     videos: tuple[str, ...] | None = field(default=None, repr=False)  # there may be 100,000
     windows: tuple[Window, ...] = ()
+    resumed: ResumedEpoch | None = later(None)
 
     def __post_init__(self) -> None:
         check_each(self)
@@ -167,6 +170,8 @@ class Spec:
             read_split(self.split)
         if self.videos is not None:
             object.__setattr__(self, "videos", read_names(self.videos))
+        if self.resumed is not None and not isinstance(self.resumed, ResumedEpoch):
+            raise ConfigError(f"resumed={self.resumed!r:.200} is no ResumedEpoch; give start=, which makes one")
         self._check_windows()
 
     def _check_windows(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from loader_service.html_text import paragraph, table
 from loader_service.protocol.fields import CatalogField
 from loader_service.protocol.totals import FileSystemTotals, FileTotals, StreamTotals, WorkerTotals
 
@@ -153,3 +154,12 @@ class CatalogSummary:
     empty_videos: int
     kind: Literal["videos", "rows", "map", "generator"] = "videos"  # what a sample is a part of
     fields: tuple[CatalogField, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of it."""
+        counts = f"{self.files:,} files, {self.videos:,} videos, {self.frames:,} frames"
+        rows = [
+            (each.name, each.kind, each.dtype, " x ".join(map(str, each.shape)), ", ".join(each.classes[:10]))
+            for each in self.fields
+        ]
+        return paragraph(counts) + table(("field", "kind", "dtype", "shape", "classes"), rows)

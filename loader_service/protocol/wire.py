@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import msgpack
 
 from loader_service.errors import ConfigError, ProtocolError
+from loader_service.protocol.later_fields import later_fields, travelling
 
 VERSION = 5
 _MAGIC = b"LS"
@@ -43,7 +44,7 @@ def encode(*messages: Any) -> bytes:
     ProtocolError
         When a field holds what cannot travel, or the payload is larger than a receiver would accept.
     """
-    plain = [{**vars(message), "is": type(message).__name__} for message in messages]
+    plain = [{**travelling(message), "is": type(message).__name__} for message in messages]
     # A dataclass inside a message packs as the map of its fields.
     # Names of files and programs need not be Unicode: they are for people, and travel escaped.
     several_or_one = plain if len(plain) > 1 else plain[0]
@@ -90,7 +91,7 @@ def decode(payload: bytes, accepted: type[_M] | types.UnionType) -> list[_M]:
 
 
 def _pack(value: Any) -> bytes:
-    return typing.cast(bytes, msgpack.packb(value, default=vars, unicode_errors="backslashreplace"))
+    return typing.cast(bytes, msgpack.packb(value, default=travelling, unicode_errors="backslashreplace"))
 
 
 def _misfit(value: Any, place: str) -> str | None:
@@ -284,13 +285,14 @@ def _union_checker(hint: Any) -> _Check:
 def _dataclass_checker(kind: Any) -> _Check:
     hints = typing.get_type_hints(kind)
     checks = {name: (_checker(hints[name]), f"{kind.__name__}.{name}") for name in _field_names(kind)}
+    least = checks.keys() - later_fields(kind).keys()
 
     def check(value: Any, place: str) -> Any:
-        if type(value) is not dict or value.keys() != checks.keys():
+        if type(value) is not dict or not least <= value.keys() <= checks.keys():
             got = f"{sorted(value, key=str)!r:.200}" if type(value) is dict else _shown(value)
             raise ProtocolError(f"{place}: expected the fields {sorted(checks)}, got {got}")
         try:
-            return kind(**{name: each(value[name], where) for name, (each, where) in checks.items()})
+            return kind(**{name: each(value[name], where) for name, (each, where) in checks.items() if name in value})
         except (ProtocolError, ConfigError):
             raise
         except (TypeError, ValueError) as error:

@@ -55,11 +55,11 @@ def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: 
 
     own = {name: given.pop(name) for name in (*_OWN_OPTIONS, "out")}
     options = UnpackOptions(**own)
-    if check:
-        options = options.as_written(written_options(options.out))
     workers = given.pop("workers")
     if workers:
         check_workers(workers, most_workers())
+    if check:
+        options = options.as_written(written_options(options.out))
     config = build(ServiceConfig, {"files": files, **given})
     with RateBar("indexing", _say) as bar:
         catalog = scan(config.files, config.scan, cache_dir=config.cache_path, progress=bar.counted)

@@ -24,6 +24,9 @@ _MOST_FILE_SYSTEMS = 16
 #: What a worker can be.
 _STATES = ("starting", "working", "draining", "stopping", "killed")
 
+#: Counters of the local copy, and what their blocks are called; "" for bytes.
+_COPY = {"copy_hits": "hit", "copy_misses": "miss", "copy_hit_bytes": ""}
+
 #: One value for each value of the label; without a label, one under "".
 Values = Mapping[str, float]
 
@@ -189,7 +192,15 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "events_total", "counter", "What happened that is no ordinary step, by what it is.",
-        lambda status, _: {each.name: each.count for each in status.counters}, "event",
+        lambda status, _: {each.name: each.count for each in status.counters if each.name not in _COPY}, "event",
+    ),
+    Metric(
+        "local_copy_blocks_total", "counter", "Blocks of objects that were read, by whether the local copy had them.",
+        lambda status, _: {_COPY[each.name]: each.count for each in status.counters if _COPY.get(each.name)}, "outcome",
+    ),
+    Metric(
+        "local_copy_bytes_total", "counter", "Bytes of objects that came from the local copy.",
+        lambda status, _: {"": sum(each.count for each in status.counters if each.name == "copy_hit_bytes")},
     ),
     Metric(
         "uptime_seconds", "gauge", "Since the start of the service.", lambda status, _: {"": status.uptime_s},

@@ -180,7 +180,7 @@ class ImageWriter:
 
 def as_kept(image: Image, scaled: Size) -> Image:
     """Return what is asked for where frames are kept for other samples: all that is done before the crop."""
-    return Image(size=scaled, channels=image.channels, colors=image.colors, chroma=image.chroma)
+    return Image(size=scaled, channels=image.channels, colors=image.colors, chroma=image.chroma, decode=image.decode)
 
 
 def from_kept(image: Image, window: Size) -> Image:

@@ -76,7 +76,7 @@ class ImageForms:
         self._heights, self._widths = catalog.sizes(name)
         self._image = image
         self._scaled: dict[Size, Size] = {}
-        self.forms = tuple(self._find(catalog, name)) if scales_all_alike(image) else ()
+        self.forms = tuple(self._find(catalog, name)) if image.strict and scales_all_alike(image) else ()
 
     def sizes(self, video: int) -> FrameSizes:
         """Return the sizes of the frames of a video that is in a form."""

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from loader_client import ConfigError, cluster
-from loader_client.cluster import Membership, from_environment, own_share, share
+from loader_client.cluster import Membership, from_environment
+from loader_client.shares import own_share, share
 from loader_client.stream_options import StreamChoice
 
 
@@ -59,15 +60,13 @@ def test_a_configuration_that_does_not_say_which_worker_this_is_is_an_error(envi
         from_environment(environment)
 
 
-def test_auto_is_the_share_of_the_worker_and_what_is_given_stays() -> None:
-    found = Membership(1, 2, "TF_CONFIG")
-    assert share("auto", found) == (1, 2)
-    assert share((0, 4), found) == (0, 4)
-    assert share(None, found) is None
-    with pytest.raises(ConfigError, match="neither TF_CONFIG nor a strategy says"):
-        share("auto", None)
+def test_auto_is_the_share_of_the_worker_and_what_is_given_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TF_CONFIG", _config({"worker": 2}, "worker", 1)["TF_CONFIG"])
+    assert share("auto") == (1, 2)
+    assert share((0, 4)) == (0, 4)
+    assert share(None) is None
     with pytest.raises(ConfigError, match="shard='all' is none"):
-        share("all", found)
+        share("all")
 
 
 def test_every_client_knows_auto(monkeypatch: pytest.MonkeyPatch) -> None:

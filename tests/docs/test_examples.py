@@ -34,12 +34,15 @@ def _run(name: str, *arguments: object, **environment: str) -> str:
 def test_there_is_a_test_for_every_example() -> None:
     assert {path.name for path in _EXAMPLES.iterdir()} == {
         "image_captioning.py",
+        "multi_worker.py",
         "numpy_loop.py",
         "pack_images.py",
         "pack_tfrecord.py",
         "pack_ucf101.py",
+        "ranks_from_environment.py",
+        "ray_train.py",
         "train_keras.py",
-    }
+    }  # those of several processes in test_hosts_examples.py
 
 
 def test_the_numpy_loop_goes_through_one_epoch(small_videos: Path) -> None:

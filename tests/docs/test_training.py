@@ -44,7 +44,7 @@ def test_every_snippet_runs(tmp_path: Path) -> None:
     (tmp_path / "data" / "boxes.toml").write_text(boxes)
     _write_volumes(tmp_path / "data")
     snippets = _SNIPPET.findall(_PAGE.read_text())
-    assert len(snippets) == 7
+    assert len(snippets) == 8
     program = "\n".join(f"exec({snippet!r}, {{'__name__': 'snippet'}})" for snippet in snippets)
     done = warm_python.run(program, cwd=tmp_path)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-4000:]}"

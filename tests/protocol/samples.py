@@ -124,6 +124,8 @@ MESSAGES: tuple[Any, ...] = (
     m.TasksWanted(1, 6),
     m.TimeSpent(1, 9.5, 3.5, 2.0, (FileSystemReads("nfs4 at /data", 3.5, 2**40, 7),), (SlowReads(5, 2),)),
     m.CopyRead(1, 40, 2, 2_500_000),
+    m.GetRecentSteps(9),
+    m.RecentSteps(9, (m.RecentStep(3, Spec(2, Clip(1)), FIELDS, False, 1, 42, 2, (5, 7), (), (4, 8)),)),
 )  # fmt: skip
 
 #: Whoever receives it, by kind of message; a `Heartbeat` goes both ways.

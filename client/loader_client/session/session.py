@@ -59,7 +59,7 @@ class Session:
         self._numbers = StreamNumbers()  # of those that are open, at this run of the service
         self._by_request: dict[int, StreamWants] = {}  # that asked this run of the service for them
         self._opening: dict[int, Pending] = {}  # by request: who waits for a stream that is not open yet
-        self._watch = TrainerWatch()
+        self.watch = TrainerWatch()
         self._requests = Requests(endpoint, patience.ask_again_s)
         self._last_key = self._last_request = self._last_of_others = 0
 
@@ -94,7 +94,7 @@ class Session:
         if stream is None:
             pending.error = _closed()
             return []
-        return self._watch.noted(stream, stream.ask(pending, position, now, self._patience), now)
+        return self.watch.noted(stream, stream.ask(pending, position, now, self._patience), now)
 
     def announce(self, key: int, position: Position, samples: NDArray[Any], first: int) -> list[Effect]:
         """Say what a step of an announced index holds, and want it when it is its turn; see `StreamWants.announce`."""
@@ -130,7 +130,7 @@ class Session:
         stream = self._streams.pop(key, None)
         if stream is None:
             return []
-        self._watch.closed(key)
+        self.watch.closed(key)
         for request in [request for request, each in self._by_request.items() if each is stream]:
             del self._by_request[request]
             pending = self._opening.pop(request, Pending())
@@ -159,7 +159,7 @@ class Session:
             case e.SlotMapped(at, want) | e.SlotMissing(at, want):
                 stream = self._streams.get(at.key)
                 error = event.error if isinstance(event, e.SlotMissing) else None
-                return [] if stream is None else self._watch.noted(stream, stream.mapped(at, want, error), now)
+                return [] if stream is None else self.watch.noted(stream, stream.mapped(at, want, error), now)
 
     def next_deadline(self) -> float:
         """Return when the next `Ticked` is due."""
@@ -263,7 +263,7 @@ class Session:
         pending = self._opening.pop(opened.request, Pending())
         if before is not None and opened.stream == before.opened.stream:
             return stream.resumed()
-        self._watch.opened(stream, opened.stream, now)
+        self.watch.opened(stream, opened.stream, now)
         return self._begin(stream, opened, welcome.instance, pending)
 
     def _begin(self, stream: StreamWants, opened: m.Opened, instance: str, pending: Pending) -> list[Effect]:
@@ -291,7 +291,7 @@ class Session:
 
     def _heard_of_stream(self, message: Any, now: float) -> list[Effect]:
         stream = self._numbers.get(message.stream)
-        return [] if stream is None else self._watch.noted(stream, stream.heard(message), now)
+        return [] if stream is None else self.watch.noted(stream, stream.heard(message), now)
 
     # ---- requests, and time
 
@@ -300,7 +300,7 @@ class Session:
 
     def _ticked(self, now: float) -> list[Effect]:
         is_due = now >= self._contact.next_beat
-        effects: list[Effect] = [self._contact.beat(now, self._watch.times(now))] if is_due else []
+        effects: list[Effect] = [self._contact.beat(now, self.watch.times(now))] if is_due else []
         wait = Wait(self._endpoint, self._contact.silent_s(now), self._contact.process)
         for stream in self._streams.values():
             effects += stream.ticked(now, self._patience, wait)

@@ -42,6 +42,11 @@ class TrainerWatch:
             watched.waits.set(bool(stream.awaited), now)
         return effects
 
+    def of(self, key: int, now: float) -> TrainerTimes | None:
+        """Return what is known of one stream; None of one that the service has not opened."""
+        each = self._watched.get(key)
+        return None if each is None else TrainerTimes(each.number, each.waits.seconds(now), now - each.opened_at)
+
     def times(self, now: float) -> tuple[TrainerTimes, ...]:
         """Return what the service is told."""
         for each in self._watched.values():

@@ -146,7 +146,9 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode],
 
 def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]:
     if info.shape != (count,) and not (info.shape == () and count == 1):
-        raise CatalogError(f"expected {count} labels, one per video; found {info.describe()}")
+        raise CatalogError(
+            f"expected {count} labels, one per video; found {info.describe()}; correct them, or give --labels FILE.csv"
+        )
     if (
         info.kind in {ElementKind.OTHER, ElementKind.COMPOUND, ElementKind.COMPLEX, ElementKind.REFERENCE}
         and file[to_bytes(info.path)].dtype.kind != "b"

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import parent_of
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,3 +93,30 @@ def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, tuple[i
     for info in datasets:
         found.setdefault(_place(info), set()).add(info.shape[0])
     return found
+
+
+def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
+    """Make sure that datasets which would be a video of rows each are no grey pictures: bytes, all of one size.
+
+    Raises
+    ------
+    TwoReadingsError
+        When they may be.
+    """
+    shapes = {info.shape for info in members if info.dtype == "uint8"}
+    if len(members) < 2 or len(shapes) != 1 or any(info.dtype != "uint8" for info in members):
+        return
+    (shape,) = shapes
+    if len(shape) != 2 or min(shape) < _LEAST_GREY_SIDE:
+        return
+    raise TwoReadingsError(
+        f"found {len(members)} datasets as {members[0].describe()}",
+        [
+            Reading("a grey picture each", Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", shape),))),
+            Reading("a sequence of rows each", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+        ],
+    )
+
+
+#: Of a picture that somebody looks at; lines of features are seldom bytes.
+_LEAST_GREY_SIDE = 16

@@ -34,7 +34,7 @@ from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import sibling_groups
-from loader_service.catalog.videos.single_pictures import find_single_pictures
+from loader_service.catalog.videos.single_pictures import find_single_pictures, refuse_grey_pictures
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_table_with_lists
 from loader_service.schema import Schema
 
@@ -232,6 +232,8 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
     parents = {info.parent for info in alike}
     if not declared and len(parents) > 1 and all(count == len(parents) for count in by_name.values()):
         return None  # the same names in all groups: those are the videos
+    if not declared:
+        refuse_grey_pictures(alike)
     return found_of([Episode(info.path, None, info.shape[0], info.path, _parts(None, info)) for info in alike])
 
 

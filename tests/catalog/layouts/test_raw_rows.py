@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.advice import python_lines
 from loader_service.catalog.codecs import PIXELS, pixels_header
 from loader_service.catalog.schema_text import schema_toml
 from loader_service.errors import CatalogError, DecodeError
@@ -140,3 +141,14 @@ def test_images_with_sizes_beside_them_are_what_their_bytes_say(tmp_path):
         root["shapes"] = _SHAPES
     with closing(catalog_of(tmp_path, tmp_path / "a.h5")) as catalog:
         assert catalog.codec(0) is not PIXELS
+
+
+def test_pictures_with_a_shape_each_are_suggested_one_by_one(tmp_path):
+    pictures = [np.full((4 + number, 6, 3), number, np.uint8) for number in range(5)]
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        rows = file.create_dataset("images", (5,), h5py.vlen_dtype(np.uint8))
+        for number, picture in enumerate(pictures):
+            rows[number] = picture.reshape(-1)
+        file["shapes"] = np.array([picture.shape for picture in pictures])
+    catalog = catalog_of(tmp_path)
+    assert "    clip=Frame()," in python_lines(catalog, ["a.h5"], {})

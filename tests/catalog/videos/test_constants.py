@@ -1,7 +1,8 @@
-"""Small arrays of one shape in each video are constants of it; what may be frames is not taken for one."""
+"""Small arrays of one shape in each video are constants of it; what has two readings is asked for."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import h5py
@@ -10,7 +11,7 @@ import pytest
 
 from loader_service.errors import CatalogError
 from tests.support.catalogs import catalog_of
-from tests.support.videos import make_videos, write_videos
+from tests.support.videos import frame_jpeg, make_videos, write_videos
 
 
 def _write(path: Path, lengths: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
@@ -67,3 +68,25 @@ def test_lists_of_numbers_beside_a_matrix_have_two_readings(tmp_path: Path) -> N
         lines = str(said.value).split(f'`videos = "{layout}"`')[1].split("`")[1]
         (tmp_path / "schema.toml").write_text(f'videos = "{layout}"\n{lines}\n')
         assert catalog_of(tmp_path, schema=str(tmp_path / "schema.toml")).kind == kind
+
+
+def test_bytes_of_two_axes_and_one_size_are_asked_for(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number in range(3):
+            file[f"images/{1519413245.1 + number:.2f}"] = np.full((48, 64), number, np.uint8)
+    with pytest.raises(CatalogError, match="a grey picture each or a sequence of rows each; say which") as said:
+        catalog_of(tmp_path)
+    for line, frames in zip(re.findall("`(field[^`]*)`", str(said.value)), (1, 48), strict=True):
+        (tmp_path / "schema.toml").write_text(f'videos = "groups"\n{line}\n')
+        assert catalog_of(tmp_path, schema=str(tmp_path / "schema.toml")).frame_counts.tolist() == [frames] * 3
+
+
+def test_frames_of_several_names_have_a_pattern_for_all_videos(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for video in range(3):
+            for number in range(4):
+                for name in ("flow_x", "flow_y"):
+                    file[f"v{video}/{name}_{number:05}"] = np.frombuffer(frame_jpeg(number), np.uint8)
+    with pytest.raises(CatalogError, match=r"--frames '\*/flow_x_\*'"):
+        catalog_of(tmp_path)
+    assert catalog_of(tmp_path, frames="*/flow_x_*").frame_counts.tolist() == [4, 4, 4]

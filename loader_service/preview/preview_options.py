@@ -1,0 +1,21 @@
+"""What the process that makes pictures is told at its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PreviewOptions:
+    """What the process that makes pictures is told at its start.
+
+    Parameters
+    ----------
+    catalog
+        Folder of the columns.
+    nice
+        By how much others go first: whoever looks at pictures must not slow a training down.
+    """
+
+    catalog: str
+    nice: int = 10

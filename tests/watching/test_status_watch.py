@@ -1,0 +1,38 @@
+"""`status --watch` says how things stand every second until it is told to end; `status` loads no extra."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.services import command_line, running_service
+
+
+def test_watching_gives_an_object_a_line_and_ends_in_peace(small_videos: Path) -> None:
+    with running_service(small_videos / "*.h5") as service:
+        words = command_line("status", "--watch", "--json", service.endpoint)
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+            assert watching.stdout is not None
+            looks = [json.loads(watching.stdout.readline()) for _ in range(2)]
+            watching.send_signal(signal.SIGINT)
+            _, errors = watching.communicate(timeout=30)
+            assert (watching.returncode, errors) == (0, "")
+        assert looks[0]["pid"] == looks[1]["pid"] == service.pid
+        assert looks[1]["uptime_s"] - looks[0]["uptime_s"] > 0.5
+        words = command_line("status", "--watch", service.endpoint)
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as watching:
+            assert watching.stdout is not None
+            assert watching.stdout.readline() == "no stream is open: nobody asks for data\n", "no codes in a pipe"
+            watching.kill()
+
+
+def test_the_command_line_loads_no_extra_that_its_command_does_not_need() -> None:
+    code = (
+        "import sys, loader_service.cli; extras = 'rich', 'prometheus_client', 'loader_service.watching.top_view'; "
+        "print([each for each in extras if each in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
