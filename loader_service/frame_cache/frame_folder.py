@@ -25,7 +25,7 @@ from loader_service.frame_cache.form_header import (
     write_extent,
     write_header,
 )
-from loader_service.frame_cache.shares import FormNeed, shares
+from loader_service.frame_cache.form_shares import FormNeed, shares
 from loader_service.private_folders import Folder, NotOurs, is_own_file, open_folder
 
 _TAG = "CACHEDIR.TAG"

@@ -27,6 +27,7 @@ ELSEWHERE = {
     "packing.md": "tests/pack",
     "unpacking.md": "tests/unpack",
     "object-stores.md": "tests/stores",
+    "caching.md": "tests/frame_cache",
 }
 
 #: Languages that are shown and not run.

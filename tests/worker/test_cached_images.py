@@ -282,3 +282,35 @@ def test_a_stream_that_ends_gives_its_share_back(catalog: Catalog, tmp_path: Pat
         got = fill_slot(third, rows_of(catalog, spec_of(Image()), range(6)))["frames"]
 
     assert np.array_equal(got, filled(catalog, spec_of(Image()), range(6))["frames"])
+
+
+@pytest.mark.parametrize(
+    "image", [Image(size=(24, 24), crop="resized"), Image(size=(24, 24), crop="random", short_side=(28, 40))]
+)
+def test_frames_whose_scale_is_drawn_are_decoded_each_time(catalog: Catalog, tmp_path: Path, image: Image) -> None:
+    spec = spec_of(image)
+    with cached(catalog, tmp_path) as (origin, counts, lines):
+        writer, rows = writer_of(origin, spec), rows_of(catalog, spec, range(6))
+        got = [fill_slot(writer, rows, epoch)["frames"] for epoch in (0, 1, 0)]
+
+    assert np.array_equal(got[0], got[2])
+    assert np.array_equal(got[1], filled(catalog, spec, range(6), epoch=1)["frames"])
+    assert counts.values == (0, 0, 0)
+    assert lines == []
+
+
+@pytest.mark.parametrize("cut_bytes", [2, 100, 400, 900])
+def test_a_frame_that_ends_early_has_the_same_verdict_as_without_a_cache(tmp_path: Path, cut_bytes: int) -> None:
+    frames = [frame_jpeg(0), frame_jpeg(1)[:-cut_bytes], frame_jpeg(2)]
+    write_videos(tmp_path / "a.h5", "flat", {"v": frames})
+    catalog = catalog_of(tmp_path)
+    for image in (Image(size=(16, 20), crop="random"), Image(size=(48, 64)), Image(size=(12, 16), crop="center")):
+        spec = spec_of(image, Frame())
+        plain = filled(catalog, spec, range(3))
+        with cached(catalog, tmp_path) as (origin, _, _):
+            writer, rows = writer_of(origin, spec), rows_of(catalog, spec, range(3))
+            for _ in range(2):
+                got = fill_slot(writer, rows)
+                assert got.bad == plain.bad
+                good = [row for row in range(3) if row not in {each.row for each in plain.bad}]
+                assert np.array_equal(got["frames"][good], plain["frames"][good])

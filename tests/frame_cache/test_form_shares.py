@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.frame_cache.cells import Cells
-from loader_service.frame_cache.shares import FormNeed, shares
+from loader_service.frame_cache.form_shares import FormNeed, shares
 
 FORMS = st.lists(
     st.tuples(st.integers(1, 5_000), st.integers(1, 10_000), st.booleans(), st.integers(0, 5_000), st.integers(0, 99)),
