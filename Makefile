@@ -13,7 +13,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again ray web web-short check format bench docs hosts soak clean
+.PHONY: help install demo test again ray web web-short check format bench docs hosts hosts-short soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
@@ -78,6 +78,10 @@ docs: $(INSTALLED)
 
 hosts: $(INSTALLED)
 	$(BIN)/python -m pytest -m hosts -v
+
+# What CI runs.
+hosts-short: $(INSTALLED)
+	$(BIN)/python -m pytest -m hosts tests/docs/test_hosts_examples.py
 
 soak: $(INSTALLED)
 	$(BIN)/python -m tests.ends 1800

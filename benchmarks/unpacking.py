@@ -28,11 +28,11 @@ import simplejpeg
 
 from benchmarks.data import DEFAULT_DIRECTORY, prepare
 from loader_service.catalog.scan.catalog_scan import scan
-from loader_service.config import workers_for_all_cores
 from loader_service.formats.tfrecord import RecordWriter, read_records
 from loader_service.scan_options import ScanOptions
 from loader_service.unpack.unpack_options import UnpackOptions
 from loader_service.unpack.unpacking import Unpacking
+from loader_service.worker_limits import workers_for_all_cores
 
 #: Files of the data set that each target is measured with: enough for some seconds.
 _FILES = {"tfrecord": 8, "folders": 4, "mp4": 1}

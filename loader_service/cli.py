@@ -28,7 +28,7 @@ from loader_service.catalog.labels.class_lists import write_class_lists
 from loader_service.catalog.schema_text import schema_toml
 from loader_service.click_options import LoneOptions, options_of
 from loader_service.command_help import CommandGroup, completion_command
-from loader_service.config import ServiceConfig, workers_for_all_cores
+from loader_service.config import ServiceConfig
 from loader_service.control import Times, begin_anew, restart_service, stop_service
 from loader_service.daemon.service_process import FAILED, READY, SCANNED
 from loader_service.daemon.serving import ServiceReady, run_service, scan_files
@@ -47,6 +47,7 @@ from loader_service.watch_commands import CONNECT_S, hush, ps_command, status_co
 from loader_service.web.web_command import web_command
 from loader_service.web_options import DEFAULT_HOST, looks_like_address
 from loader_service.worker_bounds import WorkerBounds
+from loader_service.worker_limits import workers_for_all_cores
 
 _T = TypeVar("_T")
 

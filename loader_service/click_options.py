@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from loader_service.config import parse_size, parse_workers
+from loader_service.config import parse_size
 from loader_service.errors import ConfigError
 from loader_service.option_fields import nested
 from loader_service.worker_bounds import SPELLING, WorkerBounds
+from loader_service.worker_limits import parse_workers
 
 _Command = Callable[..., Any]
 

@@ -15,10 +15,11 @@ import pytest
 import loader_client
 from loader_service import __version__, reports
 from loader_service.cli import cli, main
-from loader_service.config import ServiceConfig, check_workers, most_workers, parse_size, parse_workers
+from loader_service.config import ServiceConfig, parse_size
 from loader_service.errors import ConfigError
 from loader_service.protocol.totals import WorkerTotals
 from loader_service.worker_bounds import WorkerBounds
+from loader_service.worker_limits import check_workers, most_workers, parse_workers
 from tests.support.services import command_line, new_endpoint, running_service
 from tests.support.waiting import eventually
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from loader_service.config import ServiceConfig, most_workers
+from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
 from loader_service.worker_bounds import WorkerBounds
+from loader_service.worker_limits import most_workers
 
 
 @pytest.mark.parametrize(

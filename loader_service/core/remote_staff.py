@@ -5,7 +5,6 @@ Once one has its number it is a worker as any other, and `Staff` has it.
 
 from __future__ import annotations
 
-from loader_service.config import check_remote_workers
 from loader_service.core.clients import Client
 from loader_service.core.effects import AdmitRemote, DismissRemote, Note, PlaceRemote
 from loader_service.core.events import ReceiverSeen, RemoteCame
@@ -14,6 +13,7 @@ from loader_service.core.staff import Staff
 from loader_service.core.worker import Worker
 from loader_service.errors import ConfigError
 from loader_service.protocol.messages import Done, ScaleRemote
+from loader_service.worker_limits import check_remote_workers
 
 
 class RemoteStaff:

@@ -6,7 +6,6 @@ workers never looks.
 
 from __future__ import annotations
 
-from loader_service.config import check_workers
 from loader_service.core.clients import Client
 from loader_service.core.effects import LookAtMachine, Note
 from loader_service.core.events import MachineSeen, ScaleWanted
@@ -20,6 +19,7 @@ from loader_service.core.worker_controller import WorkerController
 from loader_service.core.worker_demand import PoolReading, StreamReading
 from loader_service.protocol.messages import Done, Scale
 from loader_service.worker_bounds import WorkerBounds
+from loader_service.worker_limits import check_workers
 
 #: How often the counters are taken while a stream is open, in seconds.
 LOOK_EVERY_S = 1.0

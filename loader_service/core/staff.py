@@ -252,10 +252,7 @@ class Staff:
         owners = [each.worker for each in self if each.state is WorkerState.WORKING and not each.straggles]
         require(sorted(self._ownership.workers) == sorted(owners), f"owners are not those that should be: {owners}")
         for worker in self:
-            busy = worker.state in (WorkerState.WORKING, WorkerState.DRAINING, WorkerState.KILLED)
-            require(busy or not worker.tasks, "has tasks, but does none", worker)
-            timed = worker.state is not WorkerState.KILLED and (bool(worker.tasks) or not busy)
-            require(timed == (worker.deadline is not None), "has no deadline, or one for nothing", worker)
+            worker.validate()
 
     @property
     def _hopeless(self) -> bool:
@@ -280,8 +277,7 @@ class Staff:
         cannot_hear = worker.state is WorkerState.STARTING
         self._move(worker, WorkerState.STOPPING)
         self._clocks.owe(worker, now + self._limits.start_timeout_s)
-        number = worker.worker
-        self._ledger.add(KillWorker(number) if cannot_hear else Send(number, Drain()))
+        self._ledger.add(KillWorker(worker.worker) if cannot_hear else Send(worker.worker, Drain()))
 
     def _drain(self, worker: Worker, now: float) -> None:
         """Let a worker finish what it holds, and go."""
@@ -315,11 +311,11 @@ class Staff:
             reporter.straggles = True
         elif reporter.straggles and not straggles:
             self._trust(reporter)
-        elif (
-            not straggles and reporter.node and self._paces.cost(reporter.worker, before=reporter.cost) != reporter.cost
-        ):
-            reporter.cost = self._paces.cost(reporter.worker, before=reporter.cost)
-            self._ownership.weigh(reporter.worker, reporter.cost)
+        elif reporter.node and not straggles:
+            cost = self._paces.cost(reporter.worker, before=reporter.cost)
+            if cost != reporter.cost:
+                reporter.cost = cost
+                self._ownership.weigh(reporter.worker, cost)
         usual = self._workers[self._paces.usual]
         if usual.straggles and not usual.late:
             self._trust(usual)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from loader_service.core.ledger import Limits
+from loader_service.core.ledger import Limits, require
 from loader_service.core.pace import Pace
 from loader_service.core.sums import Sums
 from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
@@ -116,3 +116,10 @@ class Worker:
             return False  # a suspect is done alone
         small = given < SMALL_TASKS_OUTSTANDING and self.bytes_given < SMALL_TASK_BYTES and self.depth > 1
         return given < self.depth or small
+
+    def validate(self) -> None:
+        """Raise AssertionError where it has what it must not have, or lacks what it must have."""
+        busy = self.state in (WorkerState.WORKING, WorkerState.DRAINING, WorkerState.KILLED)
+        require(busy or not self.tasks, "has tasks, but does none", self)
+        timed = self.state is not WorkerState.KILLED and (bool(self.tasks) or not busy)
+        require(timed == (self.deadline is not None), "has no deadline, or one for nothing", self)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loader_service.config import check_workers, most_workers
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
 from loader_service.option_fields import expand_paths, option
+from loader_service.worker_limits import check_workers, most_workers
 
 
 @dataclass(frozen=True)

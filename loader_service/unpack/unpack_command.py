@@ -10,12 +10,13 @@ import click
 
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.click_options import SPELLINGS, options_of
-from loader_service.config import ServiceConfig, check_workers, most_workers, workers_for_all_cores
+from loader_service.config import ServiceConfig
 from loader_service.conversion.rate import RateBar, duration_text
 from loader_service.option_fields import build
 from loader_service.scan_options import ScanOptions
 from loader_service.sizes import counted, size_text
 from loader_service.unpack.unpack_options import UnpackOptions
+from loader_service.worker_limits import check_workers, most_workers, workers_for_all_cores
 
 if TYPE_CHECKING:
     from loader_service.unpack.unpacking import UnpackEstimate, UnpackReport

@@ -25,7 +25,7 @@ from loader_client import (
     ServiceUnavailable,
     Spec,
 )
-from loader_service.config import most_workers
+from loader_service.worker_limits import most_workers
 from tests.support.services import Service, new_endpoint, running_service, started_service
 from tests.support.videos import make_videos, write_videos
 from tests.support.waiting import eventually

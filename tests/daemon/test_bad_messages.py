@@ -9,10 +9,10 @@ import socket
 import pytest
 
 import loader_client
-from loader_service.config import most_workers
 from loader_service.protocol import messages as m
 from loader_service.protocol import wire
 from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.worker_limits import most_workers
 from tests.daemon.peer import SPEC, Peer
 from tests.support.waiting import eventually
 

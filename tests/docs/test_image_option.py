@@ -32,10 +32,13 @@ def names_in(path: Path) -> set[str]:
 
 
 def mentioned_in(option: str) -> set[Path]:
-    """Return the files of the product whose code names an option of `Image`; `pack` has a `--short-side` of its own."""
+    """Return the files of the product whose code names an option of `Image` because of what it does to pixels.
+
+    `pack` has a `--short-side` of its own, and the preview only tells people what was drawn.
+    """
     tree = [path for folder in ("loader_service", "client") for path in (ROOT / folder).rglob("*.py")]
-    apart = ROOT / "loader_service" / "pack"
-    return {path for path in tree if not path.is_relative_to(apart) and option in names_in(path)}
+    apart = [ROOT / "loader_service" / room for room in ("pack", "preview")]
+    return {path for path in tree if not any(map(path.is_relative_to, apart)) and option in names_in(path)}
 
 
 def test_the_walk_names_at_most_four_files() -> None:

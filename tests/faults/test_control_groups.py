@@ -118,7 +118,7 @@ def test_what_cannot_run_within_the_limit_is_refused_at_once_with_the_limit(file
 
 @pytest.mark.parametrize(("quota_us", "workers"), [(50_000, 1), (100_000, 1)])
 def test_auto_is_as_many_workers_as_the_quota_has_cores(run: Run, quota_us: int, workers: int) -> None:
-    program = "from loader_service.config import workers_for_all_cores; print(workers_for_all_cores())"
+    program = "from loader_service.worker_limits import workers_for_all_cores; print(workers_for_all_cores())"
     assert int(run(program, quota_us=quota_us).stdout) == workers
 
 
