@@ -67,5 +67,5 @@ def _is_constant(key: str, infos: Mapping[str, DatasetInfo], filled: Sequence[Ep
     if count in shape[1:]:
         return False  # frames in another axis, perhaps
     if shape in _MATRICES:
-        return abs(shape[0] - count) > 1
+        return count > 1 and abs(shape[0] - count) > 1  # beside one picture, they may be three boxes
     return shape[0] <= _MOST_ROWS and _LEAST_TIMES * shape[0] < count
