@@ -101,11 +101,11 @@ def test_the_fourth_death_is_an_error_at_once_that_tells_the_signal_and_the_last
 
 _LAST_WORDS = """
 import os, sys
-from loader_service.core.service import Service
+from loader_service.core.sizing import Sizing
 def loud(*_):
     os.write(2, b"first line\\nterminate called: out of luck\\n")
     os.abort()
-Service._scale = loud
+Sizing.scale = loud
 from loader_service.cli import main
 main()
 """
