@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import dataclass
+from typing import SupportsIndex
 
 from loader_service.errors import ConfigError
 
@@ -68,8 +70,9 @@ class WorkerBounds:
             return cls()
         if isinstance(given, WorkerBounds):
             return given
-        if isinstance(given, int) and not isinstance(given, bool):
-            return cls(given, given) if given >= 0 else None
+        if isinstance(given, SupportsIndex) and not isinstance(given, bool):  # NumPy's too; True is 1 to no user
+            number = operator.index(given)
+            return cls(number, number) if number >= 0 else None
         if isinstance(given, (tuple, list)):
             given = f"{given[0]}..{given[1]}" if len(given) == 2 else ""
         if not isinstance(given, str) or not given.isascii():

@@ -142,7 +142,7 @@ class Connection:
         ConfigError
             When it is none of these, or more than the service's host bears.
         """
-        bounds = WorkerBounds.of(workers)
+        bounds = WorkerBounds.of("" if workers is None else workers)  # None is no number here, and no default
         most = None if bounds.is_fixed else bounds.most or 0
         return self._ask(lambda request: m.Scale(request, bounds.least, most), m.Done).detail
 
