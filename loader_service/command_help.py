@@ -19,7 +19,7 @@ _VARIABLES = {
     "shm": (("LOADER_SERVICE_SHM", "tmpfs for batches, of trainers too"),),
     "cache": (("XDG_CACHE_HOME", "where what was found in files is kept"),),
     "stores": (("AWS_…, GOOGLE_…, AZURE_…", "credentials of object stores"),),
-    "web": (("LOADER_SERVICE_WEB_TOKEN", "the token of the web page, for a link that stays good"),),
+    "web": (("LOADER_SERVICE_WEB_TOKEN", "the page's token, for a link that stays good"),),
     "temporary": (("TMPDIR", "where temporary files go"),),
 }
 _ASKS = ("endpoint", "place")

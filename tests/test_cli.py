@@ -125,7 +125,7 @@ def test_version_is_the_packages(in_process):
         (["status", "tcp://localhost:1"], "endpoint 'tcp://localhost:1' is not of the form ipc:///path/to/socket"),
         (["stop", "ipc://x.sock"], "needs an absolute path"),
         (["scale", "0"], "workers='0'; give 1 or more, bounds such as 2..16"),
-        (["scale"], "Missing argument 'WORKERS'"),
+        (["scale"], "how many? give WORKERS, or --ray N"),
         (["inspect"], "Missing argument 'FILES...'"),
         (["inspect", "x.h5", "--json", "--toml"], "--json and --toml are two ways to print the same; leave one out"),
         (

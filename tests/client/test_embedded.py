@@ -166,7 +166,7 @@ def test_a_private_service_ends_when_its_dataset_is_gone(tf: Any, small_videos: 
     [
         (lambda files: {"source": f"{files}/none*.h5"}, r"none\*\.h5' matches no file"),
         (lambda files: {"source": f"{files}/*.h5", "batch_size": 13}, "batch_size=13 is more"),
-        (lambda files: {"source": f"{files}/*.h5", "workers": -1}, "workers='-1'; give 1 or more"),
+        (lambda files: {"source": f"{files}/*.h5", "workers": -1}, "workers=-1; give 1 or more"),
         (
             lambda files: {"source": f"{files}/*.h5", "service": {"labels": f"{files}/none.csv"}},
             r"none\.csv': cannot read it",

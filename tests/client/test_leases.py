@@ -46,7 +46,7 @@ class Bench:
         self.instance = store.instance
         self.at = StreamAtService(1, store.instance, Opened(1, 1, layout.fields, 10, slots, slots // 2), layout)
         self.book = LeaseBook(self.at)
-        self.slots = SlotMemory(functools.partial(_end, self.book, self.released))
+        self.slots = SlotMemory(functools.partial(_end, self.book, self.released), owner=lambda: None)
         self._layout = layout
 
     def take(self, lease: int, rows: int = _ROWS, slot: int | None = None) -> Batch:
@@ -156,7 +156,7 @@ def test_the_death_of_an_array_takes_no_lock_so_it_may_happen_inside_one(store):
         released.append(lease)
 
     bench = Bench(store, _LAYOUT, slots=2)
-    bench.slots = SlotMemory(release)
+    bench.slots = SlotMemory(release, owner=lambda: None)
     cycle: list[Any] = [bench.take(1)]
     cycle.append(cycle)
     del cycle
