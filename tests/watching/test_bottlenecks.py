@@ -18,7 +18,7 @@ import pytest
 
 import loader_client
 from loader_client import Clip, Frame
-from loader_service.config import usable_cores
+from loader_service.control_groups import usable_cores
 from loader_service.watch_commands import look_twice
 from loader_service.watching.verdict import StreamVerdict, verdicts
 from tests.support.services import Service, command_line, running_service
