@@ -41,7 +41,7 @@ demo: $(INSTALLED)
 	$(BIN)/loader-service demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not ($(APART))'
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not ($(APART))'
 
 again: $(INSTALLED)
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not ($(APART))' -v
