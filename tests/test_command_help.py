@@ -9,6 +9,8 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -101,10 +103,17 @@ def completed(words: str, environment: dict[str, str]) -> list[str]:
     return done.stdout.split()
 
 
-def test_commands_options_values_files_and_endpoints_complete(tmp_path: Path) -> None:
-    folder = tmp_path / "loader-service"
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """Return a folder whose path leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory(prefix="ls-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def test_commands_options_values_files_and_endpoints_complete(short_folder: Path) -> None:
+    folder = short_folder / "loader-service"
     folder.mkdir(mode=0o700)
-    environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    environment = {"XDG_RUNTIME_DIR": str(short_folder)}
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
         one.bind(str(folder / "default.sock"))
         other.bind(str(folder / "default.sock.workers"))
