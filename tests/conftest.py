@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import signal
 import tempfile
@@ -63,6 +64,16 @@ def small_videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
         labels = {name: number * 10 + place for place, name in enumerate(videos)}
         write_videos(directory / f"part{number}.h5", "group_vlen", videos, labels)
     return directory
+
+
+@pytest.fixture(autouse=True)
+def levels_of_logs() -> Iterator[None]:
+    """Give the project's loggers their levels back: commands that run in this process change them, as in their own."""
+    loggers = [logging.getLogger(name) for name in ("loader_client", "loader_service")]
+    before = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, before, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture(autouse=True)
