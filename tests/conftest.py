@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import signal
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +67,30 @@ def small_videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
         labels = {name: number * 10 + place for place, name in enumerate(videos)}
         write_videos(directory / f"part{number}.h5", "group_vlen", videos, labels)
     return directory
+
+
+@pytest.fixture(scope="session")
+def tf() -> Any:
+    """Return TensorFlow with two logical devices, awake: what it opens once per process is open.
+
+    Each test that uses TensorFlow in this process asks for it, since the devices cannot be had later.
+    """
+    from loader_client.interrupts import INTERRUPTS  # noqa: PLC0415 - with TensorFlow only
+
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of TensorFlow's own imports
+        import tensorflow  # noqa: PLC0415, ICN001 - 4 s that only some tests need; `tf` is this function
+
+    cpu = tensorflow.config.list_physical_devices("CPU")[0]
+    two = [tensorflow.config.LogicalDeviceConfiguration()] * 2
+    tensorflow.config.set_logical_device_configuration(cpu, two)
+    doubled = tensorflow.data.Dataset.range(4).map(
+        lambda number: tensorflow.py_function(lambda plain: 2 * plain, [number], tensorflow.int64)
+    )
+    assert [int(number) for number in doubled.prefetch(2)] == [0, 2, 4, 6]
+    INTERRUPTS.watch()
+    return tensorflow
 
 
 @pytest.fixture(autouse=True)

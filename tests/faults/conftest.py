@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.conftest import tf  # noqa: F401 - one TensorFlow, set up once, for all tests of a process
 from tests.faults.training import Log, Train, train_numpy, train_tf_data
 from tests.support.services import running_service
 from tests.support.videos import make_videos, write_videos

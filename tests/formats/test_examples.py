@@ -19,6 +19,8 @@ from loader_service.formats.examples import (
     is_exact,
 )
 
+pytestmark = pytest.mark.usefixtures("tf")
+
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 FEATURES = st.one_of(
     st.lists(st.binary(max_size=20), min_size=1, max_size=4),

@@ -26,6 +26,8 @@ from loader_service.formats.tfrecord import (
     read_records,
 )
 
+pytestmark = pytest.mark.usefixtures("tf")
+
 RECORDS = [b"", b"a", b"x" * 300_000, bytes(range(256)) * 40, b"last"]
 COMPRESSIONS: list[Compression] = ["", "GZIP", "ZLIB"]
 

@@ -60,8 +60,7 @@ def test_the_order_is_that_of_files_read_in_turn(sizes, cycle_length, block_leng
     "sizes",
     [(5,), (4, 4, 4), (3, 1, 4, 1, 5, 9, 2, 6), (0, 0, 7, 0, 2), (12, 6, 3, 30, 1, 1, 2), (6,) * 20, (21, 0, 14, 7)],
 )
-def test_the_order_is_that_of_tf_data(sizes, cycle_length, block_length):
-    tf = pytest.importorskip("tensorflow")
+def test_the_order_is_that_of_tf_data(tf, sizes, cycle_length, block_length):
     firsts = np.cumsum([0, *sizes]).astype(np.int64)
     files = tf.data.Dataset.from_tensor_slices((firsts[:-1], firsts[1:]))
     reference = files.interleave(tf.data.Dataset.range, cycle_length=cycle_length, block_length=block_length)

@@ -23,6 +23,8 @@ from tests.support.episodes import write_episode, write_table
 from tests.support.videos import frame_jpeg, make_videos, write_videos
 from tests.unpack.runs import compared, files_in, unpacked
 
+pytestmark = pytest.mark.usefixtures("tf")
+
 LENGTHS = (5, 1, 3)
 LABELS = ("cat", "dog", "cat")
 
