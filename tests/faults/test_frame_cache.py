@@ -63,7 +63,9 @@ def test_bytes_are_the_same_with_a_cache_over_epochs_restarts_and_worker_counts(
             assert f"decoded frames in {str(tmp_path / folder_name())!r}" in shown.stdout
             assert "frames: 48 x 64 x 3: room for" in shown.stdout
 
-    assert 0 < found[0] < found[1]
+    assert min(found) > 0
+    if size != "250K":  # with room for a part, it depends on what is made ahead at the end
+        assert found[0] < found[1]
 
 
 def test_workers_that_are_killed_over_a_frame_leave_no_wrong_pixel(
