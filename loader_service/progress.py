@@ -8,36 +8,22 @@ half written sees numbers that do not go together.
 from __future__ import annotations
 
 import mmap
-import os
 import struct
+
+from loader_service.worker_board import PLACES, WorkerBoard, shared_memory_of
 
 _PLACE = struct.Struct("<qq")  # task, sample
 
-#: Workers that have a place of their own at a time; numbers are never used twice, and there are never so many at once.
-_PLACES = 4096
 
-_SIZE_BYTES = _PLACES * _PLACE.size
-
-
-class ProgressBoard:
+class ProgressBoard(WorkerBoard):
     """What all workers are at; a context manager. Made by the daemon, and written by the workers."""
 
     def __init__(self) -> None:
-        #: Given to each worker at its start.
-        self.descriptor = os.memfd_create("loader-service-progress", os.MFD_CLOEXEC)
-        os.ftruncate(self.descriptor, _SIZE_BYTES)
-        self._memory = mmap.mmap(self.descriptor, _SIZE_BYTES)
-
-    def __enter__(self) -> ProgressBoard:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._memory.close()
-        os.close(self.descriptor)
+        super().__init__("loader-service-progress", _PLACE.size)
 
     def read(self, worker: int) -> tuple[int, int]:
         """Return the task that a worker came to last, and the sample that it came to last; -1 before the first."""
-        task, sample = _PLACE.unpack_from(self._memory, worker % _PLACES * _PLACE.size)
+        task, sample = _PLACE.unpack_from(self.memory, worker % PLACES * _PLACE.size)
         return task, sample
 
 
@@ -53,8 +39,10 @@ class Progress:
     """
 
     def __init__(self, descriptor: int | None = None, worker: int = 0) -> None:
-        self._offset = worker % _PLACES * _PLACE.size
-        self._memory: mmap.mmap | bytearray = bytearray(_PLACE.size) if descriptor is None else _shared(descriptor)
+        self._offset = worker % PLACES * _PLACE.size
+        self._memory: mmap.mmap | bytearray = (
+            bytearray(_PLACE.size) if descriptor is None else shared_memory_of(descriptor, _PLACE.size)
+        )
         if descriptor is None:
             self._offset = 0
         self._task = 0
@@ -67,9 +55,3 @@ class Progress:
     def at(self, sample: int) -> None:
         """Note that the worker comes to one of the task's samples."""
         _PLACE.pack_into(self._memory, self._offset, self._task, sample)
-
-
-def _shared(descriptor: int) -> mmap.mmap:
-    memory = mmap.mmap(descriptor, _SIZE_BYTES)
-    os.close(descriptor)
-    return memory
