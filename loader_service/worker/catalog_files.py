@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from loader_service.errors import ConfigError, FileTouched, LoaderError
 from loader_service.stores.faults import ObjectChanged
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from loader_service.worker.retry_patience import RetryPatience
 
 _Result = TypeVar("_Result")
+
+
+class _Scanned(NamedTuple):
+    """What the catalog says of a file."""
+
+    path: str
+    status: FileStat
+    in_store: bool
 
 
 class CatalogFiles:
@@ -65,6 +73,7 @@ class CatalogFiles:
         self._copy = copy
         self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
         self._adopted: dict[int, FileStat] = {}
+        self._scanned: dict[int, _Scanned] = {}  # of the files that are open
         self.touched = -1
 
     def adopt(self, file: int, status: FileStat) -> None:
@@ -78,6 +87,7 @@ class CatalogFiles:
 
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""
+        self._scanned.clear()
         while self._open_files:
             self._open_files.popitem()[1].close()
 
@@ -128,32 +138,44 @@ class CatalogFiles:
         except (OSError, LoaderError):
             return None
 
+    def is_in_memory(self, number: int, offset: int, length: int) -> bool:
+        """Tell whether bytes of a file that is open can be read without waiting; False of one that is not open."""
+        file = self._open_files.get(number)
+        return file is not None and file.descriptor >= 0 and file.is_in_memory(offset, length)
+
     def _close(self, number: int) -> None:
         self._drop(number)
+        self._scanned.pop(number, None)
         file = self._open_files.pop(number, None)
         if file is not None:
             file.close()
 
+    def _scanned_as(self, number: int) -> _Scanned:
+        """Return what the catalog says of a file; looked up once while it is open."""
+        path = self._catalog.file_path(number)
+        return _Scanned(path, self.expected(number), is_url(path))
+
     def _open(self, number: int, place: tuple[int, int]) -> OpenFile:
         if self._patience.gave_up(number):
             raise self._patience.gave_up_before(number, self.describe(*place))
-        path = self._catalog.file_path(number)
-        expected = self.expected(number)
+        scanned = self._scanned.get(number) or self._scanned_as(number)
+        path, expected, in_store = scanned
         # By path and at every read: besides a file that was cut off or written to under its readers, this also finds
         # one that another file has replaced, which a descriptor opened before would never show.
         # One in a store is compared by every request for bytes.
-        in_store = is_url(path)
         if not in_store and stat_of(path) != expected:
             self._touched(number, path)
         file = self._open_files.get(number)
         if file is None:
             while len(self._open_files) >= self._most_open:
-                self._open_files.popitem(last=False)[1].close()
+                oldest, longest_unused = self._open_files.popitem(last=False)
+                self._scanned.pop(oldest, None)
+                longest_unused.close()
             file = _open_object(path, self._copy) if in_store else OpenFile(path)
             if file.status() != expected:
                 file.close()
                 self._touched(number, path)
-            self._open_files[number] = file
+            self._open_files[number], self._scanned[number] = file, scanned
         self._open_files.move_to_end(number)
         return file
 

@@ -1,4 +1,7 @@
-"""The only JPEG codec: checks a frame's header, then decodes into memory it is given; knows no file, crop or slot.
+"""The JPEG codec: checks a frame's header, then decodes into memory it is given; knows no file, crop or slot.
+
+Plain JPEGs in fast colours are decoded by `native_jpeg`, where that can be, with the same pixels; all others, and all
+that are damaged, by simplejpeg.
 
 Its errors speak of the bytes alone; the caller, who knows file, video and frame, puts those in front.
 
@@ -18,6 +21,7 @@ from numpy.typing import NDArray
 from loader_service.catalog.codecs import MAX_PIXELS, START_OF_IMAGE, describe_bytes
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.protocol.spec import MAX_IMAGE_SIDE
+from loader_service.worker.native_jpeg import native_decoder
 
 #: simplejpeg computes ``height * width * channels`` in a C int, and a product that has wrapped around passes its check
 #: of the buffer's size (1.9: 32768 x 43691 x 3 counts as 32 KB). Four channels of this many pixels stay below 2**31.
@@ -142,6 +146,9 @@ def decode_into(
     """
     if not out.flags.carray:
         raise ValueError(f"out must be writable and C-contiguous, got strides {out.strides!r} for shape {out.shape!r}")
+    native = None if exact else native_decoder()
+    if native is not None and native.decode(jpeg, out, swapped=swapped):
+        return
     min_height, min_width = at_least or (0, 0)
     try:
         decoded = simplejpeg.decode_jpeg(

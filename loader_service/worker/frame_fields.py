@@ -25,7 +25,7 @@ from loader_service.protocol.fields import Field
 from loader_service.protocol.spec import Clip, Image, Spec
 from loader_service.worker.decode import DecodeLimits
 from loader_service.worker.frame_ranges import frame_ranges
-from loader_service.worker.gather import Run, gather
+from loader_service.worker.gather import Runs, gather
 from loader_service.worker.image import ImageWriter
 from loader_service.worker.picks import Pick
 from loader_service.worker.png import decode_depth
@@ -183,7 +183,7 @@ class Arrays(_OneField):
         """Write a row's frames, as `FieldWriter` says."""
         self._origin.reader.read_array(pick.video, self._name, pick.start, outs[0], self._stride)
 
-    def write_runs(self, frames: Out, video: int, runs: Sequence[Run]) -> None:
+    def write_runs(self, frames: Out, video: int, runs: Runs) -> None:
         """Write many rows of one video whose frames are neighbours there (a stride of 1); raises as `write` does.
 
         Parameters

@@ -1,34 +1,35 @@
 """Reads many short rows of a table at once: one check of the file for all of them; knows no batch and no stream.
 
 `Reader.read_array` looks at the file before each read, which takes ten times as long as reading 16 KB that the kernel
-has in memory. The rows of one task are read within milliseconds, so here one look is for all.
+has in memory. The rows of one task are read within milliseconds, so here one look is for all. They are copied out of
+the mapped file where there is native code for it, else read one by one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from loader_service.catalog.columns import Catalog
+from loader_service.worker.open_file import OpenFile
 from loader_service.worker.reader import Reader
 
 #: Runs that are read between two looks at the clock: it takes as long as a fifth of such a read.
 _AT_ONCE = 8
 
 
-class Run(NamedTuple):
-    """Frames that follow each other in a video and in memory."""
+class Runs(NamedTuple):
+    """Frames that follow each other in a video and in memory, ``(runs,) int64`` each."""
 
-    start: int
-    length: int
-    begin: int  # where they go
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    begins: NDArray[np.int64]  # where they go
 
 
-def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Iterable[Run], frames: NDArray[Any]) -> None:
+def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Runs, frames: NDArray[Any]) -> None:
     """Read numbers, or raw pixels, of one field of one video.
 
     Parameters
@@ -51,44 +52,83 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Itera
     """
     video, field = place
     address = catalog.address(video, field)
+    reads = reader.reads
+
+    def read_alone(number: int) -> None:
+        start, length, begin = (int(column[number]) for column in runs)
+        reader.read_array(video, field, start, frames[begin : begin + length])
+
     if address < 0:
-        for start, length, begin in runs:
-            reader.read_array(video, field, start, frames[begin : begin + length])
+        for number in range(len(runs.starts)):
+            read_alone(number)
         return
-    row_bytes = frames.nbytes // len(frames)
     frame_count = int(catalog.frame_counts[video]) - catalog.missing((field,))
-    flat: Any = frames.reshape(-1).view(np.uint8)
-    memory = memoryview(flat)
-    left = list(runs)
-    for start, length, _ in left:
-        if not 0 <= start <= start + length <= frame_count:
-            raise IndexError(f"reading {length} frames from {start} of {catalog.describe(video)}: it has {frame_count}")
-    descriptor = reader.descriptor(video)
-    reader.reads.spent.turn_to(int(catalog.video_file[video]))
-    done = 0
-    while done < len(left):
-        some = left[done : done + _AT_ONCE]
-        if reader.reads.are_slow or descriptor < 0:
-            read = 0
+    if runs.starts.min() < 0 or (runs.starts + runs.lengths).max() > frame_count:
+        raise IndexError(
+            f"reading frames {int(runs.starts.min())} to {int((runs.starts + runs.lengths).max()) - 1} of "
+            f"{catalog.describe(video)}: it has {frame_count}"
+        )
+    rows = _Rows(reader.open_file(video), address, frames.nbytes // len(frames), runs, frames)
+    reads.spent.turn_to(int(catalog.video_file[video]))
+    while rows.done < len(runs.starts):
+        # Where reads are slow, those that threads have begun are not done here once more.
+        end = rows.end_of_memory() if reads.are_slow else len(runs.starts)
+        if end == rows.done or not reads.timed_rows(rows.read, end):
+            # Interrupted, cut off, or a fault: the slow way tries again, or says which.
+            read_alone(rows.done)
+            rows.done += 1
+            rows.file = reader.open_file(video)
+
+
+class _Rows:
+    """Rows on their way out of a file.
+
+    Parameters
+    ----------
+    file
+        Open.
+    address, row_bytes
+        Where the first row of the file begins, and how long each is.
+    runs, frames
+        As `gather` takes them.
+    """
+
+    def __init__(self, file: OpenFile, address: int, row_bytes: int, runs: Runs, frames: NDArray[Any]) -> None:
+        self.file = file
+        self.done = 0  # runs that were read
+        self._frames = frames
+        self._pieces = np.empty((len(runs.starts), 3), np.int64)
+        self._pieces[:, 0] = runs.starts * row_bytes + address
+        self._pieces[:, 1] = runs.begins * row_bytes
+        self._pieces[:, 2] = runs.lengths * row_bytes
+
+    def end_of_memory(self) -> int:
+        """Return up to which run the next ones are those that the kernel has in memory."""
+        if self.file.descriptor < 0:
+            return self.done
+        for number, (offset, _, size) in enumerate(self._pieces[self.done :].tolist(), self.done):
+            if not self.file.is_in_memory(offset, size):
+                return number
+        return len(self._pieces)
+
+    def read(self, end: int) -> int:
+        """Read the next runs up to one; return how many bytes, of `done` runs more, came before a fault."""
+        first, mapped = self.done, self.file.mapped()
+        if mapped is not None:
+            self.done += mapped.gather(self._pieces[first:end], self._frames.ctypes.data)
         else:
-            size = sum(run.length for run in some) * row_bytes
-            read = reader.reads.timed(size, _read, descriptor, address, row_bytes, some, memory)
-        done += read
-        if read < len(some):  # interrupted, cut off, or a fault: the slow way tries again, or says which
-            start, length, begin = some[read]
-            reader.read_array(video, field, start, frames[begin : begin + length])
-            descriptor = reader.descriptor(video)
-            done += 1
+            self.done += self._read_some(self._pieces[first : min(end, first + _AT_ONCE)].tolist())
+        return int(self._pieces[first : self.done, 2].sum())
 
-
-def _read(descriptor: int, address: int, row_bytes: int, runs: list[Run], memory: memoryview) -> int:
-    """Read runs of rows into their places; return how many were read, in order, before one that was not."""
-    for number, (start, length, begin) in enumerate(runs):
-        size, place = length * row_bytes, begin * row_bytes
-        try:
-            got = os.preadv(descriptor, [memory[place : place + size]], address + start * row_bytes)
-        except OSError:
-            return number
-        if got != size:
-            return number
-    return len(runs)
+    def _read_some(self, pieces: list[list[int]]) -> int:
+        if self.file.descriptor < 0:
+            return 0
+        flat: Any = self._frames.reshape(-1).view(np.uint8)
+        memory = memoryview(flat)
+        for number, (offset, place, size) in enumerate(pieces):
+            try:
+                if os.preadv(self.file.descriptor, [memory[place : place + size]], offset) != size:
+                    return number
+            except OSError:
+                return number
+        return len(pieces)

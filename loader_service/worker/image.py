@@ -86,7 +86,10 @@ class ImageWriter:
             return
         self._check_out(out)
         route = self._routes.find(check_header(frame, self._limits), draws)
-        if route.decoded == self._window and not route.resizes and not draws.flip:
+        as_it_is = not route.resizes and not draws.flip
+        if as_it_is and self._parts.decode_to(frame, route, out):
+            return
+        if as_it_is and route.decoded == self._window:
             decode_into(frame, out, at_least=route.decoded, swapped=self._swapped, exact=self._exact)
             return
         self._finish(self._parts.decode(frame, route), out, route, draws)
@@ -231,8 +234,9 @@ def _planes(pixels: Pixels) -> Pixels:
 
 
 def _check_in_place(result: Pixels, target: Pixels) -> None:
-    # OpenCV silently allocates when `dst` does not suit it: the sample would keep old bytes.
-    if result.ctypes.data != target.ctypes.data:
+    # OpenCV silently allocates when `dst` does not suit it: the sample would keep old bytes. Mostly it gives back the
+    # very array that it was given, and then no addresses need be looked up.
+    if result is not target and result.ctypes.data != target.ctypes.data:
         raise ValueError(
             f"out of shape {target.shape!r}, strides {target.strides!r} cannot be written in place; give C-order uint8"
         )

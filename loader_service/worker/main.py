@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 _LINGER_MS = 1000
 
 #: Tasks that take less than this together are reported together: a message costs 0.1 ms at both ends.
-_REPORT_AFTER_S = 0.001
+_REPORT_AFTER_S = 0.002
 
 #: How often a worker tells what its time went into, in seconds: beside what it has done, or once it is idle.
 _TELL_EVERY_S = 0.5
@@ -135,7 +135,7 @@ class WorkerProcess:
     def execute(self, task: Task) -> TaskDone:
         """Write the rows of a task."""
         self._progress.begin(task.task)
-        failpoints.passing("worker.task_received")
+        failpoints.passing("worker.task_received", self._options.worker)
         writer = self._writers[task.stream]
         try:
             memory = self._slots.memory(task.stream, task.slot, writer.layout.size_bytes)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loader_service.catalog.attempts import TRANSIENT, ShortRead, errno_of, pread_fully
 from loader_service.catalog.columns import FileStat
 from loader_service.errors import CatalogError
+from loader_service.worker.mapped_file import MappedFile, map_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from loader_service.worker.read_ahead import Opened
 
 _Result = TypeVar("_Result")
+
+#: Where bytes go that are read to learn whether that takes time.
+_ONE_BYTE = bytearray(1)
 
 
 class HDF5Failure(Exception):
@@ -71,6 +75,8 @@ class OpenFile:
         self._plain: PlainReader | None = None
         self._arrays: ArrayReader | None = None
         self._blocks: BlockFile | None = None
+        self._mapped: MappedFile | None = None
+        self._is_mapped = False  # or cannot be
 
     def status(self) -> FileStat:
         """Return what identifies the file that is open."""
@@ -103,6 +109,23 @@ class OpenFile:
             if not got:
                 raise _short(offset, len(memory), done)
             done += got
+
+    def is_in_memory(self, offset: int, length: int) -> bool:
+        """Tell whether the kernel has bytes of the file in memory, as far as the first and the last one say."""
+        try:
+            for place in (offset, offset + length - 1):
+                if os.preadv(self.descriptor, [_ONE_BYTE], place, os.RWF_NOWAIT) != 1:
+                    return False
+        except OSError:  # it has not, or the file system cannot tell
+            return False
+        return True
+
+    def mapped(self) -> MappedFile | None:
+        """Return the file in memory, valid until `close`; None where that cannot be had."""
+        if not self._is_mapped:
+            self._is_mapped = True
+            self._mapped = map_file(self.descriptor) if self.descriptor >= 0 else None
+        return self._mapped
 
     def read_frame(self, layout: str, path: str, position: int, length: int) -> bytes:
         """Return an encoded frame as the layout of this name reads it through HDF5; raises what h5py raises."""
@@ -160,6 +183,9 @@ class OpenFile:
 
     def close(self) -> None:
         """Close it; the descriptor only when no thread reads it any more."""
+        if self._mapped is not None:
+            self._mapped.close()
+            self._mapped = None
         with self._lock:
             self._is_closed = True
             if not self._readers:

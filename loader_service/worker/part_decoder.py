@@ -1,12 +1,12 @@
 """Decodes of a JPEG no more than the part that is used; the pixels are those of a full decode, whatever does it.
 
-A library that decodes parts (`turbo_library`) is used where there is one and where that is quicker. Without it the
-whole frame is decoded, and the part is cut out of that: pixels and verdict are the same, for they are a function of the
-JPEG and the spec alone.
+Plain JPEGs at full scale and at half are decoded by `native_jpeg`, where that can be. Else a library that decodes parts
+(`turbo_library`) is used where there is one and where that is quicker. Without it the whole frame is decoded, and the
+part is cut out of that: pixels and verdict are the same, for they are a function of the JPEG and the spec alone.
 
-A part begins at a block of the scan, on either side, since libjpeg transforms whole blocks; what was not asked for is
-left out of the view. Below the part it stops where the spec allows that (``strict=False``), at the end of a row of
-blocks; else it goes on to the last row, for the end of the scan is what tells whether the scan is whole.
+For the library a part begins at a block of the scan, on either side, since libjpeg transforms whole blocks; what was
+not asked for is left out of the view. Below the part both stop where the spec allows that (``strict=False``), at the
+end of a row of blocks; else they go on to the last row, for the end of the scan is what tells whether it is whole.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from loader_service.errors import DecodeError
 from loader_service.plan.resized_crop import Box
 from loader_service.worker.decode import decode_into
 from loader_service.worker.jpeg_layout import JpegLayout, jpeg_layout
+from loader_service.worker.native_jpeg import Part, native_decoder
 from loader_service.worker.routes import Route
 from loader_service.worker.turbo_library import turbo_library
 
@@ -85,6 +86,9 @@ class PartDecoder:
         DecodeError
             When the data is damaged, or, where `strict` is False, its rows from the first to the part's last are.
         """
+        alone = self._memory((route.cut.height, route.cut.width))
+        if self.decode_to(jpeg, route, alone):
+            return alone
         layout = jpeg_layout(jpeg) if route.cuts else None
         if layout is None or (self._exact and layout.subsampled):
             return part_of(self._decode(jpeg, route.decoded), route.cut)
@@ -94,6 +98,20 @@ class PartDecoder:
         if pixels is None:
             return self._cut_from_whole(jpeg, route, layout, part)
         return part_of(pixels, route.cut._replace(top=route.cut.top - part.top, left=route.cut.left - part.left))
+
+    def decode_to(self, jpeg: bytes, route: Route, out: Pixels) -> bool:
+        """Decode what a route cuts out into `out`, where `native_jpeg` does it; return whether it was done.
+
+        Parameters
+        ----------
+        jpeg, route
+            As for `decode`.
+        out
+            ``(route.cut.height, route.cut.width, channels) uint8, C-order``; undefined where it was not done.
+        """
+        native = None if self._exact or route.eighths not in (8, 4) else native_decoder()
+        part = Part(route.frame, route.cut, half=route.eighths == 4, to_end=self._strict)
+        return native is not None and native.decode_part(jpeg, out, part, swapped=self._swapped)
 
     def _part(self, route: Route, rows: int, columns: int) -> Box:
         """Return what is decoded for a cut, at blocks of so many rows and columns."""

@@ -14,7 +14,7 @@ from loader_service.plan.image_draws import ImageDraws, draw_images
 from loader_service.plan.numbering import Samples
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
-from loader_service.worker.gather import Run
+from loader_service.worker.gather import Runs
 
 _Numbers = NDArray[np.int64]
 
@@ -91,7 +91,7 @@ def make_picks(samples: Samples, spec: Spec, epoch: int, rows: Rows) -> Picks:
     return Picks(rows, places, numbers, keys, videos, starts, lengths, offsets, room, draws)
 
 
-def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], list[Run]]]:
+def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], Runs]]:
     """Yield each video of a task with its entries, and with the runs of frames that fill them, in the video's order.
 
     Rows whose frames follow each other in the video and in the slot, without padding, are one run. For samples whose
@@ -105,9 +105,10 @@ def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], list[Run]]]:
     breaks = leaves | (starts[1:] != starts[:-1] + lengths[:-1]) | (begins[1:] != begins[:-1] + lengths[:-1])
     firsts = np.flatnonzero(np.concatenate([[True], breaks]))
     totals = np.add.reduceat(lengths, firsts)
-    runs = list(map(Run, starts[firsts].tolist(), totals.tolist(), begins[firsts].tolist()))
+    runs = Runs(starts[firsts], totals, begins[firsts])
     changes = [0, *(np.flatnonzero(leaves) + 1).tolist(), len(order)]
     run_changes = np.searchsorted(firsts, changes).tolist()
     entries = order.tolist()
     for place, (first, end) in enumerate(itertools.pairwise(changes)):
-        yield int(videos[first]), entries[first:end], runs[run_changes[place] : run_changes[place + 1]]
+        these = slice(run_changes[place], run_changes[place + 1])
+        yield int(videos[first]), entries[first:end], Runs(*(column[these] for column in runs))

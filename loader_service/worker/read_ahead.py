@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 #: Bytes between two ranges that are read along, rather than with a read of their own; and the longest piece of several.
 _GAP_BYTES, _PIECE_BYTES = 64 * 2**10, 2 * 2**20
 
-#: Bytes that are held, or under way, at a time; and reads under way.
-MOST_BYTES, MOST_READS = 64 * 2**20, 128
+#: Bytes that are held, or under way, at a time; and reads under way: at 100 ms a read, 2,560 single frames a second.
+MOST_BYTES, MOST_READS = 64 * 2**20, 256
 
 #: What a piece may keep its reader waiting, in seconds; then it is read in the plain way, which tries again.
 _PATIENCE_S = 10.0

@@ -20,6 +20,9 @@ _WINDOW_S = 1.0
 #: How long reads are begun ahead before it is tried again without, in seconds: the first time, and at the most.
 _FIRST_S, _LONGEST_S = 15.0, 240.0
 
+#: How much longer than of late reads may take, or how much shorter tasks, before a worker waits for them.
+_MARGIN = 1.5
+
 #: Tasks that are held beside those that wait for their reads: the one that is done, and one that is on its way.
 _BESIDE = 2
 
@@ -72,4 +75,4 @@ class ReadPace:
 
     def tasks_wanted(self, latency_s: float) -> int:
         """Return how many tasks must be at hand so that reads of so many seconds end before they are needed."""
-        return _BESIDE + math.ceil(latency_s / max(self._task_s, 1e-4))
+        return _BESIDE + math.ceil(_MARGIN * latency_s / max(self._task_s, 1e-4))

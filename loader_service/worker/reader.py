@@ -61,7 +61,7 @@ class Reader:
         # URLs come after all paths in their order.
         in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
         self.spent = TimeSpentSums(self._file_system_of)
-        self.reads = TaskReads(self._files.hold, always=in_store, spent=self.spent)
+        self.reads = TaskReads(self._files.hold, self._files.is_in_memory, always=in_store, spent=self.spent)
 
     @property
     def touched(self) -> int:
@@ -244,7 +244,11 @@ class Reader:
         return True
 
     def descriptor(self, video: int) -> int:
-        """Return a descriptor of a video's file, which is still the one scanned; valid until the reader's next call.
+        """Return a descriptor of a video's file; valid, and raises, as `open_file` says."""
+        return self.open_file(video).descriptor
+
+    def open_file(self, video: int) -> OpenFile:
+        """Return a video's file, which is still the one scanned; valid until the reader's next call.
 
         Raises
         ------
@@ -252,7 +256,7 @@ class Reader:
             As `read_array` does.
         """
         self._check_video(video)
-        return self._files.read((video, 0), _descriptor_of)
+        return self._files.read((video, 0), _itself)
 
     def status(self, video: int) -> FileStat:
         """Return what identifies a video's file, which is still the one scanned; raises as `descriptor` does."""
@@ -319,8 +323,8 @@ class Reader:
         return data
 
 
-def _descriptor_of(file: OpenFile) -> int:
-    return file.descriptor
+def _itself(file: OpenFile) -> OpenFile:
+    return file
 
 
 def _read_lines(file: OpenFile, place: tuple[str, int, int, int], lines: tuple[int, int], out: NDArray[Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from loader_service.protocol.messages import BadRow
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
 from loader_service.worker.frame_fields import Arrays, EncodedImages, FieldWriter, Origin, make_parts
-from loader_service.worker.picks import Picks, make_picks, runs_by_video
+from loader_service.worker.picks import Pick, Picks, make_picks, runs_by_video
 from loader_service.worker.read_ahead import ByteRange
 from loader_service.worker.values import column
 
@@ -145,8 +146,15 @@ class _Filling:
         self._parts = parts
         self._progress = progress
         self._repeats = repeats
-        self._offsets = picks.offsets.tolist()
-        self._each = picks.each()
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        offsets: list[int] = self._picks.offsets.tolist()
+        return offsets
+
+    @cached_property
+    def _each(self) -> list[Pick]:
+        return self._picks.each()
 
     def fill_each(self, entries: Iterable[int]) -> Iterator[BadRow]:
         """Fill the rows of some entries, one after the other; yield those that are bad."""
@@ -164,6 +172,7 @@ class _Filling:
     def gather(self) -> Iterator[BadRow]:
         """Fill all rows, those of one video together, when all parts are `Arrays`; yield those that are bad."""
         arrays = [(part, fields[0]) for part, fields in self._parts if isinstance(part, Arrays)]
+        short = set(np.flatnonzero(self._picks.lengths < self._picks.room).tolist())
         for video, entries, runs in runs_by_video(self._picks):
             self._begin(*entries)
             try:
@@ -172,14 +181,15 @@ class _Filling:
             except LoaderError:  # which rows are bad, and why, comes out one by one
                 yield from self.fill_each(entries)
                 continue
-            for entry in entries:
+            for entry in short.intersection(entries):
                 self._pad(entry)
 
     def _begin(self, *entries: int) -> None:
         samples = self._picks.asked.samples
         self._progress.at(samples[entries[0]])
-        for entry in entries:
-            failpoints.passing("worker.row_begun", samples[entry])
+        if failpoints.are_named():
+            for entry in entries:
+                failpoints.passing("worker.row_begun", samples[entry])
 
     def _pad(self, entry: int) -> None:
         begin, length = self._offsets[entry], self._each[entry].length

@@ -11,13 +11,13 @@ from loader_service.worker.read_pace import BYTE_S, SLOW_S, ReadPace
 from loader_service.worker.time_spent import TimeSpentSums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from loader_service.worker.read_ahead import ByteRange, Opened
 
 _Result = TypeVar("_Result")
 
-#: How many more or fewer tasks must be wanted for it to be said, as a factor.
+#: How many fewer tasks must be wanted for it to be said, as a factor; one too few has the worker wait for reads.
 _SHOWS = 1.5
 
 
@@ -28,6 +28,8 @@ class TaskReads:
     ----------
     open_file
         As `ReadAhead` takes it.
+    is_in_memory
+        Told file, offset and length: whether these bytes can be read without waiting. Then no thread reads them.
     always
         Whether reads are known to be slow.
     spent
@@ -35,8 +37,14 @@ class TaskReads:
     """
 
     def __init__(
-        self, open_file: Callable[[int], Opened | None], *, always: bool = False, spent: TimeSpentSums | None = None
+        self,
+        open_file: Callable[[int], Opened | None],
+        is_in_memory: Callable[[int, int, int], bool] = lambda *_: False,
+        *,
+        always: bool = False,
+        spent: TimeSpentSums | None = None,
     ) -> None:
+        self._is_in_memory = is_in_memory
         self.spent = spent or TimeSpentSums(str)
         self._ahead = ReadAhead(open_file)
         self._pace = ReadPace(time.monotonic(), always=always)
@@ -63,7 +71,10 @@ class TaskReads:
             Gives what it will read, in order.
         """
         if self._pace.is_slow and not self._ahead.expects(task):
-            self._ahead.expect(task, foresee())
+            self._ahead.expect(task, self._slow_ones(foresee()))
+
+    def _slow_ones(self, ranges: Iterable[ByteRange]) -> Iterator[ByteRange]:
+        return (each for each in ranges if not self._is_in_memory(*each))
 
     def begin(self, task: int, foresee: Callable[[], Iterable[ByteRange]]) -> None:
         """Come to a task; parameters as of `expect`."""
@@ -86,7 +97,7 @@ class TaskReads:
     def tasks_wanted(self) -> int | None:
         """Return how many tasks shall be at hand, when that is another number than was said before."""
         wanted = self._pace.tasks_wanted(self._ahead.latency_s) if self._pace.is_slow else 0
-        if (wanted and not self._wanted) or not self._wanted / _SHOWS <= wanted <= self._wanted * _SHOWS:
+        if wanted > self._wanted or wanted * _SHOWS < self._wanted:
             self._wanted = wanted
             return wanted
         return None
@@ -122,18 +133,28 @@ class TaskReads:
         """
         began = time.monotonic()
         result = plain(*arguments)
+        self._took(began, length)
+        return result
+
+    def timed_rows(self, plain: Callable[..., int], *arguments: Any) -> int:
+        """Return how many bytes a plain read of many rows gives, which is otherwise as `timed`."""
+        began = time.monotonic()
+        length = plain(*arguments)
+        self._took(began, length)
+        return length
+
+    def _took(self, began: float, length: int) -> None:
         now = time.monotonic()
         spent = self.spent
         spent.read_s += now - began
         spent.read_bytes += length
         if now - began <= SLOW_S or not self._has_waited():
-            return result
+            return
         spent.slow_reads += now - began > SLOW_S + length * BYTE_S
         self._slow_s += now - began
         if self._pace.read(now - began, length, now):
-            self._ahead.expect(self._task, self._foresee())
+            self._ahead.expect(self._task, self._slow_ones(self._foresee()))
             self._ahead.begin(self._task)
-        return result
 
     def _has_waited(self) -> bool:
         """Tell whether this thread has given up its core since the last look, as it does to wait for a disk.

@@ -55,19 +55,20 @@ class TransformedStreams:
         layout
             Of the stream's slots.
         """
-        return TransformWriter(self._samples(spec, inputs), layout)
+        return TransformWriter(self.samples(spec, inputs), layout)
 
     def probe(self, spec: Spec, inputs: tuple[Field, ...]) -> tuple[Field, ...]:
         """Return the fields that the transform makes of a stream's samples; raises as `probe_transform` does."""
         counts = self._origin.catalog.counts_with(field.name for field in inputs)
         samples = make_samples(counts, spec.clip, spec.seed)
-        transformed = self._samples(spec, inputs)
+        transformed = self.samples(spec, inputs)
         try:
             return probe_transform(transformed, samples, spec, inputs)
         finally:
             transformed.close()
 
-    def _samples(self, spec: Spec, inputs: tuple[Field, ...]) -> TransformedSamples:
+    def samples(self, spec: Spec, inputs: tuple[Field, ...]) -> TransformedSamples:
+        """Return what makes samples of a stream one at a time; the caller closes it."""
         return TransformedSamples(_OneSample(self._origin, spec, inputs), self._transform, spec.seed)
 
 

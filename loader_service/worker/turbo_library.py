@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from loader_service.errors import DecodeError
 from loader_service.plan.resized_crop import Box
 from loader_service.worker.decode import decode_into
+from loader_service.worker.native_jpeg import native_problem
 
 _INIT_DECOMPRESS = 1  # TJINIT_DECOMPRESS
 _FAST_UPSAMPLE, _FAST_DCT = 9, 10  # TJPARAM_FASTUPSAMPLE, TJPARAM_FASTDCT
@@ -142,11 +143,14 @@ def turbo_library() -> TurboLibrary | None:
 
 
 def decoder_text() -> str:
-    """Return what decodes parts of JPEGs here, in a few words."""
-    library = turbo_library()
-    if library is None:
-        return "whole frames are decoded, also where less is needed; the extra [windows] brings what decodes parts"
-    return f"parts of frames are decoded alone, by {library.path}"
+    """Return what decodes JPEGs here, and parts of them, in a few words."""
+    library, problem = turbo_library(), native_problem()
+    parts = "whole frames are decoded, also where less is needed; the extra [windows] brings what decodes parts"
+    if library is not None:
+        parts = f"parts of frames are decoded alone, by {library.path}"
+    if problem:
+        return f"{parts}; all of them by simplejpeg: {problem}"
+    return f"plain JPEGs and parts of them are decoded by this package's own decoder; of others, {parts}"
 
 
 def _candidates() -> Iterator[str]:

@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loader_service.errors import DecodeError
+from loader_service.native import build
 from loader_service.plan.image_draws import ImageDraws
 from loader_service.plan.resized_crop import Box
 from loader_service.protocol.spec import Image
-from loader_service.worker import part_decoder, turbo_library
+from loader_service.worker import decode, native_jpeg, part_decoder, turbo_library
 from loader_service.worker.decode import DecodeLimits, check_header, decode_into, eighths_shape
 from loader_service.worker.image import ImageWriter
 from loader_service.worker.jpeg_layout import jpeg_layout
@@ -29,15 +30,24 @@ from tests.worker import jpegs
 SUBSAMPLINGS = ["420", "422", "444", "440", "411", "Gray"]
 
 
-@pytest.fixture(params=["library", "codec alone"])
+@pytest.fixture(params=["native", "library", "codec alone"])
 def decoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Have parts decoded by the library, whatever the cost, or cut from what the codec decodes."""
+    """Have parts decoded by native code where that can be, by the library, whatever the cost, or by the codec alone."""
+    if request.param == "native":
+        assert not native_jpeg.native_problem() or build.compiler() is None, "run `make native`"
+        return "native"
+    without_native(monkeypatch)
     library = turbo_library.turbo_library()
     assert library is not None, "install the extra [windows]"
     chosen = library if request.param == "library" else None
     monkeypatch.setattr(part_decoder, "turbo_library", lambda: chosen)
     monkeypatch.setattr(part_decoder, "_pays", lambda *_: True)
     return str(request.param)
+
+
+def without_native(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(part_decoder, "native_decoder", lambda: None)
+    monkeypatch.setattr(decode, "native_decoder", lambda: None)
 
 
 def part_decoder_of(channels: int = 3, *, exact: bool = False, strict: bool = True) -> PartDecoder:
@@ -54,8 +64,11 @@ def noisy_jpeg(height: int, width: int, subsampling: str = "420", seed: int = 0)
 
 
 def whole(jpeg: bytes, eighths: int = 8, channels: int = 3, exact: bool = False) -> np.ndarray:
+    """Return all pixels as the codec makes them."""
     out = np.empty((*eighths_shape(check_header(jpeg, DecodeLimits()), eighths), channels), np.uint8)
-    decode_into(jpeg, out, at_least=out.shape[:2], exact=exact)
+    with pytest.MonkeyPatch.context() as patched:
+        without_native(patched)
+        decode_into(jpeg, out, at_least=out.shape[:2], exact=exact)
     return out
 
 
@@ -132,14 +145,18 @@ PICTURE = noisy_jpeg(96, 80)
 UPPER = Box(3, 20, 20, 30)  # in the first two rows of blocks; there are six
 
 
-def verdict(jpeg: bytes, strict: bool, library: Any, monkeypatch: pytest.MonkeyPatch) -> bytes | str:
-    """Return the pixels of a part, or the error's words."""
-    monkeypatch.setattr(part_decoder, "turbo_library", lambda: library)
-    monkeypatch.setattr(part_decoder, "_pays", lambda *_: True)
-    try:
-        return part_decoder_of(strict=strict).decode(jpeg, route_of(jpeg, UPPER)).tobytes()
-    except DecodeError as error:
-        return str(error)
+def verdict(jpeg: bytes, strict: bool, way: str) -> bytes | str:
+    """Return the pixels of a part that is decoded one of three ways, or the error's words."""
+    library = turbo_library.turbo_library() if way == "library" else None
+    with pytest.MonkeyPatch.context() as patched:
+        if way != "native":
+            without_native(patched)
+        patched.setattr(part_decoder, "turbo_library", lambda: library)
+        patched.setattr(part_decoder, "_pays", lambda *_: True)
+        try:
+            return part_decoder_of(strict=strict).decode(jpeg, route_of(jpeg, UPPER)).tobytes()
+        except DecodeError as error:
+            return str(error)
 
 
 def damaged(jpeg: bytes) -> Iterator[bytes]:
@@ -155,14 +172,11 @@ def damaged(jpeg: bytes) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_damage_has_the_same_verdict_with_the_library_and_without(
-    strict: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library = turbo_library.turbo_library()
+def test_damage_has_the_same_verdict_whatever_decodes(strict: bool) -> None:
     outcomes = set()
     for jpeg in damaged(PICTURE):
-        one, other = (verdict(jpeg, strict, each, monkeypatch) for each in (library, None))
-        assert one == other
+        one, other, third = (verdict(jpeg, strict, way) for way in ("library", "native", "codec alone"))
+        assert one == other == third
         outcomes.add(type(one))
         if strict:
             try:
@@ -226,7 +240,7 @@ def test_a_library_that_computes_otherwise_is_not_used(monkeypatch: pytest.Monke
     turbo_library.turbo_library.cache_clear()
     try:
         assert turbo_library.turbo_library() is None
-        assert turbo_library.decoder_text().startswith("whole frames are decoded")
+        assert "whole frames are decoded" in turbo_library.decoder_text()
     finally:
         turbo_library.turbo_library.cache_clear()
 
@@ -308,3 +322,11 @@ def test_a_drawn_short_side_scales_before_the_crop() -> None:
     sides = {min(writer._routes.find((80, 100), ImageDraws(short_side=word)).scaled) for word in words}
     assert sides == {41, 42, 43, 44}
     assert not writer.takes_as_it_is((24, 32, 3))
+
+
+def test_it_is_said_what_decodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turbo_library, "native_problem", lambda: "")
+    own = "plain JPEGs and parts of them are decoded by this package's own decoder; of others, "
+    assert turbo_library.decoder_text().startswith(own)
+    monkeypatch.setattr(turbo_library, "native_problem", lambda: "this processor has no AVX2")
+    assert turbo_library.decoder_text().endswith("; all of them by simplejpeg: this processor has no AVX2")

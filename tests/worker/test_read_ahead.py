@@ -178,7 +178,7 @@ def test_slow_reads_show_at_once_and_quick_ones_again_later():
     assert pace.read(0.1, 22_000, 0.1)
     pace.task_ended(0.05, 1.0)
     assert pace.is_slow
-    assert pace.tasks_wanted(0.1) == 4
+    assert pace.tasks_wanted(0.1) == 6
     pace.task_ended(0.05, 20.0)
     assert not pace.is_slow  # it is tried without
     assert pace.read(0.1, 22_000, 20.1)
@@ -238,3 +238,14 @@ def test_reads_that_only_lacked_a_core_are_not_slow(read, said):
     program = [sys.executable, "-c", _READS, read]
     done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == said
+
+
+def test_more_tasks_are_asked_for_at_once_and_fewer_when_it_shows(tmp_path):
+    reads = TaskReads(lambda _: None, always=True)
+    reads._pace.task_ended(0.05, 1.0)
+    said = []
+    for latency_s in (0.1, 0.15, 0.13, 0.1, 0.02):
+        reads._ahead.latency_s = latency_s
+        said.append(reads.tasks_wanted())
+    assert said == [6, 7, None, None, 3]  # one too few would wait, one too many costs nothing
+    reads.close()
