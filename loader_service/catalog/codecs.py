@@ -84,6 +84,8 @@ DEPTH = Codec("16-bit grey PNG", "served")
 COLOUR_16 = Codec("16-bit colour PNG", "image")
 #: Bytes of one channel or three, of which a header of ours says the shape; no file has that.
 PIXELS = Codec("raw pixels", "served")
+#: What such frames end with.
+END_MARKERS = {JPEG.name: END_OF_IMAGE, PNG.name: END_OF_PNG, DEPTH.name: END_OF_PNG}
 RAW_BYTES = Codec("raw bytes", "raw")
 ZEROS = Codec("zero bytes", "nothing")
 EMPTY = Codec("empty", "nothing")

@@ -84,6 +84,8 @@ class Catalog:
         Encoded bytes of the longest frame; 0 when none is encoded.
     frame_shape
         ``(height, width)`` of the first image field when all videos share it, else None.
+    fetched
+        What the scans of files in stores have fetched; None where there were none.
     skipped
         ``(path, reason)`` of each file that was left out.
     empty_videos
@@ -105,6 +107,7 @@ class Catalog:
         self.name_width = header.name_width
         self.largest_frame_bytes = header.largest_frame_bytes
         self.skipped = header.skipped
+        self.fetched = header.fetched
         self.empty_videos = header.empty_videos
         self.video_file: Int32s = columns["video_file"]
         self.frame_counts: Int64s = columns["frame_counts"]

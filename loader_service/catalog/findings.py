@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from loader_service.catalog.labels.encode import Label
 
 _FIELD_FACTS = ("key", "source", "kind", "dtype", "shape", "paths", "sample", "ways", "missing")
-_FILE_FACTS = ("names", "labels", "empty_videos", "not_chosen", "layout", "label_source", "split", "left_out")
+_FILE_FACTS = (
+    *("names", "labels", "empty_videos", "not_chosen", "layout", "label_source", "split", "left_out"),
+    *("fetched_bytes", "requests"),
+)
 
 
 #: What `unpack` raises for bytes that are cut off or not `pack`'s.
@@ -106,6 +109,8 @@ class FileScan:
         The only split that its videos are in by the file's own words; empty where they say none.
     left_out
         What could have been a field, by its key, and why it is none.
+    fetched_bytes, requests
+        What was fetched to find all that, of a file in a store.
     """
 
     status: FileStat
@@ -119,6 +124,8 @@ class FileScan:
     not_chosen: int = 0
     split: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
+    fetched_bytes: int = 0
+    requests: int = 0
 
 
 def pack(scan: FileScan) -> bytes:

@@ -94,6 +94,15 @@ class FieldFacts:
 
 
 @dataclass(frozen=True)
+class Fetched:
+    """What the scans of files in stores have fetched: bytes of so many, in requests."""
+
+    size_bytes: int
+    of_bytes: int
+    requests: int
+
+
+@dataclass(frozen=True)
 class Header:
     """The catalog's few facts that are no columns; stored as JSON beside them."""
 
@@ -108,6 +117,7 @@ class Header:
     layouts: tuple[str, ...] = ()  # as in a schema
     left_out: tuple[str, ...] = ()  # what could have been a field, and why it is none
     split: str = ""  # the split of the files that was asked for; empty: they have none
+    fetched: Fetched | None = None
 
 
 def header_to_json(header: Header) -> dict[str, Any]:
@@ -129,6 +139,7 @@ def header_from_json(facts: dict[str, Any]) -> Header:
         layouts=tuple(facts["layouts"]),
         left_out=tuple(facts["left_out"]),
         split=facts["split"],
+        fetched=None if facts["fetched"] is None else Fetched(**facts["fetched"]),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _DIGITS = re.compile(r"([0-9]+)")
 
@@ -19,3 +20,22 @@ def natural_key(name: str) -> NaturalKey:
         (len(piece.lstrip("0")), piece.lstrip("0")) if position % 2 else piece for position, piece in enumerate(pieces)
     )
     return parts, name
+
+
+def are_times(names: Sequence[str]) -> bool:
+    """Tell whether names are times of one recording: seconds since 1970, or parts of one, that hardly differ."""
+    if (
+        len(names) < 2
+        or not all(map(_TIME.fullmatch, names))
+        or len({len(name.partition(".")[0]) for name in names}) > 1
+    ):
+        return False
+    times = [float(name) for name in names]
+    return max(times) - min(times) < _ONE_RECORDING * min(times)
+
+
+#: Ten digits or more, and perhaps a fraction.
+_TIME = re.compile(r"[0-9]{10,19}([.][0-9]+)?")
+
+#: Two months of the years since 1970: ids of ten digits are spread wider.
+_ONE_RECORDING = 0.003

@@ -53,11 +53,32 @@ def _expand(pattern: str) -> list[str]:
         return [_check_file(pattern)]
     matched = glob.glob(pattern, recursive=True)
     if not matched:
-        raise ConfigError(f"{pattern!r} matches no file; check the path, and quote the pattern in the shell")
+        raise ConfigError(_nothing_at(pattern))
     files = [_check_file(path) for path in matched if not os.path.isdir(path)]
     if not files:
         raise ConfigError(f"{pattern!r} matches only directories; give {os.path.join(pattern, '*.h5')!r}")
     return files
+
+
+def _nothing_at(pattern: str) -> str:
+    """Return what is wrong with a name, or a pattern, of which there is nothing; says where it was looked for."""
+    place = os.path.abspath(pattern)
+    missing = next((each for each in _folders_of(place) if not os.path.isdir(each)), None)
+    seen = "" if missing is None else f"; there is no folder {missing!r}"
+    if not glob.has_magic(pattern):
+        return f"{pattern!r} does not exist; check the path{seen or f': looked in {os.path.dirname(place)!r}'}"
+    deeper = os.path.join(os.path.dirname(pattern), "*", os.path.basename(pattern))
+    if missing is None and next(glob.iglob(deeper), None) is not None:
+        seen = f"; one folder deeper there are some: give {deeper!r}"
+    return f"{pattern!r} matches no file; check the path, and quote the pattern in the shell{seen}"
+
+
+def _folders_of(place: str) -> list[str]:
+    """Return the folders above a path, the first ones first, as far as no pattern is in them."""
+    folders = [place := os.path.dirname(place)]
+    while place != os.path.dirname(place):
+        folders.append(place := os.path.dirname(place))
+    return [each for each in reversed(folders) if not glob.has_magic(each)]
 
 
 def _what_of(folder: str) -> str:

@@ -149,14 +149,6 @@ class SampleWriter:
             self._file.writelines((header, data, bytes(-len(data) % _BLOCK_BYTES)))
 
 
-def tar_bytes(files: Mapping[str, int], key: str) -> int:
-    """Return how many bytes a sample takes in an archive, by the sizes of its files; of short names."""
-    return sum(
-        _BLOCK_BYTES + size + -size % _BLOCK_BYTES + (3 * _BLOCK_BYTES if len(key) + len(extension) > 98 else 0)
-        for extension, size in files.items()
-    )
-
-
 class _CutOffError(Exception):
     """An archive ends, or goes on with what is no header, where a header or its end must be."""
 

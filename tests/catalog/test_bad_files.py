@@ -145,7 +145,7 @@ def test_a_heap_that_is_not_where_it_should_be_is_an_error_and_never_zeros(tmp_p
 
 def test_nothing_but_empty_videos_is_refused(tmp_path):
     write_videos(tmp_path / "a.h5", "vlen", {"v1": [], "v2": []})
-    with pytest.raises(CatalogError, match="no video with frames in 1 files"):
+    with pytest.raises(CatalogError, match="no video with frames in 1 file "):
         catalog_of(tmp_path)
 
 
@@ -177,8 +177,11 @@ def test_relative_patterns_give_absolute_paths(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("{}/nothing*.h5", "matches no file"),
-        ("{}/nothing.h5", "matches no file"),
+        ("{}/nothing*.h5", "matches no file; check the path, and quote the pattern in the shell$"),
+        ("{}/no/nothing*.h5", "matches no file; check the path, .*; there is no folder '.*/no'$"),
+        ("{}/deep*", r"matches no file; .* one folder deeper there are some: give '.*/\*/deep\*'$"),
+        ("{}/nothing.h5", "'.*/nothing.h5' does not exist; check the path: looked in '/"),
+        ("{}/no/nothing.h5", "does not exist; check the path; there is no folder '.*/no'$"),
         ("{}/folder", r"is a directory; give '.*/folder/\*\.h5'"),
         ("{}/fold*", "matches only directories"),
         ("{}/fifo", "is a device, pipe or socket"),
@@ -191,6 +194,7 @@ def test_relative_patterns_give_absolute_paths(tmp_path, monkeypatch):
 )
 def test_patterns_that_name_no_file_are_refused(tmp_path, pattern, message):
     (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "deep.x").touch()
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "dangling").symlink_to("nowhere")
     os.mkfifo(tmp_path / "fifo")

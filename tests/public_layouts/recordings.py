@@ -135,18 +135,18 @@ def ronin(folder: Path) -> Refused:
 
 @case("PKU-EVA/event_utils (TimoStoff): lib/data_formats/event_packagers.py (events/xs, images/image000000000)")
 def event_packager(folder: Path) -> Serves:
-    """Grey pictures, numbered, are the video; events, and flow between them, have lines."""
-    images = pixels(5, 6)[..., 0]
+    """Grey pictures and the flow between them, both numbered, are fields of one video; events have lines."""
+    images, flow = pixels(5, 6)[..., 0], numbers(5, 5, 2, 24, 32)
     with h5py.File(folder / "boxes_6dof.h5", "w") as root:
         for name, dtype in (("xs", "i2"), ("ys", "i2"), ("ts", "f8"), ("ps", "?")):
             root[f"events/{name}"] = whole(1, 50, dtype=dtype)
         for number, image in enumerate(images):
             root[f"images/image{number:09d}"] = image
             root[f"images/image{number:09d}"].attrs["event_idx"] = number
-        for number in range(5):
-            root[f"flow/flow{number:09d}"] = numbers(number, 2, 24, 32)
+        for number, each in enumerate(flow):
+            root[f"flow/flow{number:09d}"] = each
         root.attrs["sensor_resolution"] = (24, 32)
-    return Serves([Video("boxes_6dof", {"*": Array(images)})], left_out=["events/xs", "flow"])
+    return Serves([Video("boxes_6dof", {"images": Array(images), "flow": Array(flow)})], left_out=["events/xs"])
 
 
 @case("mila-iqia/fuel, cooijmanstim/recurrent attention: framewise compressed videos (images, videos, targets)")
@@ -216,3 +216,13 @@ def odd_count_of_labels(folder: Path) -> Serves:
             root[f"v{number}/labels"] = np.arange(3)
             videos.append(Video(f"v{number}", {"*": Encoded(frames)}))
     return Serves(videos, left_out=["labels"])
+
+
+@case("talmolab/sleap: sleap/info/write_tracking_h5.py (tracks, point_scores with frames last; track_occupancy)")
+def sleap_analysis(folder: Path) -> Refused:
+    """MATLAB's order of axes: two animals are no two frames, and the message says which axis is time."""
+    with h5py.File(folder / "mice.analysis.h5", "w") as root:
+        root["tracks"], root["point_scores"] = numbers(1, 2, 2, 5, 50), numbers(2, 2, 5, 50)
+        root["instance_scores"], root["track_occupancy"] = numbers(3, 2, 50), np.ones((50, 2), np.uint8)
+        root["node_names"], root["video_path"] = [b"nose"] * 5, "mice.mp4"
+    return Refused(["'tracks'.*50 entries along their last axis", "track_occupancy", "np.moveaxis", 'videos = "table"'])

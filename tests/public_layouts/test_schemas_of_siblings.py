@@ -23,7 +23,8 @@ from tests.public_layouts.table import TABLE
 from tests.support.catalogs import catalog_of, names_of
 
 #: A name that only its number at the end tells apart from others.
-_NUMBERED = re.compile(r"(\D*)([0-9]+)")
+#: A camera keeps its number.
+_NUMBERED = re.compile(r"(?!image_|cam)(\D*)([0-9]+)")
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in TABLE.values()])
@@ -97,7 +98,11 @@ def _renumber(group: h5py.Group) -> None:
     found = [_NUMBERED.fullmatch(name) for name in links if isinstance(group[name], h5py.Group)]
     numbered = [(match[1], match[2]) for match in found if match is not None]
     for prefix, digits in sorted(numbered, key=lambda each: -int(each[1])):  # from above, so that none is overwritten
-        group.move(f"{prefix}{digits}", f"{prefix}{int(digits) + 30:0{len(digits)}}")
+        name, other = f"{prefix}{digits}", f"{prefix}{int(digits) + 30:0{len(digits)}}"
+        group.move(name, other)
+        for beside in (group[each] for each in links if each in group and isinstance(group[each], h5py.Group)):
+            if isinstance(beside.get(name), h5py.Dataset) and not beside[name].shape:
+                beside.move(name, other)  # what is said of a video under its name
     for name in group:
         if isinstance(group.get(name), h5py.Group):
             _renumber(group[name])

@@ -21,8 +21,10 @@ from tests.support.services import running_service
 _SERVED = (
     "act_raw",
     "csgo",
+    "encoded_frames_as_groups",
     "frames_as_void_with_json",
     "images_masks_and_labels_by_group",
+    "kitti_drives",
     "libero",
     "mobile_aloha",
     "png_frames",
@@ -31,6 +33,7 @@ _SERVED = (
     "resnets_3d_flow",
     "robomind",
     "robonet",
+    "robotwin",
 )
 
 

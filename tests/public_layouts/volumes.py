@@ -72,7 +72,7 @@ def pdebench_tensor(folder: Path) -> Serves:
 
 @case("pdebench/PDEBench: pdebench/models/fno/utils.py (2D shallow water: {seed}/data, {seed}/grid)")
 def pdebench_groups(folder: Path) -> Serves:
-    """A group a run, times first; the grids' times are aligned, its places are not, and one length is many's."""
+    """A group a run, times first; the grids' times are aligned, and its places are a constant of each run."""
     videos = []
     with h5py.File(folder / "2D_rdb_NA_NA.h5", "w") as root:
         for number in range(3):
@@ -80,8 +80,9 @@ def pdebench_groups(folder: Path) -> Serves:
             run["data"], run["grid/t"] = data, numbers(2, 6)
             run["grid/x"], run["grid/y"] = numbers(3, 8), numbers(4, 8)
             run.attrs["config"] = "n_t: 100\n"
-            videos.append(Video(f"{number:04d}", {"data": Array(data), "t": Array(numbers(2, 6))}))
-    return Serves(videos, left_out=["grid/x", "grid/y"])
+            places: dict[str, Form] = {"x": Value(numbers(3, 8)), "y": Value(numbers(4, 8))}
+            videos.append(Video(f"{number:04d}", {"data": Array(data), "t": Array(numbers(2, 6)), **places}))
+    return Serves(videos)
 
 
 @case("aiqm/torchani: ani-1x and QM7-X style tables by molecule (atomic_numbers, coordinates, energies)")
@@ -137,7 +138,7 @@ def pandas_table(folder: Path) -> Refused:
     with h5py.File(folder / "store.h5", "w") as root:
         row = np.dtype([("index", "i8"), ("values_block_0", "f8", (2,)), ("ticker", "S8")])
         root["df/table"] = np.zeros(5, row)
-    return Refused(["df/table", "compound|pandas", "--source|--schema"])
+    return Refused(["df/table", "compound|pandas", "--source", "docs/coming-from.md.*Compound tables"])
 
 
 @case("uzh-rpg/DSEC: scripts/utils/eventslicer.py (events.h5)")
@@ -189,7 +190,8 @@ def nyu_depth(folder: Path) -> Serves:
         _write_cell(root, "rawRgbFilenames", [f"scene_{number}.ppm" for number in range(5)])
     columns: dict[str, Values] = {"images": images, "depths": depths, "labels": labels}
     table = rows_of("nyu_depth_v2_labeled", **columns)
-    return Serves(table.videos, "rows", left_out=["names", "rawRgbFilenames"])
+    axes = ["'depths \\(axes\\)'.*MATLAB.*\\[16 20 5\\]", "'images \\(axes\\)'"]
+    return Serves(table.videos, "rows", left_out=["names", "rawRgbFilenames", *axes])
 
 
 def _write_cell(root: h5py.File, name: str, texts: list[str]) -> None:

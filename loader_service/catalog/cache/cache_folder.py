@@ -20,9 +20,13 @@ _UNFINISHED = ".new-"
 _UNFINISHED_NAME = re.compile(r"\.new-[0-9a-f]{16}\Z")
 _SCAN_FOLDER = re.compile(r"[0-9a-f]{2}\Z")
 _SCAN = re.compile(r"[0-9a-f]{30}\.npz\Z")
+_BUNDLE = re.compile(r"[0-9a-f]{32}\.bundle\Z")
 _CATALOG = re.compile(r"[0-9a-f]{32}\Z")
 
 SCANS, CATALOGS = "scans", "catalogs"
+
+#: In the folder of scans: the folder of files that hold many.
+BUNDLES = "bundles"
 
 _TAG = "CACHEDIR.TAG"
 _TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
@@ -110,6 +114,11 @@ def is_scan_folder(name: str) -> bool:
 def is_scan(name: str) -> bool:
     """Return whether a name can be that of a scan, in such a folder."""
     return _SCAN.match(name) is not None
+
+
+def is_bundle(name: str) -> bool:
+    """Return whether a name can be that of a file of many scans, in the folder of these."""
+    return _BUNDLE.match(name) is not None
 
 
 def is_catalog(name: str) -> bool:

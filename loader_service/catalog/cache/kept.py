@@ -12,6 +12,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loader_service.catalog.cache.bundles import Bundles, write_bundle
 from loader_service.catalog.cache.cache_folder import CATALOGS, SCANS, open_cache, unfinished_name, write_file
 from loader_service.catalog.cache.column_files import open_catalog, scan_version, write_catalog
 from loader_service.catalog.cache.directory_locks import (
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
+#: Scans of one run that have a file of their own; beyond these, small ones go together, so many at once. A file takes
+#: 50 to 700 µs to make, by file system (`benchmarks/inspecting.py`).
+_ALONE, _SMALL_BYTES, _TOGETHER = 64, 2**16, 4096
+
 
 class ScanCache:
     """Scans of files by path, size, time, inode and options; a context manager.
@@ -52,7 +57,10 @@ class ScanCache:
         # Labels from a CSV file, and classes, are matched later. With a CSV the labels inside of the file are not read.
         self._options = options.key(labels=options.labels is not None, classes=None)
         self._scans: Folder | None = None
+        self._bundles: Bundles | None = None
         self._usable = True
+        self._written = 0
+        self._waiting: dict[str, bytes] = {}
 
     def __enter__(self) -> ScanCache:
         try:
@@ -64,6 +72,12 @@ class ScanCache:
         return self
 
     def __exit__(self, *_: object) -> None:
+        try:
+            self._write_waiting()
+        except OSError as error:
+            self._give_up(error)
+        if self._bundles is not None:
+            self._bundles.close()
         if self._scans is not None:
             self._scans.close()
 
@@ -71,12 +85,12 @@ class ScanCache:
         """Return the scan of this very file, or None if there is none that can be read."""
         if self._scans is None:
             return None
-        group, name = self._entry(path, status)
+        if self._bundles is None:
+            self._bundles = Bundles(self._scans)
+        key = self._key(path, status)
         try:
-            with self._scans.folder(group) as folder:
-                with os.fdopen(folder.open_file(name, os.O_RDONLY), "rb") as stream:
-                    scan = unpack(stream.read())
-                note_use(folder, name)
+            together = self._bundles.get(key)
+            scan = _read(self._scans, key) if together is None else unpack(together)
         except FileNotFoundError:
             return None
         except (OSError, *UNPACK_ERRORS) as error:
@@ -94,10 +108,22 @@ class ScanCache:
             self._give_up(error)
 
     def _write(self, path: str, scan: FileScan) -> None:
-        group, name = self._entry(path, scan.status)
+        key, content = self._key(path, scan.status), pack(scan)
+        if self._written >= _ALONE and len(content) <= _SMALL_BYTES:
+            self._waiting[key] = content
+            if len(self._waiting) >= _TOGETHER:
+                self._write_waiting()
+            return
         scans = self._scans or self._open(make=True)
+        group, name = _entry(key)
         with scans.folder(group, make=True) as folder:
-            write_file(folder, name, pack(scan))
+            write_file(folder, name, content)
+        self._written += 1
+
+    def _write_waiting(self) -> None:
+        if self._waiting and self._usable:
+            write_bundle(self._scans or self._open(make=True), next(iter(self._waiting)), self._waiting)
+        self._waiting = {}
 
     def _open(self, *, make: bool = False) -> Folder:
         with open_cache(self._cache_dir, make=make) as cache:
@@ -108,10 +134,23 @@ class ScanCache:
         self._usable = False
         _LOG.warning("cannot keep scans in %r: %s; every start will scan anew", str(self._cache_dir), str(error))
 
-    def _entry(self, path: str, status: FileStat) -> tuple[str, str]:
+    def _key(self, path: str, status: FileStat) -> str:
         key = json.dumps([scan_version(), path, status.size_bytes, status.mtime_ns, status.inode]) + self._options
-        name = hashlib.blake2b(key.encode("ascii"), digest_size=16).hexdigest()
-        return name[:2], f"{name[2:]}.npz"
+        return hashlib.blake2b(key.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _entry(key: str) -> tuple[str, str]:
+    """Return folder and name of a scan that has a file of its own."""
+    return key[:2], f"{key[2:]}.npz"
+
+
+def _read(scans: Folder, key: str) -> FileScan:
+    group, name = _entry(key)
+    with scans.folder(group) as folder:
+        with os.fdopen(folder.open_file(name, os.O_RDONLY), "rb") as stream:
+            scan = unpack(stream.read())
+        note_use(folder, name)
+    return scan
 
 
 def find_catalog(cache_dir: Path, key: str) -> Catalog | None:

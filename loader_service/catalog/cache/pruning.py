@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loader_service.catalog.cache.cache_folder import (
+    BUNDLES,
     CATALOGS,
     SCANS,
+    is_bundle,
     is_catalog,
     is_scan,
     is_scan_folder,
@@ -44,11 +46,14 @@ class CacheLimits:
         Of all catalogs.
     scan_bytes
         Of all scans of single files.
+    bundles
+        Number of files that hold many scans.
     """
 
     catalogs: int = 32
     catalog_bytes: int = 8 * 2**30
     scan_bytes: int = 4 * 2**30
+    bundles: int = 64
 
 
 @dataclass(frozen=True)
@@ -99,10 +104,12 @@ def _prune_catalogs(catalogs: Folder, limits: CacheLimits, abandoned_s: float) -
 def _prune_scans(scans: Folder, limits: CacheLimits, abandoned_s: float) -> None:
     entries: list[_Entry] = []
     for name, _ in scans.entries():
-        if is_scan_folder(name):
+        if is_scan_folder(name) or name == BUNDLES:
             entries += _scan_entries(scans, name, abandoned_s)
     removed = 0
-    for entry in _beyond(entries, len(entries), limits.scan_bytes):
+    bundles = [entry for entry in entries if entry.folder == BUNDLES]
+    beyond = [*_beyond(bundles, limits.bundles, limits.scan_bytes), *_beyond(entries, len(entries), limits.scan_bytes)]
+    for entry in dict.fromkeys(beyond):
         with contextlib.suppress(FileNotFoundError), scans.folder(entry.folder) as folder:
             folder.unlink(entry.name)  # who is reading it has it open; who comes later scans the file again
             removed += 1
@@ -115,7 +122,7 @@ def _scan_entries(scans: Folder, name: str, abandoned_s: float) -> Iterator[_Ent
         for entry, status in folder.entries():
             if not is_own_file(status):
                 continue
-            if is_scan(entry):
+            if is_bundle(entry) if name == BUNDLES else is_scan(entry):
                 yield _Entry(name, entry, status.st_mtime, status.st_size)
             elif is_unfinished(entry) and status.st_mtime < abandoned_s:
                 folder.unlink(entry)

@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
 
+from loader_service.catalog.hdf5.tree import ElementKind
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import DatasetInfo
 
 
 def enum_names(dtype: Any) -> dict[int, str]:
     """Return the names of an enumeration's numbers; empty for other types, and for bool."""
     names = h5py.check_enum_dtype(dtype) if dtype is not None else None
     return {int(number): name for name, number in (names or {}).items()}
+
+
+def lines_of_names(hdf5: HDF5File, members: Mapping[str, DatasetInfo]) -> dict[str, str]:
+    """Return what the numbers of fields stand for, where those are enumerations, as lines of what is no field.
+
+    Parameters
+    ----------
+    members
+        The datasets of a video's fields, by key.
+    """
+    lines = {}
+    for key, info in members.items():
+        if info.kind is ElementKind.OTHER and info.dtype.startswith(("int", "uint")):  # whole numbers have a kind
+            names = enum_names(hdf5.node(info.path).dtype)
+            shown = ", ".join(f"{number} is {name!r}" for number, name in islice(sorted(names.items()), _MOST_NAMES))
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            lines[f"{key} (names)"] = f"its numbers are served: {shown}{more}, by the enumeration in a file"
+    return lines
+
+
+#: Names of one enumeration that are shown.
+_MOST_NAMES = 12
 
 
 def with_names(values: Any, dtype: Any) -> Any:

@@ -7,19 +7,21 @@ from typing import Any
 from loader_service.catalog.layouts.datasets import Datasets
 from loader_service.catalog.layouts.flat import Flat
 from loader_service.catalog.layouts.layout import Layout
+from loader_service.catalog.layouts.nested import Nested
 from loader_service.catalog.layouts.padded import Padded
 from loader_service.catalog.layouts.raw_rows import RawRows
 from loader_service.catalog.layouts.singles import Singles
 from loader_service.catalog.layouts.vlen import Vlen
 
 #: In the order in which they are tried. A file with vlen frames may also hold uint8 thumbnails, so vlen comes first;
-#: flat bytes with offsets would also pass for a frame, so they come before frames in datasets of their own; where the
-#: names of those do not count, each is a video of one frame.
+#: flat bytes with offsets would also pass for a frame, so they come before frames in datasets of their own, of which
+#: those in a group for each frame come first; where the names of others do not count, each is a video of one frame.
 LAYOUTS: tuple[Layout[Any], ...] = (
     Vlen(),
     RawRows(),
     Flat(),
     Padded(),
+    Nested(),
     Datasets(),
     Singles(),
 )

@@ -19,6 +19,7 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import join, parent_of, to_bytes, unnumbered
 from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout
 from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.natural import are_times
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def are_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> bool:
 
 def _counts(group: str, names: Sequence[str]) -> bool:
     """Tell whether names count from 0 or 1, in a group from anywhere: most of a span of numbers, or equal steps."""
-    if len(names) == 1 and group:
+    if (len(names) == 1 and group) or are_times(names):
         return True
     ((stem, _),) = Counter(map(unnumbered, names)).most_common(1)
     runs = [tuple(map(int, _DIGITS.findall(name))) for name in names if unnumbered(name) == stem]

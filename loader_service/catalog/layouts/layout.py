@@ -223,12 +223,15 @@ class Layout(ABC, Generic[Video]):
         Element types of the datasets that it looks at.
     in_group
         Whether a video is a group, whose datasets are frames; else it is a dataset.
+    group_a_frame
+        Whether each frame has a group of its own: a schema names such a video by a pattern, and not by a path.
     """
 
     name: str
     expected: str
     kinds: frozenset[ElementKind]
     in_group = False
+    group_a_frame = False
 
     @abstractmethod
     def find(self, contents: Candidates) -> list[Video]:

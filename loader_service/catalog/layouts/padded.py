@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.attempts import ByteSource, pread_fully
+from loader_service.catalog.attempts import ByteSource, RangeReader, pread_fully
 from loader_service.catalog.codecs import END_OF_IMAGE, END_OF_PNG
 from loader_service.catalog.columns import Int64s
 from loader_service.catalog.hdf5.peek import as_bytes
@@ -29,12 +29,17 @@ from loader_service.catalog.layouts.layout import (
     names_of,
 )
 from loader_service.errors import CatalogError
+from loader_service.sizes import size_text
 
 if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
 
 #: Bytes of the end of a row that are looked at first; JPEGs of one video differ in length by a few KB.
 _TAIL_BYTES = 8192
+#: Rows of a store that are fetched whole to learn how long the ends of others must be, and bytes of rows at a time.
+_TRIED, _AT_ONCE_BYTES = 16, 32 * 2**20
+#: Bytes of a store that are fetched to learn where the rows of one dataset end.
+_MOST_FETCHED = 2**30
 #: Rows that the plain path reads at once to learn their lengths.
 _SLAB = 64
 
@@ -80,8 +85,10 @@ class Padded(Layout[PaddedVideo]):
         offsets = pieces.address(np.arange(video.frame_count), width)
         if video.lengths is not None:
             return offsets, video.lengths
-        lengths = [_unpadded_bytes(hdf5.descriptor, offset, width) for offset in offsets.tolist()]
-        return offsets, np.array(lengths, np.int64)
+        if isinstance(hdf5.descriptor, int):
+            lengths = [_unpadded_bytes(hdf5.descriptor, offset, width) for offset in offsets.tolist()]
+            return offsets, np.array(lengths, np.int64)
+        return offsets, _fetched_lengths(hdf5.descriptor, video, offsets, width)
 
     def plain(self, hdf5: HDF5File, video: PaddedVideo) -> Extents:
         """Return the rows' numbers, and their lengths, for which all are read if no dataset says them."""
@@ -130,6 +137,39 @@ def _unpadded_bytes(descriptor: ByteSource, offset: int, width: int) -> int:
         if length or not start:
             return start + length
         window *= 4
+
+
+def _fetched_lengths(source: RangeReader, video: PaddedVideo, offsets: Int64s, width: int) -> Int64s:
+    """Return what `_unpadded_bytes` does for all rows; many ends are fetched at a time, of the length that some need.
+
+    Raises
+    ------
+    CatalogError
+        When too much of the file would have to be fetched.
+    """
+    some = np.linspace(0, len(offsets) - 1, min(len(offsets), _TRIED)).astype(np.int64)
+    padding = width - _ends_in(source, offsets[some], width, width).min(initial=width)
+    window = min(width, int(padding * 5 // 4) + _TAIL_BYTES)
+    if window * len(offsets) > _MOST_FETCHED:
+        raise CatalogError(
+            f"{video.dataset_path!r}: {len(offsets):,} padded rows, and no dataset beside them says how long each "
+            f"image is: to find out, {size_text(window * len(offsets))} would be fetched; write the lengths "
+            "into a dataset 'lengths' beside it, or copy the file here"
+        )
+    lengths = _ends_in(source, offsets, width, window)
+    longer = np.flatnonzero(lengths == width - window) if window < width else np.zeros(0, np.int64)
+    lengths[longer] = _ends_in(source, offsets[longer], width, width)
+    return lengths
+
+
+def _ends_in(source: RangeReader, offsets: Int64s, width: int, window: int) -> Int64s:
+    """Return where the images of rows end, by so many bytes of the rows' ends; where those are padding alone, there."""
+    start, ends = width - window, np.zeros(len(offsets), np.int64)
+    at_once = max(1, _AT_ONCE_BYTES // window)
+    for first in range(0, len(offsets), at_once):
+        some = slice(first, first + at_once)
+        ends[some] = [start + _find_end(each) for each in source.read_each((offsets[some] + start).tolist(), window)]
+    return ends
 
 
 def _find_end(row: bytes) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.codecs import (
     DEPTH,
+    END_MARKERS,
     JPEG,
     LOOK_BYTES,
     MAX_PIXELS,
@@ -38,9 +39,11 @@ _MOST_THROUGH_HDF5 = 8
 
 
 def look_at(
-    hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located]
+    hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located], cut: list[str]
 ) -> tuple[list[Codec], list[tuple[int, int]]]:
     """Return each video's format, and the size of its first readable picture, (0, 0) if none is, or they differ.
+
+    Frames that do not end as their format does are named in `cut`.
 
     Sizes are height and width. The first frame of each video is read, and the last and one in the middle of some of
     them.
@@ -54,14 +57,14 @@ def look_at(
     codecs, sizes = [], []
     for number, (video, places) in enumerate(zip(videos, located, strict=True)):
         every = -(-len(videos) // _MOST_VIDEOS.get(places.way, _MOST_THROUGH_HDF5))
-        codec, size = _look_at_one(hdf5, video, places, closely=number % every == 0)
+        codec, size = _look_at_one(hdf5, video, places, cut, closely=number % every == 0)
         codecs.append(codec)
         sizes.append((0, 0) if video.sizes_differ else size)
     return codecs, sizes
 
 
 def _look_at_one(
-    hdf5: HDF5File, video: FoundVideo, located: Located, *, closely: bool
+    hdf5: HDF5File, video: FoundVideo, located: Located, cut: list[str], *, closely: bool
 ) -> tuple[Codec, tuple[int, int]]:
     found: tuple[int, Codec] | None = None
     size, readable = (0, 0), False
@@ -89,6 +92,8 @@ def _look_at_one(
                 "in one format, or leave the file out"
             )
         found = found or (frame, codec)
+        if closely and _is_cut(hdf5, located, frame, codec, data):
+            cut.append(f"{video.dataset_path!r}, frame {frame}")
         if size == (0, 0):
             read = _following(hdf5, located, frame, data)
             _check_process(where, codec, read)
@@ -108,6 +113,17 @@ def _read(hdf5: HDF5File, video: FoundVideo, located: Located, frame: int, size:
     if located.way == RAW:
         return hdf5.read_at(offset, min(length, size))
     return read_frame(hdf5, located.way, video.dataset_path, offset, length)
+
+
+def _is_cut(hdf5: HDF5File, located: Located, frame: int, codec: Codec, data: bytes) -> bool:
+    """Tell whether a JPEG or PNG lacks its end; zeros, or a few bytes of something else, may follow that."""
+    end = END_MARKERS.get(codec.name)
+    if located.way == RAW:
+        offset, length = int(located.offsets[frame]), int(located.lengths[frame])
+        tail = min(length, LOOK_BYTES)
+        data = hdf5.read_at(offset + length - tail, tail)
+    data = data[-LOOK_BYTES:]
+    return end is not None and end not in data and bool(data.strip(b"\0"))
 
 
 def _following(hdf5: HDF5File, located: Located, frame: int, data: bytes) -> Callable[[int, int], bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, PATHS_REMEDY, codec_of
 from loader_service.catalog.hdf5.peek import as_bytes, peek
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
-from loader_service.catalog.inner_paths import parent_of
+from loader_service.catalog.inner_paths import parent_of, unnumbered
 from loader_service.catalog.layouts import LAYOUTS
 from loader_service.catalog.layouts.layout import Candidates, ForeignDataset, FoundVideo
 from loader_service.catalog.natural import natural_key
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 EXPECTED = "; ".join(layout.expected for layout in LAYOUTS[:-1]) + f"; or {LAYOUTS[-1].expected}"
 
 
-def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None) -> list[FoundVideo]:
+#: Those whose videos a schema names by a path each.
+_WITH_PATHS = tuple(layout for layout in LAYOUTS if not layout.group_a_frame)
+
+
+def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None, *, declared: bool = False) -> list[FoundVideo]:
     """Return the sequences of encoded frames in one file, in natural order of their paths; none, if there are none.
 
     Without a pattern the first layout that fits decides for the whole file. With one, each dataset that it matches is,
@@ -38,9 +42,11 @@ def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None) -> list[FoundVi
     if pattern is not None:
         return _find_named(hdf5, tree, pattern)
     contents = Candidates(hdf5, tree, _in_order(tree.datasets.values()))
-    found = next((found for found in (layout.find(contents) for layout in LAYOUTS) if found), [])
+    tried = _WITH_PATHS if declared else LAYOUTS
+    found = next((found for found in (layout.find(contents) for layout in tried) if found), [])
     if not found:
         _refuse_strangers(tree, contents)
+        _refuse_matrices_of_images(hdf5, tree)
     return found
 
 
@@ -62,7 +68,7 @@ def find_declared(hdf5: HDF5File, tree: Tree, paths: Mapping[str, bool]) -> list
     candidates = [info for info in tree.datasets.values() if info.path in paths or info.parent in paths]
     found: list[FoundVideo] = []
     strangers: dict[str, ForeignDataset] = {}
-    for layout in LAYOUTS:
+    for layout in _WITH_PATHS:
         taken = {video.dataset_path for video in found}
         left = _in_order(info for info in candidates if info.path not in taken)
         found += [
@@ -112,6 +118,23 @@ def _refuse_strangers(tree: Tree, contents: Candidates) -> None:
     for stranger in contents.strangers.values():
         if stranger.codec.named or stranger.info.kind is ElementKind.VLEN_BYTES:
             raise CatalogError(_say(stranger))
+
+
+def _refuse_matrices_of_images(hdf5: HDF5File, tree: Tree) -> None:
+    """Refuse padded images of two axes, ``(videos, frames, bytes)``: as numbers they would be pixels of nothing."""
+    looked_at: set[str] = set()
+    for info in tree.datasets.values():
+        matrix = info.kind is ElementKind.BYTES and len(info.shape) == 3 and info.shape[2] >= LOOK_BYTES
+        if not matrix or not info.size_bytes or unnumbered(info.path) in looked_at or info.path in tree.unwritten:
+            continue
+        looked_at.add(unnumbered(info.path))
+        codec = codec_of(bytes(hdf5.node(info.path)[0, 0, :LOOK_BYTES].tobytes()))
+        if codec.named:
+            raise CatalogError(
+                f"{info.path!r} has a {codec.name} image in each row {info.shape}: expected one axis of frames, "
+                "(frames, bytes); write each video as a dataset of its own, or read them in a Python source of your "
+                "own (--source package.module:Name)"
+            )
 
 
 def explain_texts(hdf5: HDF5File, tree: Tree) -> str:

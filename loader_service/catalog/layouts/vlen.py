@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 #: Elements that the plain path reads at once to learn their lengths.
 _SLAB = 64
 
+_UNSIGNED, _SIGNED = h5py.vlen_dtype(np.uint8), h5py.vlen_dtype(np.int8)
+
 _ONE_ELEMENT = h5py.h5s.create_simple((1,))
 
 
@@ -56,9 +58,12 @@ class Vlen(Layout[FoundVideo]):
         return np.arange(video.frame_count), np.array(lengths, np.int64)
 
     def open(self, file: h5py.File, path: str) -> Any:
-        """Return the dataset and its type, which h5py makes anew at each look."""
-        dataset = file[to_bytes(path)]
-        return dataset.id, dataset.dtype
+        """Return the dataset and its type; that of bytes h5py would make anew at each look."""
+        dataset = h5py.h5d.open(file.id, to_bytes(path))
+        element = dataset.get_type().get_super()
+        if not isinstance(element, h5py.h5t.TypeIntegerID) or element.get_size() != 1:
+            return dataset, dataset.dtype
+        return dataset, _UNSIGNED if element.get_sign() == h5py.h5t.SGN_NONE else _SIGNED
 
     def read(self, opened: Any, position: int, length: int) -> bytes:  # noqa: ARG002
         """Return one element; `Dataset.__getitem__` takes twice as long, and scans read two a video."""

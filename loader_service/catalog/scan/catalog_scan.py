@@ -95,7 +95,7 @@ def scan(
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
     named = options.named
-    if options.split is None and not files_chosen.chosen_by_name and options.declared is None:
+    if options.split is None and not files_chosen.chosen_by_name:
         check_one_split((each.path, each.scan) for each in files)
     header, columns = assemble(files, skipped, labelling, named)
     lines = (*header.left_out, *filter(None, [files_chosen.left_out]))

@@ -13,6 +13,7 @@ import numpy as np
 from loader_service.catalog.attempts import Attempts
 from loader_service.catalog.columns import FileStat
 from loader_service.catalog.findings import FieldScan, FileScan
+from loader_service.catalog.hdf5.enum_names import lines_of_names
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
@@ -24,7 +25,7 @@ from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.content_sample import sample_of
 from loader_service.catalog.splits.choose import find_in_split
 from loader_service.catalog.splits.row_ranges import cut
-from loader_service.catalog.videos.across_groups import add_across, main_frames
+from loader_service.catalog.videos.across_groups import add_across, add_values_across, main_frames
 from loader_service.catalog.videos.beside_pictures import add_beside_pictures
 from loader_service.catalog.videos.constants_beside import add_constants
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
@@ -33,6 +34,9 @@ from loader_service.catalog.videos.episodes import Found, frames_part, group_fra
 from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
+from loader_service.catalog.videos.frame_groups import refuse_frame_groups
+from loader_service.catalog.videos.matlab_axes import lines_of_axes
+from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.catalog.videos.set_aside import is_aside, refuse_sparse_rows, set_aside
@@ -95,7 +99,8 @@ def _scan_object(path: str, options: ScanOptions) -> FileScan:
     try:
         with _open_stored(source) as file:
             found = HDF5File.of(file, source, source.status.size_bytes)
-            return _scan(found, source.status, replace(options, allow_external=False))
+            scan = _scan(found, source.status, replace(options, allow_external=False))
+            return replace(scan, fetched_bytes=source.file.fetched_bytes, requests=source.file.requests)
     except StoreFault as fault:
         raise CatalogError(str(fault.strerror)) from fault
     except (CatalogError, *HDF5_ERRORS) as error:
@@ -172,6 +177,10 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
     fields, left_out = scan_fields(hdf5, found, options.declared)
+    if found.episodes:
+        parts = found.episodes[0].parts
+        infos = {key: part.info for key, part in parts.items() if part.info is not None}
+        left_out |= lines_of_names(hdf5, infos) | lines_of_axes(hdf5, tree, infos)
     declared = next((field for field in fields if declares_label(options.declared) and _is_label(field)), None)
     labels: list[Label | None] = [None] * len(found.episodes)
     if options.labels is None and declared is not None:
@@ -229,13 +238,18 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     if options.frames is None:
         frames = split_by_names(frames)
     aside = set_aside(tree)
-    found = group_frames(tree, main_frames(frames)) if frames else find_without_frames(hdf5, tree, aside)
+    if are_nested(frames):
+        found: Found | None = group_nested(tree, frames)
+    else:
+        found = group_frames(tree, main_frames(frames)) if frames else find_without_frames(hdf5, tree, aside)
     if found is None:
         raise _nothing_found(hdf5, tree, aside)
     add_across(tree, found, {video.name: frames_part(video) for video in frames})
+    add_values_across(tree, found)
     add_members(hdf5.file, tree, found, aside)
     add_constants(tree, found, aside)
     refuse_sparse_rows(tree, found)
+    refuse_frame_groups(found)
     add_beside_pictures(tree, found, aside)
     found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))
     check_labels(tree, found)
@@ -265,9 +279,17 @@ def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Cata
         )
     named = "; ".join(f"{path!r}: {reason}" for path, reason in islice(aside.items(), 4))
     if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
-        return CatalogError(f"found no video, but {named}; leave the file out, or serve it by --source module:Name")
-    said = f" ({named})" if named else ""
+        example = " (docs/coming-from.md, 'Compound tables', has one)" if "compound" in named else ""
+        return CatalogError(
+            f"found no video, but {named}; leave the file out, or serve it by --source module:Name{example}"
+        )
+    if aside:
+        rest = {path: info for path, info in tree.datasets.items() if not is_aside(aside, info)}
+        return CatalogError(
+            f"found no video, but {named}; and beside it {replace(tree, datasets=rest).describe()}; name numbers among "
+            f"these in a --schema FILE, leave the file out, or serve it by --source module:Name{helps}"
+        )
     return CatalogError(
         f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
-        f"{tree.describe()}{said}; name them with --frames PATTERN or --schema FILE{helps}"
+        f"{tree.describe()}; name them with --frames PATTERN or --schema FILE{helps}"
     )

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of
-from loader_service.catalog.splits.divisions import Division, division_of, runs_as_videos
-from loader_service.catalog.splits.lists import PARENTS, lists_called, lists_of_names, named_videos, read_names
+from loader_service.catalog.splits.divisions import Division, by_attributes, division_of, runs_as_videos
+from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
 from loader_service.catalog.splits.split_names import (
+    PARENTS,
     WORDS,
     NamedSplits,
     only_split,
@@ -144,13 +145,17 @@ def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: S
             raise _mixed(_counted(tree, named, find))
     for path, line in _lines_of_lists(hdf5, tree, found):
         found.left_out[path] = line
-    division = None if declared else division_of(hdf5, tree, found)
+    # Rows and lists that a schema does not name are not asked; what each video says of itself is.
+    division = by_attributes(hdf5, found) if declared else division_of(hdf5, tree, found)
     if division is None:
         return Chosen(found)
     if division.disjoint:
         raise _mixed(division.counted())
+    fields = {part.path for episode in found.episodes for part in episode.parts.values()}
     for (word, content), path in zip(division.counted().items(), division.paths, strict=False):
-        found.left_out[path] = f"takes {content}, which `--split {word}` serves alone, in a file"
+        found.left_out[f"{path} (split)" if path in fields else path] = (
+            f"takes {content}, which `--split {word}` serves alone, in a file"
+        )
     return Chosen(found, word=next(iter(division.words.values())) if _is_whole(division) else "")
 
 
@@ -173,7 +178,7 @@ def _lines_of_lists(hdf5: HDF5File, tree: Tree, found: Found) -> Iterable[tuple[
 
 
 def _counted(tree: Tree, named: NamedSplits, find: Finder) -> dict[str, str]:
-    """Return what each split of a file holds, in words, by the file's word for it; none that holds nothing.
+    """Return what each split of a file holds, in words, by the file's word for it.
 
     Raises
     ------
@@ -183,12 +188,11 @@ def _counted(tree: Tree, named: NamedSplits, find: Finder) -> dict[str, str]:
     counted, reasons = {}, []
     for meaning, word in named.words.items():
         try:
-            found = find(restricted(tree, named, meaning))
+            counted[word] = _content(find(restricted(tree, named, meaning)))
         except CatalogError as error:
             reasons.append(f"has splits in its names, and none of them can be served alone; {word!r}: {error}")
-            continue
-        counted[word] = _content(found)
-    if not counted:
+            counted[word] = "more is asked of it"
+    if len(reasons) == len(counted):
         raise CatalogError(reasons[0])
     return counted
 

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, join
-from loader_service.catalog.splits.lists import PARENTS
-from loader_service.catalog.splits.split_names import WORDS, said_by
+from loader_service.catalog.splits.split_names import PARENTS, WORDS, said_by
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.catalog.videos.field_scan import read_values
 from loader_service.errors import CatalogError
@@ -99,7 +98,26 @@ def division_of(hdf5: HDF5File, tree: Tree, found: Found) -> Division | None:
     count = found.episodes[0].frame_count if by_rows and found.episodes else len(found.episodes)
     if not count:
         return None
-    return _by_values(hdf5, found) or _by_column(hdf5, tree, count, by_rows) or _by_lists(hdf5, tree, found, by_rows)
+    said = _by_values(hdf5, found) or by_attributes(hdf5, found)
+    return said or _by_column(hdf5, tree, count, by_rows) or _by_lists(hdf5, tree, found, by_rows)
+
+
+def by_attributes(hdf5: HDF5File, found: Found) -> Division | None:
+    """Return the splits that an attribute of each video says, also where a schema names other fields alone."""
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    names = _attributes_of(hdf5, filled[0]) if filled else {}
+    name = next((each for each in names if each.lower() in _COLUMNS), None)
+    if name is None or len(filled) < len(found.episodes):
+        return None
+    texts = [_attributes_of(hdf5, episode).get(name) for episode in filled]
+    return None if None in texts else _of_words(texts, f"@{name}", by_rows=False)
+
+
+def _attributes_of(hdf5: HDF5File, episode: Episode) -> dict[str, str | bytes]:
+    """Return the texts among the attributes of a video's group, or dataset, by name."""
+    attributes = hdf5.node(episode.dataset_path if episode.root is None else episode.root).attrs
+    values = {name: attributes[name] for name in attributes if name.lower() in _COLUMNS}
+    return {name: value for name, value in values.items() if isinstance(value, (str, bytes))}
 
 
 def _by_values(hdf5: HDF5File, found: Found) -> Division | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, to_text
-from loader_service.catalog.splits.split_names import WORDS, said_by
+from loader_service.catalog.splits.split_names import PARENTS, WORDS, said_by
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
-
-#: Groups whose lists of texts are lists of names, whatever those are called.
-PARENTS = frozenset({"mask", "masks", "split", "splits", "subset", "subsets", "filter", "filters", "filter_key"})
 
 #: Entries that a list may have.
 _MOST_NAMES = 1_000_000

@@ -3,7 +3,7 @@
 Pure: sees the paths, kinds and shapes of datasets. A name *says* a split when it has one of some words as a part. It is
 one where its neighbours confirm it: of one parent, two names that say different splits and are alike in all else, such
 as ``train`` and ``val``, ``X_train`` and ``X_test``, or ``train_001`` and ``val_002``. Both must hold data: lists of
-names, of indices or of labels alone make no split.
+names, of indices or of labels alone make no split. They belong to one that data makes: ``y/train`` beside ``X/train``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind, Tree
-from loader_service.catalog.inner_paths import join, unnumbered
+from loader_service.catalog.inner_paths import basename_of, join, unnumbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +28,9 @@ WORDS = {
     "dev": "dev", "eval": "eval", "evaluation": "eval",
     "test": "test", "testing": "test", "tst": "test",
 }  # fmt: skip
+
+#: Groups whose lists of texts are lists of names, whatever those are called.
+PARENTS = frozenset({"mask", "masks", "split", "splits", "subset", "subsets", "filter", "filters", "filter_key"})
 
 _WORD = "|".join(sorted(WORDS, key=len, reverse=True))
 _ANY = re.compile(_WORD, re.IGNORECASE)
@@ -86,11 +89,15 @@ class NamedSplits:
 def splits_by_name(tree: Tree) -> NamedSplits | None:
     """Return the splits of a file, at least two; None if its names say none."""
     data: dict[tuple[str, str], dict[str, str]] = {}
+    beside: dict[tuple[str, str], set[str]] = {}  # what is no data alone, such as labels
     for info in tree.datasets.values():
         if _ANY.search(info.path):
             for parent, said, direct in _said_along(info.path):
+                meaning = WORDS[said.word.lower()]
                 if _is_data(info, direct=direct) and not (len(info.shape) < 3 and _LISTS.search(said.rest)):
-                    data.setdefault((parent, said.rest), {}).setdefault(WORDS[said.word.lower()], said.word)
+                    data.setdefault((parent, said.rest), {}).setdefault(meaning, said.word)
+                elif direct and basename_of(parent) not in PARENTS:
+                    beside.setdefault((parent, said.rest), set()).add(meaning)
     # A class of which all is for training lies as the others do, at the same depth.
     confirmed = {(_depth(parent), rest) for (parent, rest), words in data.items() if len(words) > 1}
     found = {place: words for place, words in data.items() if (_depth(place[0]), place[1]) in confirmed}
@@ -100,7 +107,9 @@ def splits_by_name(tree: Tree) -> NamedSplits | None:
     for words in found.values():
         spelled = {**words, **spelled}
     order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in spelled]
-    return NamedSplits(frozenset(parent for parent, _ in found), {meaning: spelled[meaning] for meaning in order})
+    parents = {parent for parent, _ in found}
+    parents |= {place[0] for place, words in beside.items() if len(words) > 1 and words <= spelled.keys()}
+    return NamedSplits(frozenset(parents), {meaning: spelled[meaning] for meaning in order})
 
 
 def only_split(tree: Tree, name: str) -> NamedSplits | None:

@@ -169,6 +169,24 @@ def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> N
             episode.parts = {basename_of(group): part, **episode.parts}
 
 
+def add_values_across(tree: Tree, found: Found) -> None:
+    """Give each video that is a group the value of its name in a group beside: ``target/7`` of the video ``7``."""
+    filled = [episode for episode in found.episodes if episode.frame_count and episode.root]
+    roots = [episode.root or "" for episode in filled]
+    names = {basename_of(root): episode for root, episode in zip(roots, filled, strict=True)}
+    above = {parent_of(root) for root in roots}
+    if found.layout != "groups" or len(names) < 2 or len(names) < len(filled) or len(above) > 1:
+        return
+    values: dict[str, dict[str, VideoField]] = {}
+    for info in tree.datasets.values():
+        part = _value(info) if info.basename in names and parent_of(info.parent) in above else None
+        if part is not None and info.parent not in roots:
+            values.setdefault(info.parent, {})[info.basename] = part
+    for group, parts in values.items():
+        for name, part in parts.items() if len(parts) == len(names) else ():
+            names[name].parts[basename_of(group)] = replace(part, pattern=join(group, VIDEO))
+
+
 def _form(part: VideoField) -> tuple[object, ...]:
     return part.kind, part.missing, part.frames is None
 
@@ -253,9 +271,11 @@ def numbered_fields(
         main = next((frames for frames in groups.values() if frames.looks_like_frames), None)
         if main is None:
             continue
-        names = [info.basename for info in main.members]
+        count = len(main.members)
         kept = {
-            group: frames for group, frames in groups.items() if [info.basename for info in frames.members] == names
+            group: frames
+            for group, frames in groups.items()
+            if frames.first_number == main.first_number and len(frames.members) in {count, count - 1}
         }
         words = [basename_of(group) for group in kept]
         forms = {(frames.members[0].dtype, frames.members[0].shape) for frames in kept.values()}
@@ -277,12 +297,13 @@ def by_their_numbers(members: Sequence[DatasetInfo]) -> list[Reading]:
 def parts_or_videos(arrays: Sequence[DatasetInfo], members: Sequence[DatasetInfo]) -> TwoReadingsError:
     """Return the error for few sequences beside each other whose names do not tell what they are."""
     shown = " and ".join(info.describe() for info in members[:2])
+    by_length = {info.shape[0]: info for info in members[1::-1]}
     rows = [
         Reading(
-            f"rows of {info.path!r}",
+            f"rows of {info.path!r}" if len(by_length) > 1 else "fields of one table",
             Schema(("table",), fields_of([each for each in arrays if each.shape[:1] == info.shape[:1]], "array")),
         )
-        for info in members[:2]
+        for info in reversed(by_length.values())
     ]
     each = Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))
     return TwoReadingsError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,17 +9,18 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
-from loader_service.catalog.inner_paths import basename_of, join, parent_of, to_bytes, unnumbered
+from loader_service.catalog.inner_paths import parent_of, to_bytes
 from loader_service.catalog.layouts import search as layouts
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import fits
+from loader_service.catalog.videos.declared_places import frames_at, numbered_at, path_of
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
 from loader_service.catalog.videos.fields_beside import array_part, attribute_part, single_part
 from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.number_lists import declared_list
-from loader_service.catalog.videos.numbered import NumberedFrames, in_order, numbered_part, split_by_names
+from loader_service.catalog.videos.numbered import numbered_part, split_by_names
 from loader_service.catalog.videos.tables import find_datasets
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows
 from loader_service.errors import CatalogError
@@ -58,7 +58,7 @@ def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
             return _spans(hdf5, tree, schema)
         episodes = _groups(hdf5, tree, main) if layout == "groups" else _whole_file(tree, main)
         if episodes:
-            _fill(hdf5, tree, schema, episodes)
+            episodes = _filled(hdf5, tree, schema, episodes)
             episodes.sort(key=lambda episode: natural_key(episode.name))
             return Found(layout, episodes)
     raise _not_there(main, schema, tree)
@@ -109,13 +109,13 @@ def _value_of_each(tree: Tree, field: SchemaField) -> DatasetInfo | None:
 
 
 def _whole_file(tree: Tree, main: SchemaField) -> list[Episode]:
-    return [Episode("", "", 0, "")] if _path_of(tree, main, "") else []
+    return [Episode("", "", 0, "")] if path_of(tree, main, "") else []
 
 
 def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
     for pattern in main.dataset:
         if pattern == VIDEO:
-            found = layouts.find_frames(hdf5, tree, None)
+            found = layouts.find_frames(hdf5, tree, None, declared=True)
             if found:
                 videos = split_by_names(found)
                 return [Episode(video.name, _root_of(video), 0, _path_of_video(video)) for video in videos]
@@ -127,6 +127,11 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             paths = [path for path in tree.datasets if parent_of(path) == group]
             if paths:
                 return [Episode(path, None, 0, path) for path in paths]
+        elif VIDEO in pattern and not pattern.startswith(VIDEO):  # a number that ends the names of datasets
+            stem = pattern.removesuffix(VIDEO)
+            numbers = [path[len(stem) :] for path in tree.datasets if path.startswith(stem)]
+            if any(map(str.isdecimal, numbers)):
+                return [Episode(number, None, 0, number) for number in numbers if number.isdecimal()]
         elif pattern.startswith(f"{VIDEO}/"):
             suffix = pattern[len(VIDEO) + 1 :]
             depth = suffix.count("/") + 1
@@ -146,10 +151,44 @@ def _path_of_video(video: FoundVideo) -> str:
     return video.name if video.layout.in_group else video.dataset_path
 
 
+def _filled(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: list[Episode]) -> list[Episode]:
+    """Return the videos with all fields of the schema, without the groups that are called alike and are no videos."""
+    try:
+        _fill(hdf5, tree, schema, episodes)
+    except CatalogError:
+        kept = _with_fields(tree, schema, [each.root for each in episodes if each.root is not None])
+        if not 0 < len(kept) < len(episodes):
+            raise
+        episodes = [Episode(root, root, 0, "") for root in kept]
+        _fill(hdf5, tree, schema, episodes)
+    return episodes
+
+
+def _with_fields(tree: Tree, schema: Schema, roots: Sequence[str]) -> list[str]:
+    """Return the groups with all fields, and those that lack some, unless they hold such groups, or no field fits."""
+    found = {root: [_is_there(tree, field, root) for field in schema.fields] for root in roots}
+    whole = {root for root in roots if all(found[root])}
+    around = {"/".join(root.split("/")[:depth]) for root in whole for depth in range(root.count("/") + 1)}
+    return [root for root in roots if root in whole or (any(found[root]) and root not in around)]
+
+
+def _is_there(tree: Tree, field: SchemaField, root: str) -> bool:
+    """Tell whether a field is in a group, and has the form that the schema says, as far as its dataset tells it."""
+    try:
+        place = path_of(tree, field, root)
+    except CatalogError:  # datasets that do not count are not the frames of one field
+        return False
+    info = tree.datasets.get(place[0]) if place else None
+    if place is None or info is None or not info.dtype:
+        return place is not None
+    part = _dataset_part(field, info)
+    return field.shape is None or (part is not None and part.kind == field.kind and _fits(field, part))
+
+
 def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode]) -> None:
     """Give each video all fields of the schema."""
     places = {
-        (field.name, number): _path_of(tree, field, episode.dataset_path if episode.root is None else episode.root)
+        (field.name, number): path_of(tree, field, episode.dataset_path if episode.root is None else episode.root)
         for field in schema.fields
         for number, episode in enumerate(episodes)
     }
@@ -158,7 +197,7 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
     encoded = {video.dataset_path: video for video in layouts.find_declared(hdf5, tree, paths)}
     pictures = {path for path, is_image in paths.items() if is_image}
     if pictures & tree.datasets.keys() - encoded.keys():  # single frames, which are videos
-        encoded |= {video.name: video for video in split_by_names(layouts.find_frames(hdf5, tree, None))}
+        encoded |= {video.name: video for video in split_by_names(layouts.find_frames(hdf5, tree, None, declared=True))}
     for number, episode in enumerate(episodes):
         for field in schema.fields:
             place = places[field.name, number]
@@ -168,13 +207,14 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
                     f"{' or '.join(map(repr, field.dataset))}; add it, or take the field out of the schema"
                 )
             path, pattern = place
-            numbered = _numbered(tree, field, path, pattern)
+            numbered = numbered_at(tree, field, path, pattern, episode.root or "")
             if numbered is not None:
                 part = numbered_part(numbered, pattern)
                 episode.parts[field.name] = part
                 _count(episode, field, part, len(numbered.members))
                 continue
-            part = _part(hdf5.file, tree, field, path, encoded.get(path))
+            frames = frames_at(tree, path, pattern, episode.root or "", encoded.get(path))
+            part = _part(hdf5.file, tree, field, path, frames)
             episode.parts[field.name] = replace(part, pattern=pattern)
             _count(episode, field, part, _entries(part))
 
@@ -189,19 +229,6 @@ def _entries(part: VideoField) -> int:
     return 1 if part.shape == part.info.shape else part.info.shape[0]
 
 
-def _numbered(tree: Tree, field: SchemaField, path: str, pattern: str) -> NumberedFrames | None:
-    """Return the datasets that a pattern names with a star for their number, of which the first has this path."""
-    if path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
-        return None
-    family = unnumbered(basename_of(path))
-    info = tree.datasets[path]
-    beside = [
-        each for each in tree.datasets.values() if each.parent == info.parent and unnumbered(each.basename) == family
-    ]
-    found = in_order(beside)
-    return found if found is not None and field.shape == info.shape else None
-
-
 def _count(episode: Episode, field: SchemaField, part: VideoField, count: int) -> None:
     """Make sure that all fields of a video have as many frames, or, if they lie between them, one less."""
     if part.kind == "value":
@@ -211,11 +238,21 @@ def _count(episode: Episode, field: SchemaField, part: VideoField, count: int) -
         episode.dataset_path = part.path
     elif part.frames is None and count == episode.frame_count - 1 > 1:
         episode.parts[field.name] = replace(episode.parts[field.name], missing=1)
+    elif count == episode.frame_count + 1 > 2 and _can_lie_between(episode, field.name):
+        others = {name: each for name, each in episode.parts.items() if each.kind != "value" and name != field.name}
+        episode.parts |= {name: replace(each, missing=1) for name, each in others.items()}
+        episode.frame_count = count
     elif count != episode.frame_count:
         raise CatalogError(
             f"video {episode.name!r}, field {field.name!r}: expected {episode.frame_count} frames, like its other "
             f"fields, found {count} in {part.path!r}; leave the field out of the schema, or correct the file"
         )
+
+
+def _can_lie_between(episode: Episode, name: str) -> bool:
+    """Tell whether all other fields are arrays that can have an entry between each two frames."""
+    others = [part for other, part in episode.parts.items() if part.kind != "value" and other != name]
+    return all(part.frames is None and part.kind == "array" and not part.missing for part in others)
 
 
 def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: FoundVideo | None) -> VideoField:
@@ -235,7 +272,7 @@ def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: Fo
         form = "" if part is None else f", that is {part.kind} {part.dtype} {part.shape}"
         raise CatalogError(
             f"the field {field.name!r}: expected {expected}, found {found}{form}; correct `kind`, `dtype` or `shape` "
-            "in the schema, or the file"
+            "(0 is a side that differs) in the schema, or the file"
         )
     return part
 
@@ -271,41 +308,8 @@ def _fits(field: SchemaField, part: VideoField) -> bool:
     return dtype and (field.shape is None or fits(field.shape, part.shape))
 
 
-def _path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None:
-    """Return where a field lies in the video with this root, and by which pattern; None if it is not there."""
-    for pattern in field.dataset:
-        if pattern.endswith(f"/{VIDEO}"):
-            across = join(pattern[: -len(VIDEO) - 1], basename_of(root))
-            if across in tree.datasets:
-                return across, pattern
-            continue
-        inner = pattern.removeprefix(VIDEO).lstrip("/")
-        base = root if pattern.startswith(VIDEO) else ""
-        literal = _LITERAL.sub(r"\1", inner)
-        path = join(base, literal)
-        if basename_of(path).startswith("@") or path in tree.datasets or path in tree.groups:
-            return path, pattern
-        if _GLOB.search(_LITERAL.sub("", inner)):
-            inside = [p for p in tree.datasets if (not base or p.startswith(f"{base}/"))]
-            found = [p for p in inside if matches(inner, p[len(base) :])]
-            if len(found) == 1:
-                return found[0], pattern
-            if len(found) > 1 and in_order([tree.datasets[path] for path in found]) is not None:
-                return min(found, key=natural_key), pattern
-            if found:
-                raise CatalogError(
-                    f"the field {field.name!r}: {pattern!r} matches {found[0]!r} and {found[1]!r}; make it match one"
-                )
-    return None
-
-
-#: A letter that is meant as itself, as `pattern_of` writes it; and letters that are not.
-_LITERAL = re.compile(r"\[([*?[])\]")
-_GLOB = re.compile(r"[*?[]")
-
-
 def _only_dataset(tree: Tree, field: SchemaField, root: str) -> DatasetInfo | None:
-    place = _path_of(tree, field, root)
+    place = path_of(tree, field, root)
     return None if place is None else tree.datasets.get(place[0])
 
 

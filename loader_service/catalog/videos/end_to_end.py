@@ -1,19 +1,15 @@
-"""Videos that lie end to end in the same datasets: where each begins, from starts, ends, lengths or episode numbers.
-
-`find_bounds` is pure: it looks at names, shapes and numbers. What is named as such and does not fit is refused.
-"""
+"""Videos that lie end to end in the same datasets, cut where the numbers beside them say that one ends."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.bounds import Bounds, Read, find_bounds, find_first_rows, from_flags, is_index
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
@@ -23,237 +19,7 @@ from loader_service.schema import VIDEO, Schema, SchemaField
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
-
-#: Reads a small dataset of whole numbers.
-Read = Callable[[str], Any]
-
-_UNIT = r"((episode|ep|traj|trajectory|trajectorie|demo|video|vid|clip|seq|sequence|rollout|recording)s?)"
-_ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to)$|^indptr$|(^|_)ptr$", re.IGNORECASE)
-_STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits)$", re.IGNORECASE)
-_LENGTHS = re.compile(rf"(^|_){_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE)
-_NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
-_PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
-_OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
-_INDEX = re.compile(r"(index|idx|id|number|num)$", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Where videos lie in their datasets: ``(videos,)`` each; and the datasets that said so."""
-
-    starts: Int64s
-    ends: Int64s
-    paths: frozenset[str]
-
-
-def find_bounds(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alone: bool = True) -> Bounds | None:
-    """Return where the videos in some rows begin and end, or None where nothing says that there is more than one.
-
-    Parameters
-    ----------
-    datasets
-        All that lie with them.
-    frame_count
-        How many rows there are.
-    read
-        Gives the numbers of a dataset.
-    alone
-        Whether they are all of a file; else a single number is a value of its video, and says no ends.
-
-    Raises
-    ------
-    CatalogError
-        When a dataset that is named as ends, starts, lengths or numbers of episodes does not fit the rows.
-    """
-    whole = [info for info in datasets if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and info.shape]
-    floats = [info for info in datasets if info.dtype.lstrip("<>").startswith("f") and len(info.shape) == 1]
-    least = 0 if alone else 1
-    short = [info for info in whole + floats if len(info.shape) == 1 and least < info.shape[0] < max(2, frame_count)]
-    short = [info for info in short if info in whole or _are_whole(info, read)]
-    columns = [info for info in whole if info.shape == (frame_count,) and _NUMBERS.search(info.basename)]
-    columns += [
-        info
-        for info in floats
-        if info.shape == (frame_count,) and _NUMBERS.search(info.basename) and _INDEX.search(info.basename)
-    ]
-    bounds = (
-        _from_starts_and_lengths(short, frame_count, read)
-        or _from_starts_and_ends(short, frame_count, read)
-        or _from_ends(short, frame_count, read)
-        or _from_pairs([info for info in whole if info.shape[1:] == (2,)], frame_count, read)
-        or _from_lengths(short, frame_count, read)
-        or _from_numbers(columns, read)
-    )
-    if bounds is None:
-        _refuse_odd(short, frame_count, read)
-        return None
-    agreeing = {info.path for info in columns if _is_constant_in(read(info.path), bounds)}
-    return replace(bounds, paths=bounds.paths | agreeing)
-
-
-def _are_whole(info: DatasetInfo, read: Read) -> bool:
-    """Tell whether floats are named as places or lengths, and are whole numbers, as MATLAB keeps these.
-
-    Raises
-    ------
-    CatalogError
-        When the name says that they are those of episodes, and they are no whole numbers.
-    """
-    if not any(pattern.search(info.basename) for pattern in (_ENDS, _STARTS, _LENGTHS)):
-        return False
-    if _OF_UNIT.search(info.basename):
-        _numbers(read, info)
-    return _odd_entry(np.asarray(read(info.path))) is None
-
-
-def _odd_entry(values: Any) -> int | None:
-    """Return the number of the first entry that is no whole number."""
-    if values.dtype.kind != "f":
-        return None
-    odd = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
-    return int(odd[0]) if len(odd) else None
-
-
-def _numbers(read: Read, info: DatasetInfo) -> Int64s:
-    values = np.asarray(read(info.path))
-    odd = _odd_entry(values)
-    if odd is not None:
-        raise CatalogError(f"{info.path!r}, entry {odd}: expected a whole number, found {values[odd]!s}")
-    return values.astype(np.int64)
-
-
-def _from_starts_and_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    for first in (info for info in short if _STARTS.search(info.basename)):
-        for other in short:
-            if other.shape != first.shape or other.path == first.path or not _LENGTHS.search(other.basename):
-                continue
-            starts, lengths = _numbers(read, first), _numbers(read, other)
-            paths = f"{first.path!r} and {other.path!r}"
-            _check(starts, starts + lengths, frame_count, paths)
-            return Bounds(starts, starts + lengths, frozenset({first.path, other.path}))
-    return None
-
-
-def _from_starts_and_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    """Return what two datasets of one length say; an end is the row behind the last, or, where all fit so, the last."""
-    for first in (info for info in short if _STARTS.search(info.basename)):
-        for other in short:
-            if other.shape != first.shape or other.path == first.path or not _ENDS.search(other.basename):
-                continue
-            starts, ends = _numbers(read, first), _numbers(read, other)
-            paths = f"{first.path!r} and {other.path!r}"
-            behind = bool((starts[1:] == ends[:-1] + 1).all())  # as if each end were the last row of its sequence
-            if behind and starts[0] in {0, 1} and ends[-1] == frame_count - 1 + starts[0]:
-                starts, ends = starts - starts[0], ends + 1 - starts[0]
-            elif (behind and len(starts) > 1) or ends[-1] == frame_count - 1:
-                raise CatalogError(
-                    f"{paths}: expected each end to be the row behind the last one, or all to be the last row, from 0 "
-                    f"or from 1 on, found sequences from {starts[0]} to {ends[0]}, …, {starts[-1]} to {ends[-1]} of "
-                    f"{frame_count} rows"
-                )
-            _check(starts, ends, frame_count, paths)
-            return Bounds(starts, ends, frozenset({first.path, other.path}))
-    return None
-
-
-def _check(starts: Int64s, ends: Int64s, frame_count: int, paths: str) -> None:
-    """Refuse sequences that overlap, run backwards or leave the rows."""
-    if (ends < starts).any() or starts.min() < 0 or ends.max() > frame_count:
-        bad = int(np.flatnonzero((ends < starts) | (starts < 0) | (ends > frame_count))[0])
-        raise CatalogError(
-            f"{paths}: expected sequences within {frame_count} rows, found entry {bad} from {starts[bad]} to "
-            f"{ends[bad]}"
-        )
-    if (starts[1:] < ends[:-1]).any():
-        bad = int(np.flatnonzero(starts[1:] < ends[:-1])[0])
-        raise CatalogError(
-            f"{paths}: expected sequences one after the other, found entries {bad} and {bad + 1} that overlap: to "
-            f"{ends[bad]}, and from {starts[bad + 1]}"
-        )
-
-
-def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    for info in short:
-        if not (_ENDS.search(info.basename) or _STARTS.search(info.basename)):
-            continue
-        ends = _numbers(read, info)
-        if (np.diff(ends) < 0).any() or ends[0] < 0:
-            continue
-        if ends[0] == 0 and len(ends) > 1 and ends[-1] == frame_count:
-            return Bounds(ends[:-1], ends[1:], frozenset({info.path}))
-        if ends[-1] == frame_count:
-            return Bounds(np.concatenate([[0], ends[:-1]]), ends, frozenset({info.path}))
-        if ends[0] == 0 and ends[-1] < frame_count and _STARTS.search(info.basename):
-            return Bounds(ends, np.concatenate([ends[1:], [frame_count]]), frozenset({info.path}))
-    return None
-
-
-def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    for info in pairs:
-        if info.shape[0] >= frame_count and not _PAIRS.search(info.basename):
-            continue
-        found = _numbers(read, info)
-        for inclusive in (0, 1):
-            starts, ends = found[:, 0], found[:, 1] + inclusive
-            joined = len(found) and starts[0] == 0 and ends[-1] == frame_count and (starts[1:] == ends[:-1]).all()
-            if joined and (ends >= starts).all():
-                return Bounds(starts, ends, frozenset({info.path}))
-    return None
-
-
-def _from_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    for info in short:
-        if not _LENGTHS.search(info.basename):
-            continue
-        lengths = _numbers(read, info)
-        if (lengths >= 0).all() and lengths.sum() == frame_count:
-            ends = np.cumsum(lengths)
-            return Bounds(ends - lengths, ends, frozenset({info.path}))
-    return None
-
-
-def _from_numbers(columns: Sequence[DatasetInfo], read: Read) -> Bounds | None:
-    for info in columns:
-        numbers = _numbers(read, info)
-        changes = np.flatnonzero(np.diff(numbers)) + 1
-        starts = np.concatenate([[0], changes])
-        if len(starts) < 2:
-            return None
-        if len(np.unique(numbers[starts])) < len(starts):
-            raise CatalogError(
-                f"{info.path!r}: expected the rows of each episode together, found episode {_again(numbers[starts])} "
-                "in more than one place"
-            )
-        return Bounds(starts, np.concatenate([changes, [len(numbers)]]), frozenset({info.path}))
-    return None
-
-
-def _again(numbers: Int64s) -> int:
-    found, counts = np.unique(numbers, return_counts=True)
-    return int(found[counts > 1][0])
-
-
-def _is_constant_in(values: Any, bounds: Bounds) -> bool:
-    column = np.asarray(values)
-    return all(
-        (column[start:end] == column[start]).all()
-        for start, end in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True)
-        if end > start
-    )
-
-
-def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> None:
-    """Refuse what is named as the ends, starts or lengths of episodes, and does not fit."""
-    for info in short:
-        named = any(pattern.search(info.basename) for pattern in (_ENDS, _STARTS, _LENGTHS))
-        if named and _OF_UNIT.search(info.basename):
-            values = _numbers(read, info)
-            raise CatalogError(
-                f"{info.path!r}: expected ends that never fall and reach {frame_count}, the number of rows, or lengths "
-                f"that sum to it; found {values[0]} to {values[-1]}, at most {values.max()}, in sum {values.sum()}"
-            )
 
 
 def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False) -> Found:
@@ -273,11 +39,16 @@ def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False)
         return found
     beside = {id(episode): _beside(tree, episode, alone=alone) for episode in filled}
     try:
-        bounds = [find_bounds(beside[id(each)], each.frame_count, read, alone=alone) for each in filled]
+        bounds = [
+            find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared) for each in filled
+        ]
     except CatalogError as error:
         raise TwoReadingsError(str(error), [Reading("one video of all rows", _uncut(filled[0], alone))]) from error
     several = [each for each in bounds if each is not None and (alone or len(each.starts) > 1)]
     if not several:
+        if alone and not declared:
+            _refuse_first_rows(beside[id(filled[0])], found, read)
+            _note_flags(beside[id(filled[0])], found, read)
         return found
     episodes: list[Episode] = []
     used: set[str] = set()
@@ -289,7 +60,45 @@ def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False)
         used |= paths | {info.path for info in beside[id(whole)] if info.basename in LABEL_NAMES}
         used |= {key_in(whole.root, path) for path in paths}
     left_out = {key: reason for key, reason in found.left_out.items() if key not in used}
+    for whole, said in zip(filled, bounds, strict=True):
+        lost = 0 if said is None else whole.frame_count - int((said.ends - said.starts).sum())
+        if said is not None and lost:
+            named = " and ".join(map(repr, sorted(said.paths)))
+            left_out[f"{whole.dataset_path} (between videos)"] = (
+                f"{lost} of {whole.frame_count} rows lie in no video, as {named} say, in a file"
+            )
     return Found("spans", episodes, left_out)
+
+
+def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
+    """Refuse a file in which numbers can be the first rows of videos, or rows that someone has chosen."""
+    whole = found.episodes[0]
+    lists = [info for info in beside if is_index(info)]
+    bounds = find_first_rows(lists, whole.frame_count, read) if len(lists) == 1 else None  # several divide the rows
+    if bounds is None or not all(part.path not in bounds.paths for part in whole.parts.values()):
+        return
+    uncut = _uncut(whole, alone=True)
+    (path,) = bounds.paths
+    raise TwoReadingsError(
+        f"{path!r} goes from 0 to {bounds.starts[-1]} beside {whole.frame_count} rows: the first rows of videos that "
+        "lie end to end, or some of the rows",
+        [
+            Reading(f"{len(bounds.starts)} videos that begin there", replace(uncut, videos=("spans",))),
+            Reading(
+                "all rows together", replace(uncut, videos=("table",) if found.layout == "table" else uncut.videos)
+            ),
+        ],
+    )
+
+
+def _note_flags(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
+    """Say where flags seem to end episodes within rows that are served as one table, or video."""
+    bounds = from_flags(beside, found.episodes[0].frame_count, read, any_end=True)
+    if bounds is not None:
+        found.left_out["episodes"] = (
+            f"flags such as dones, terminals or timeouts seem to end {len(bounds.starts)} episodes in these rows, and "
+            'a clip crosses their ends; `videos = "spans"` in a --schema, as --toml prints one, cuts there, in a file'
+        )
 
 
 def _beside(tree: Tree, whole: Episode, *, alone: bool) -> list[DatasetInfo]:

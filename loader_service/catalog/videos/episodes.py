@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.codecs import DEPTH
-from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, parent_of
+from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.layouts.search import empty_groups
-from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, have_roles
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself
-from loader_service.schema import Schema, SchemaField
+from loader_service.catalog.videos.cameras import camera_sets
+from loader_service.catalog.videos.frame_axis import aligned, has_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.layouts.layout import FoundVideo
@@ -138,10 +136,12 @@ def owner_of(by_root: Mapping[str | None, Episode], path: str) -> Episode | None
 
 def group_frames(tree: Tree, found: Sequence[FoundVideo]) -> Found:
     """Return the videos that sequences of JPEG frames make up: several of one group can be its cameras."""
-    sets = _camera_sets(tree, found)
+    sets = camera_sets(tree, found)
     if sets:
-        roots = find_roots(tree, list(sets), [videos[0].frame_count for videos in sets.values()])
-        episodes = [_of_cameras(root, videos) for root, videos in zip(roots, sets.values(), strict=True)]
+        videos = {video.dataset_path: video for video in found}
+        cameras = [[videos[path] for path in paths] for paths in sets.values()]
+        roots = find_roots(tree, list(sets), [each[0].frame_count for each in cameras])
+        episodes = [_of_cameras(root, each) for root, each in zip(roots, cameras, strict=True)]
     else:
         episodes = _of_singles(tree, found)
         episodes += [Episode(video.name, None, 0, video.dataset_path) for video in empty_groups(tree, found)]
@@ -178,87 +178,8 @@ def find_roots(tree: Tree, parents: Sequence[str], frame_counts: Sequence[int]) 
     return roots if wider else list(parents)
 
 
-def aligned(tree: Tree, frame_count: int) -> Iterable[DatasetInfo]:
-    """Return the arrays of a file with an entry for each of so many frames, or one less, labels aside."""
-    return (
-        info
-        for info in tree.datasets.values()
-        if info.shape[:1] in {(frame_count,), (frame_count - 1,)} and info.dtype and info.basename not in LABEL_NAMES
-    )
-
-
 def _is_inside(group: str, path: str) -> bool:
     return not group or path.startswith(f"{group}/")
-
-
-def _camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> dict[str, list[FoundVideo]]:
-    """Return the cameras of each group, or nothing if the sequences are videos of their own.
-
-    Raises
-    ------
-    TwoReadingsError
-        When sequences beside each other can be either.
-    """
-    sets: dict[str, list[FoundVideo]] = {}
-    for video in found:
-        sets.setdefault(parent_of(video.dataset_path), []).append(video)
-    if _are_one(tree, found, list(sets)):
-        return {common_group(list(sets)): list(found)}
-    names = [frozenset(basename_of(video.dataset_path) for video in videos) for videos in sets.values()]
-    if len(set(names)) > 1:
-        return sets if _lack_cameras(tree, sets) else {}
-    if len(names[0]) < 2 or are_numbered(names[0]):
-        return {}  # video0, video1, … are videos, however alike
-    equal = all(len({video.frame_count for video in videos}) == 1 for videos in sets.values())
-    parents = differing_parts(list(sets))
-    told = have_roles(names[0]) or _has_arrays(tree, found) or are_numbered(parents) or are_ids(parents)
-    if equal and told:
-        return sets
-    beside = next(iter(sets.values()))
-    lone = all(video.frame_count == 1 for video in found)
-    if not told and (are_ids(names[0]) or lone or not equal):
-        return {}
-    raise _cameras_or_videos(beside, equal=equal)
-
-
-def _lack_cameras(tree: Tree, sets: Mapping[str, Sequence[FoundVideo]]) -> bool:
-    """Tell whether groups hold cameras of which some lack one: named as such, of one length, with arrays beside.
-
-    What not all have becomes no field.
-    """
-    names = [{basename_of(video.dataset_path) for video in videos} for videos in sets.values()]
-    told = have_roles(set[str]().union(*names)) and bool(set.intersection(*names))
-    equal = all(len({video.frame_count for video in videos}) == 1 for videos in sets.values())
-    return told and equal and all(_has_arrays(tree, videos) for videos in sets.values())
-
-
-def _are_one(tree: Tree, found: Sequence[FoundVideo], parents: Sequence[str]) -> bool:
-    """Tell whether sequences of several groups are one video: of one length, in groups named for what was seen."""
-    lengths = {video.frame_count for video in found}
-    names = differing_parts(parents)
-    return len(parents) > 1 and len(lengths) == 1 and "" not in names and have_roles(names) and _has_arrays(tree, found)
-
-
-def _cameras_or_videos(beside: Sequence[FoundVideo], *, equal: bool) -> TwoReadingsError:
-    """Return the error for sequences beside each other of which nothing says whether they are cameras or videos."""
-    fields = [SchemaField(basename_of(each.dataset_path), "image", (each.dataset_path,)) for each in beside]
-    cameras = [Reading(f"one video with {len(beside)} cameras", Schema(("files",), tuple(fields)))]
-    if not equal:
-        cameras = [
-            Reading(f"one video by its camera {field.dataset[0]!r} alone", Schema(("files",), (field,)))
-            for field in fields[:2]
-        ]
-    shown = " and ".join(f"{each.dataset_path!r} of {each.frame_count} frames" for each in beside[:2])
-    return TwoReadingsError(
-        f"found {shown} beside each other, cameras of one video or videos of their own",
-        [*cameras, Reading("videos of their own", each_by_itself())],
-    )
-
-
-def _has_arrays(tree: Tree, found: Sequence[FoundVideo]) -> bool:
-    """Tell whether a file has arrays with an entry for each frame, besides the frames and what belongs to them."""
-    frames = {video.dataset_path for video in found}.union(*(video.helpers for video in found))
-    return any(info.path not in frames for info in aligned(tree, found[0].frame_count))
 
 
 def _of_cameras(root: str, videos: Sequence[FoundVideo]) -> Episode:
@@ -291,7 +212,11 @@ def _own_group(tree: Tree, video: FoundVideo, crowd: Counter[str], *, alone: boo
     parent = parent_of(video.dataset_path)
     if crowd[parent] > 1:
         return None
-    return parent if video.name == parent or (alone and _has_arrays(tree, [video])) else None
+    return (
+        parent
+        if video.name == parent or (alone and has_arrays(tree, video.frame_count, {video.dataset_path, *video.helpers}))
+        else None
+    )
 
 
 def frames_part(video: FoundVideo) -> VideoField:

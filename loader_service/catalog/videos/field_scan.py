@@ -38,6 +38,13 @@ Columns = dict[str, "NDArray[Any]"]
 _SLAB = 4096
 
 
+#: What is said of frames without an end; they are bad samples when they are asked for.
+_CUT = (
+    "{} of the frames that were looked at have no end, such as {}, so their writer was cut off, perhaps; "
+    "`loader-service inspect --check` decodes all, in a file"
+)
+
+
 class _NoFieldError(ValueError):
     """What was found cannot be a field: a text is too long, or sides of arrays differ."""
 
@@ -68,8 +75,11 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
         if reason is None:
             try:
                 parts = [episode.parts[key] for episode in episodes]
-                fields.append(_scan_field(hdf5, key, found, parts, declared.get(key, ())))
+                cut: list[str] = []
+                fields.append(_scan_field(hdf5, key, found, parts, declared.get(key, ()), cut))
                 left_out.pop(key, None)
+                if cut:
+                    left_out[f"{key} (cut off)"] = _CUT.format(len(cut), cut[0])
             except _NoFieldError as error:
                 reason = str(error)
         if reason is None:
@@ -108,13 +118,18 @@ def _form(part: VideoField) -> str:
 
 
 def _scan_field(
-    hdf5: HDF5File, key: str, found: Found, parts: Sequence[VideoField], declared: tuple[int, ...]
+    hdf5: HDF5File,
+    key: str,
+    found: Found,
+    parts: Sequence[VideoField],
+    declared: tuple[int, ...],
+    cut: list[str],
 ) -> FieldScan:
     first = parts[0]
     pattern = first.pattern or pattern_of(_key_of(found, key, first), found.layout)
     if first.frames is not None:
         counts = [episode.frame_count for episode in found.episodes if episode.frame_count]
-        ways, found_columns = _frames_columns(hdf5, parts, counts)
+        ways, found_columns = _frames_columns(hdf5, parts, counts, cut)
         shape = _common_size(found_columns, parts) if first.kind == "array" else ()
         paths = [part.path for part in parts]
         return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)
@@ -168,8 +183,10 @@ def _name_of(dtype: np.dtype[Any]) -> str:
     return f"S{max(1, dtype.itemsize)}" if dtype.kind == "S" else dtype.newbyteorder("=").name
 
 
-def _frames_columns(hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int]) -> tuple[list[str], Columns]:
-    """Return the ways to one camera's pictures, and their columns; `counts`: frames of each video."""
+def _frames_columns(
+    hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int], cut: list[str]
+) -> tuple[list[str], Columns]:
+    """Return the ways to one camera's pictures, and their columns; `counts`: frames of each video; `cut`: see below."""
     whole: dict[int, Located] = {}  # several videos may lie end to end in one sequence
     videos = [part.frames for part in parts if part.frames is not None]
     for video in videos:
@@ -178,7 +195,7 @@ def _frames_columns(hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequenc
         _cut(whole[id(video)], slice(part.first, part.first + count))
         for video, part, count in zip(videos, parts, counts, strict=True)
     ]
-    codecs, sizes = look_at(hdf5, videos, located)
+    codecs, sizes = look_at(hdf5, videos, located, cut)
     shapes = np.array(sizes, np.int64).clip(0, 2**16 - 1).astype(np.uint16).reshape(-1, 2)
     ways = list(dict.fromkeys(places.way for places in located))
     return ways, {

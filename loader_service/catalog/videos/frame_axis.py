@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, unnumbered
+from loader_service.catalog.names import LABEL_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
 #: Parts of names of what is seen, or done, at one time: those beside each other are fields of one video.
 _ROLES = frozenset(
@@ -42,17 +43,19 @@ def are_numbered(names: Iterable[str]) -> bool:
 
 
 def have_roles(names: Iterable[str]) -> bool:
-    """Tell whether all names have a word that says what was seen or done, or differ in a letter or a word at an end."""
+    """Tell whether all names have a word that says what was seen or done, or differ in a letter at their end."""
     each = [basename_of(name) for name in names]
-    if all(_ROLES & set(map(str.lower, _WORDS.findall(name))) for name in each):
-        return True
+    words = [frozenset(_ROLES & set(map(str.lower, _WORDS.findall(name)))) for name in each]
+    if all(words):
+        # Ids of one camera's films share its words, and differ in more than a number.
+        return len(set(words)) > 1 or not are_ids(each) or len(set(map(unnumbered, each))) == 1
     return len({_stem(name) for name in each}) == 1
 
 
 def _stem(name: str) -> str:
-    """Return a name without a letter at its end: ``video`` of ``video_u``; any other has a stem of its own."""
+    """Return a name without an axis or a side at its end: ``video`` of ``video_u``; any other has one of its own."""
     head, separator, last = name.rpartition("_")
-    return head if separator and len(last) == 1 and last.isalpha() else f"{name}_"
+    return head if separator and last.lower() in {"u", "v", "x", "y", "l", "r"} else f"{name}_"
 
 
 def are_ids(names: Iterable[str]) -> bool:
@@ -84,8 +87,8 @@ def frame_counts_of(datasets: Sequence[DatasetInfo]) -> list[int]:
 def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo | None:
     """Return a dataset by which time could be counted as well: of another length that it shares with a second one.
 
-    It is longer than the frames; or has the form of a dataset that has their length: another half of a table; or it has
-    more axes than all that have their length, and more bytes than these together.
+    It is longer than the frames; or has the form of a dataset that has their length: another half of a table; or it,
+    shared or not, has more axes than all that have their length, and more bytes than these together.
     """
     counted = [info for info in datasets if info.shape[0] == frame_count]
     if any(is_sequence_of_pictures(info) for info in counted):
@@ -94,10 +97,25 @@ def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo |
     for info in datasets:
         length = info.shape[0]
         shared = sum(other.shape[0] == length for other in datasets) > 1
-        if len(info.shape) < 2 or abs(length - frame_count) < 2 or not shared:
+        if len(info.shape) < 2 or abs(length - frame_count) < 2:
             continue
         deeper = all(len(info.shape) > max(2, len(each.shape)) for each in counted)  # volumes beside a table of notes
         larger = info.size_bytes > sum(each.size_bytes for each in counted)
-        if length > frame_count or (info.dtype, info.shape[1:]) in forms or (deeper and larger):
+        alike = length > frame_count or (info.dtype, info.shape[1:]) in forms
+        if (shared and alike) or (deeper and larger):
             return info
     return None
+
+
+def aligned(tree: Tree, frame_count: int) -> Iterable[DatasetInfo]:
+    """Return the arrays of a file with an entry for each of so many frames, or one less, labels aside."""
+    return (
+        info
+        for info in tree.datasets.values()
+        if info.shape[:1] in {(frame_count,), (frame_count - 1,)} and info.dtype and info.basename not in LABEL_NAMES
+    )
+
+
+def has_arrays(tree: Tree, frame_count: int, frames: Collection[str]) -> bool:
+    """Tell whether a file has arrays with an entry for each frame, besides the frames and what belongs to them."""
+    return any(info.path not in frames for info in aligned(tree, frame_count))

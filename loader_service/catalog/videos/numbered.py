@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import renumbered
 from loader_service.catalog.layouts.datasets import DatasetsVideo
+from loader_service.catalog.natural import are_times
 from loader_service.catalog.videos.episodes import VideoField
+from loader_service.catalog.videos.frame_axis import is_picture
 from loader_service.catalog.videos.single_pictures import sides_of
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ _FRAME_WORDS = re.compile(
 )
 
 #: Where frames were lost, this share of the numbers is still there.
-_LEAST_SHARE = 0.8
+LEAST_SHARE = 0.8
 
 #: Shorter sides than these are a matrix, and no grey picture.
 _LEAST_SIDE = 8
@@ -53,8 +55,16 @@ class NumberedFrames:
         """The name without its number: ``frame_x`` of ``frame_7_x``; ``frames`` where nothing is left."""
         first = self.members[0]
         begin = self.digits - (len(first.path) - len(first.basename))
+        if begin < 0:  # a group for each frame
+            return first.path[self.digits :].partition("/")[2]
         rest = f"{first.basename[:begin]}#{_DIGITS.sub('', first.basename[begin:], count=1)}"
         return re.sub(r"[_\-. ]?#", "", rest) or "frames"
+
+    @property
+    def first_number(self) -> int:
+        """The number of the first member, 0 or 1."""
+        found = _DIGITS.match(self.members[0].path, self.digits)
+        return int(found[0]) if found else 0
 
     @property
     def pattern(self) -> str:
@@ -67,6 +77,8 @@ class NumberedFrames:
     def looks_like_frames(self) -> bool:
         """Whether each member is a picture, or named as a frame is."""
         info = self.members[0]
+        if is_picture(info):
+            return False  # sequences of pictures, such as numbered cameras
         grey = info.dtype == "uint8" and len(info.shape) == 2 and min(info.shape) >= _LEAST_SIDE
         picture = info.dtype == "uint8" and sides_of(info) is not None
         return picture or grey or bool(_FRAME_WORDS.search(info.path[: self.digits].rpartition("/")[2]))
@@ -99,16 +111,21 @@ def numbered_by_group(datasets: Sequence[DatasetInfo]) -> dict[str, list[Numbere
 
 
 def in_order(members: Sequence[DatasetInfo]) -> NumberedFrames | None:
-    """Return datasets in the order of their numbers, or None when these are not dense, or their forms differ."""
+    """Return datasets in the order of their numbers, or None when these are not dense, or their forms differ.
+
+    The number may be that of the dataset, or of a group that it lies in.
+    """
     if len(members) < 2 or len({(info.dtype, info.shape) for info in members}) > 1:
         return None
-    runs = [list(_DIGITS.finditer(info.basename)) for info in members]
+    runs = [list(_DIGITS.finditer(info.path)) for info in members]
+    if len({len(each) for each in runs}) > 1:
+        return None
     differing = [n for n in range(len(runs[0])) if len({int(each[n][0]) for each in runs}) > 1]
     if len(differing) != 1:
         return None
     ordered = sorted(zip((int(each[differing[0]][0]) for each in runs), members, strict=True), key=lambda pair: pair[0])
     first_number, first = ordered[0]
-    digits = len(first.path) - len(first.basename) + list(_DIGITS.finditer(first.basename))[differing[0]].start()
+    digits = list(_DIGITS.finditer(first.path))[differing[0]].start()
     if first_number > 1:
         return None
     for step, (_, info) in enumerate(ordered):
@@ -132,7 +149,7 @@ def split_by_names(found: Sequence[FoundVideo]) -> list[FoundVideo]:
     """
     split: list[FoundVideo] = []
     for video in found:
-        if isinstance(video, DatasetsVideo) and not _is_dense(video.members):
+        if isinstance(video, DatasetsVideo) and not video.layout.group_a_frame and not _is_dense(video.members):
             split += [_one_frame(video, info) for info in video.members]
         else:
             split.append(video)
@@ -141,6 +158,8 @@ def split_by_names(found: Sequence[FoundVideo]) -> list[FoundVideo]:
 
 def _is_dense(members: Sequence[DatasetInfo]) -> bool:
     """Tell whether members have every number, every second, …, or nearly all, as where a frame was lost."""
+    if are_times([info.basename for info in members]):
+        return True
     numbers = [_DIGITS.findall(info.basename) for info in members]
     if not all(numbers):
         return len(members) == 1
@@ -149,7 +168,7 @@ def _is_dense(members: Sequence[DatasetInfo]) -> bool:
         if len(steps) <= 1 and min(steps, default=1) > 0:
             return True
         last, first = int(numbers[-1][place]), int(numbers[0][place])
-        if min(steps) > 0 and last - first < len(members) / _LEAST_SHARE:
+        if min(steps) > 0 and last - first < len(members) / LEAST_SHARE:
             return True
     return False
 

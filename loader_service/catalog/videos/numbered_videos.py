@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
@@ -36,10 +37,14 @@ def _of_groups(fields: Mapping[str, Sequence[tuple[str, NumberedFrames]]]) -> Fo
     """Return a video for each group whose groups are fields, with a dataset for each frame."""
     episodes = []
     for root, each in fields.items():
-        parts = {key: numbered_part(frames, _pattern(root, frames)) for key, frames in each}
+        count = max(len(frames.members) for _, frames in each)
+        parts = {
+            key: replace(numbered_part(frames, _pattern(root, frames)), missing=count - len(frames.members))
+            for key, frames in each
+        }
         helpers = frozenset(info.path for _, frames in each for info in frames.members)
-        first = each[0][1].members
-        episodes.append(Episode(root, root, len(first), first[0].path, parts, helpers))
+        first = next(frames.members[0] for _, frames in each if len(frames.members) == count)
+        episodes.append(Episode(root, root, count, first.path, parts, helpers))
     return found_of(episodes) if episodes else None
 
 

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loader_service.protocol.fields import SERVICE_FIELDS
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ def _inline(field: SchemaField) -> str:
     return f'{{name = {json.dumps(field.name)}, kind = "{field.kind}", dataset = {dataset}{shape}}}'
 
 
+def free_name(path: str) -> str:
+    """Return what a field at a path is called in a schema: no name that every stream has a field of already."""
+    name = path.replace("/", "_")
+    return f"{name}_of_file" if name in SERVICE_FIELDS else name
+
+
 def fields_of(
     datasets: Sequence[DatasetInfo], kind: FieldKind, whole: bool = False, *, grouped: bool = False
 ) -> tuple[SchemaField, ...]:
@@ -82,7 +89,7 @@ def fields_of(
     """
     return tuple(
         SchemaField(
-            info.basename if grouped else info.path.replace("/", "_"),
+            free_name(info.basename if grouped else info.path),
             kind,
             (f"{VIDEO}/{info.basename}" if grouped else info.path,),
             "",

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 #: The three arrays of a sparse matrix; none means anything alone.
 _SPARSE = ("data", "indices", "indptr")
 
-#: How Keras names weights: by number in a group ``vars``, or with ``:0`` behind.
-_WEIGHTS = re.compile(r"(^|/)vars/[0-9]+$|/(kernel|bias|gamma|beta|moving_mean|moving_variance):0$")
+#: How Keras and PyTorch name weights: by number in a group ``vars``, with ``:0`` behind, or by layer and parameter.
+_WEIGHTS = re.compile(
+    r"(^|/)vars/[0-9]+$|[A-Za-z](_?[0-9]+)?:0$|\.(weight|bias|running_mean|running_var|num_batches_tracked)$"
+)
 
 #: What MATLAB's cells and structs refer to.
 _REFERRED = "#refs#"

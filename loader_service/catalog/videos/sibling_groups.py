@@ -46,7 +46,12 @@ def _are_recordings(groups: Groups) -> bool:
             return False
     first = next(iter(above.values()))
     lengths = {frozenset(info.shape[:1] for info in groups[group].values()) for group in first}
-    return len(lengths) > 1 or all(_RECORDING.search(basename_of(group)) for group in first)
+    return len(lengths) > 1 or all(is_recording(basename_of(group)) for group in first)
+
+
+def is_recording(name: str) -> bool:
+    """Tell whether a name is that of a recording, as a whole: ``trial_2``, ``clip``."""
+    return bool(_RECORDING.search(name))
 
 
 #: What groups are called that are a recording each, and no sensors, arms or persons of one.

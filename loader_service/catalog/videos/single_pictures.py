@@ -20,6 +20,9 @@ _PICTURE_WORDS = re.compile(
     re.IGNORECASE,
 )
 
+#: What a matrix is called whose lines are features, and no pixels.
+_FEATURES = re.compile(r"feat|embed|logit|token|vec|code", re.IGNORECASE)
+
 
 def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
     """Return height and width of what may be one picture, ``(H, W, 1|3|4)`` or ``(3, H, W)``; None if it is none."""
@@ -58,7 +61,20 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
                 maybe.append(info)
     if not sure and not maybe and len(datasets) == 1 and _is_named_picture(datasets[0]):
         maybe = list(datasets)
+    if not sure and not maybe and all(_are_maps(members) for members in groups.values()):
+        maybe = [info for info in datasets if len(info.shape) > 1]
     return sure, maybe
+
+
+def _are_maps(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether matrices of one group may be a picture and its maps: of its sides, and one named as such."""
+    maps = [info for info in members if len(info.shape) > 1]
+    shapes = {info.shape for info in maps}
+    if len(maps) < 2 or len(shapes) > 1 or len(maps[0].shape) > 2 or min(maps[0].shape) < _LEAST_GREY_SIDE:
+        return False
+    counted = any(info.shape == maps[0].shape[:1] for info in members)
+    named = [info for info in maps if _PICTURE_WORDS.search(info.basename) and not _FEATURES.search(info.basename)]
+    return bool(named) and not counted
 
 
 def _is_named_picture(info: DatasetInfo) -> bool:

@@ -9,18 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts
+from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.across_groups import (
     Neighbours,
+    are_fields,
     by_number,
-    by_their_numbers,
     parts_or_videos,
     samples_of_groups,
 )
-from loader_service.catalog.videos.episodes import Episode, Found, VideoField, find_roots, found_of, key_in
-from loader_service.catalog.videos.fields_beside import array_part, single_part
+from loader_service.catalog.videos.array_readings import (
+    channels_or_frames,
+    classes_or_fields,
+    lines_or_frames,
+    refuse_frames_in_the_last_axis,
+    refuse_time_in_the_last_axis,
+    rivals,
+    rows_or_pictures,
+    unequal,
+)
+from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
+from loader_service.catalog.videos.fields_beside import single_part
 from loader_service.catalog.videos.frame_axis import (
     are_ids,
     are_numbered,
@@ -30,20 +40,19 @@ from loader_service.catalog.videos.frame_axis import (
     is_sequence_of_pictures,
     rival_of,
 )
+from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
-from loader_service.catalog.videos.sibling_groups import sibling_groups
+from loader_service.catalog.videos.sibling_groups import is_recording, sibling_groups
 from loader_service.catalog.videos.single_pictures import find_single_pictures, refuse_grey_pictures
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_table_with_lists
-from loader_service.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
-    from loader_service.schema import VideoLayout
 
 EXPECTED = (
     "a group per video, or a file per episode, with raw uint8 frames or arrays; a table of two or more dimensions; or "
@@ -71,10 +80,12 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     unnamed = [info for info in plain if info.basename not in LABEL_NAMES]
     numbered = [*plain, *(info for info in tree.datasets.values() if _is_scalar(info, aside))]
     found = find_numbered_videos(tree, numbered, unnamed) or _of_single_pictures(plain)
+    found = found or find_numbered_columns(numbered)
     if found is not None:
         return found
+    refuse_frames_in_the_last_axis(unnamed)
     pictures = [info for info in unnamed if is_picture(info)]
-    found = _by_dataset(tree, pictures) or _of_pictures(tree, pictures)
+    found = of_cameras(tree, pictures) or _by_dataset(tree, pictures) or of_pictures(tree, pictures)
     if found is not None:
         return found
     vlen = [info for info in numeric if info.dtype.startswith("vlen") and len(info.shape) == 1]
@@ -88,7 +99,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     maps = [info for info in plain if info.basename in LABEL_NAMES and len(info.shape) > _LEAST_AXES_OF_A_MAP]
     for info in arrays if len(arrays) == 1 else ():
         if any(info.shape[1:] == each.shape for each in maps):
-            raise _rivals([info, *maps])  # channels come first
+            raise rivals([info, *maps])  # channels come first
     return _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed)
 
 
@@ -118,8 +129,8 @@ def _of_single_pictures(plain: Sequence[DatasetInfo]) -> Found | None:
     """Return a video of one frame for each picture, or for each group of pictures of the same names."""
     sure, maybe = find_single_pictures(plain)
     if not sure:
-        if maybe and len(maybe) == len([info for info in plain if info.basename not in LABEL_NAMES]):
-            raise _rows_or_pictures(maybe)
+        if maybe and all(info in maybe or info.basename in LABEL_NAMES or len(info.shape) == 1 for info in plain):
+            raise rows_or_pictures(maybe)
         return None
     if any(is_picture(info) for info in plain):
         return None  # thumbnails beside a sequence
@@ -138,22 +149,6 @@ def _of_single_pictures(plain: Sequence[DatasetInfo]) -> Found | None:
     return found_of(episodes)
 
 
-def _rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
-    """Return the error for datasets whose first axis can be frames, or lines of a picture."""
-    names = {info.basename for info in maybe}
-    grouped = len({info.parent for info in maybe}) * len(names) == len(maybe) > len(names)
-    layouts: tuple[VideoLayout, VideoLayout] = ("groups", "groups") if grouped else ("table", "files")
-    first = [info for info in maybe if info.parent == maybe[0].parent] if grouped else maybe
-    return TwoReadingsError(
-        f"found {maybe[0].describe()}, whose first axis nothing else shares",
-        [
-            Reading("frames, or rows of a table", Schema((layouts[0],), fields_of(first, "array", grouped=grouped))),
-            Reading("one picture, or sample", Schema((layouts[1],), fields_of(first, "array", True, grouped=grouped))),
-            *by_their_numbers(maybe),
-        ],
-    )
-
-
 def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
     """Tell whether pictures of one group belong together: one alone, or of other forms and names that are no ids.
 
@@ -161,43 +156,6 @@ def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
     """
     forms = {(info.dtype, info.shape[2:]) for info in pictures}
     return len(pictures) == 1 or (len(forms) == len(pictures) and not are_ids(info.basename for info in pictures))
-
-
-def _of_pictures(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
-    """Return a video for each group that holds sequences of pictures of the same names; a lone group is the file."""
-    groups: dict[str, dict[str, DatasetInfo]] = {}
-    for info in pictures:
-        groups.setdefault(info.parent, {})[info.basename] = info
-    shared = set.intersection(*(set(members) for members in groups.values())) if groups else set()
-    if not shared or set(groups) == {""}:
-        return None
-    for members in groups.values():
-        lengths = {info.shape[0]: info for info in members.values()}
-        if len(lengths) > 1:
-            raise _unequal(list(lengths.values()))
-    if len(groups) > 1 and have_roles(differing_parts(list(groups))) and len({info.shape[0] for info in pictures}) == 1:
-        return found_of([_of_dataset("", pictures[0])])
-    main = min(sorted(shared, key=natural_key))
-    mains = [members[main] for members in groups.values()]
-    if len(groups) == 1 and common_group([info.parent for info in tree.datasets.values()]) != next(iter(groups)):
-        return Found("files", [_of_dataset("", mains[0])])
-    roots = find_roots(tree, list(groups), [info.shape[0] for info in mains])
-    return found_of([_of_dataset(root, info) for root, info in zip(roots, mains, strict=True)])
-
-
-def _unequal(sequences: Sequence[DatasetInfo]) -> TwoReadingsError:
-    first, second = sequences[:2]
-    return TwoReadingsError(
-        f"found {first.describe()} beside {second.describe()}: two cameras of one video, of which one lost frames, or "
-        "two videos",
-        [
-            Reading(
-                f"a video by {info.path!r} alone",
-                Schema(("files",), fields_of([info], "image" if is_picture(info) else "array")),
-            )
-            for info in sequences[:2]
-        ],
-    )
 
 
 def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = False) -> Found | None:
@@ -214,33 +172,47 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
             lengths[info.shape[0]] = lengths.get(info.shape[0], 0) + 1
     neighbours = Neighbours(arrays)
     chosen = [members for members in sets.values() if _are_videos(members, neighbours.aligned(members, lengths))]
-    if not chosen:
+    if not chosen and not declared:
         return None
-    for members in sets.values():
+    for members in sets.values() if not declared else ():
         if len({info.shape[0] for info in members}) > 1 and have_roles(info.basename for info in members):
-            raise _unequal(members)
+            groups = {info.parent for info in arrays if info.basename == members[0].basename}
+            raise unequal(members, grouped=len(groups) > 1)
     largest = max(arrays, key=lambda info: (len(info.shape) > 1, info.size_bytes))
     dtype, tail = largest.dtype, largest.shape[1:]
-    if not any((members[0].dtype, members[0].shape[1:]) == (dtype, tail) for members in chosen):
+    if not declared and not any((members[0].dtype, members[0].shape[1:]) == (dtype, tail) for members in chosen):
         return None  # coordinates beside what they belong to
-    if not declared and not is_picture(largest) and _are_few_words([info for each in chosen for info in each]):
+    columns = [each for each in sets.values() if len(each) > 1 and each not in chosen]
+    if not declared and not tail and any(each[0].dtype == dtype and len(each[0].shape) == 1 for each in columns):
+        return None  # columns of tables, of which some have numbers in their names
+    members = [info for each in chosen for info in each]
+    if not declared and not is_picture(largest) and (_are_few_words(members) or _are_channels(members)):
         raise parts_or_videos(arrays, next(each for each in chosen if each[0].shape[1:] == tail))
-    alike = [info for info in arrays if (info.dtype, info.shape[1:]) == (dtype, tail)]
+    alike = [info for info in arrays if info.dtype == dtype and (info.shape[1:] == tail or declared)]
+    alike = [info for info in alike if len(info.shape) == len(largest.shape)]
     by_name: dict[str, int] = {}
     for info in alike:
         by_name[info.basename] = by_name.get(info.basename, 0) + 1
     parents = {info.parent for info in alike}
-    if not declared and len(parents) > 1 and all(count == len(parents) for count in by_name.values()):
+    same = len(parents) > 1 and all(count == len(parents) for count in by_name.values())
+    if not declared and same and not all(map(is_recording, by_name)):
         return None  # the same names in all groups: those are the videos
     if not declared:
         refuse_grey_pictures(alike)
-    return found_of([Episode(info.path, None, info.shape[0], info.path, _parts(None, info)) for info in alike])
+    return found_of([Episode(info.path, None, info.shape[0], info.path, parts_of(None, info)) for info in alike])
 
 
 def _are_few_words(members: Sequence[DatasetInfo]) -> bool:
     """Tell whether names are neither numbers nor ids, and so few that each may be another part of one recording."""
     names = {info.basename for info in members}
     return len(members) <= _FEW and not are_numbered(names) and not are_ids(names)
+
+
+def _are_channels(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether few signals of one length may be channels of one recording: numbered, and not called as such."""
+    plain = all(len(info.shape) == 1 for info in members) and len({info.shape for info in members}) == 1
+    names = [info.basename for info in members]
+    return plain and len(members) <= _FEW and are_numbered(names) and not any(map(is_recording, names))
 
 
 #: So many sequences beside each other may be cameras, sensors or parts.
@@ -270,47 +242,51 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     if have_roles(names) and len(groups) <= _FEW:
         if equal:
             return None
-        raise _rivals([info for members in groups.values() for info in members.values()])
+        raise rivals([info for members in groups.values() for info in members.values()])
+    if not (are_numbered(names) or are_ids(names)) and not _have_one_form(groups):
+        return None
     if by_number(groups):
+        inside = {info.path for members in groups.values() for info in members.values()}
+        outside = sum(info.size_bytes for info in arrays if info.path not in inside)
+        if outside > sum(info.size_bytes for info in arrays if info.path in inside):
+            return None  # constants of cameras beside a table
         raise samples_of_groups(arrays, list(groups))
+    if _are_sounds(groups):
+        raise channels_or_frames([list(members.values()) for members in groups.values()])
     for root, members in groups.items():
         rival = rival_of(list(members.values()), counts[root][0])
         if rival is not None or len(counts[root]) > 1:
-            raise _rivals(list(members.values()))
+            raise rivals(list(members.values()), root)
     shared = set.intersection(*(set(members) for members in groups.values()))
     timed = [
         name for name in shared if all(members[name].shape[0] == counts[root][0] for root, members in groups.items())
     ]
     sizes = {name: sum(members[name].size_bytes for members in groups.values()) for name in timed or shared}
     main = max(sorted(sizes, key=natural_key), key=lambda name: sizes[name])
-    return found_of([_of_dataset(root, members[main]) for root, members in groups.items()])
+    return found_of([of_dataset(root, members[main]) for root, members in groups.items()])
 
 
-def _rivals(members: Sequence[DatasetInfo]) -> TwoReadingsError:
-    """Return the error for datasets by which time can be counted in more than one way."""
-    by_length: dict[int, list[DatasetInfo]] = {}
-    tall = [info for info in members if len(info.shape) > 1]
-    for info in sorted(tall or members, key=lambda info: (-len(info.shape), info.path)):
-        by_length.setdefault(info.shape[0], []).append(info)
-    shown = [alike[0] for alike in by_length.values()][:4]
-    return TwoReadingsError(
-        f"found {', '.join(info.describe() for info in shown)}, of different length, and nothing says which of them "
-        "counts the frames",
-        [
-            Reading(f"rows of {info.path!r}", Schema(("table",), fields_of(by_length[info.shape[0]], "array")))
-            for info in shown
-        ],
-    )
+def _are_sounds(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether groups hold only matrices of as many lines, few of them, and of lengths that differ."""
+    infos = [info for members in groups.values() for info in members.values()]
+    if any(len(info.shape) != 2 or info.shape[1] < 2 * info.shape[0] for info in infos):
+        return False
+    lines, lengths = ({info.shape[axis] for info in infos} for axis in (0, 1))
+    return len(lines) == 1 and len(lengths) > 1 and max(lines) <= _FEW
 
 
-def _of_dataset(root: str, info: DatasetInfo) -> Episode:
-    parts = _parts(root, info)
-    return Episode(root, root, info.shape[0] if parts else 0, info.path, parts)
+def _have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether what groups hold under one name may be a field of videos; else groups are what differs: fields.
 
-
-def _parts(root: str | None, info: DatasetInfo) -> dict[str, VideoField]:
-    part = array_part(info)
-    return {} if part is None else {key_in(root, info.path): part}
+    It has one type, as many axes, and, if all are of one length, which rows of a table are, one size of an entry.
+    """
+    first, *others = groups.values()
+    for name in set(first).intersection(*others):
+        infos = [members[name] for members in groups.values()]
+        ragged = len({info.shape[0] for info in infos}) > 1 or len({info.shape for info in infos}) == 1
+        if len({(info.dtype, len(info.shape)) for info in infos}) == 1 and (ragged or len(first) > 1):
+            return True
+    return False
 
 
 def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:
@@ -321,25 +297,50 @@ def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:
         return _of_columns(arrays)
     best = frame_counts_of(arrays if any(is_picture(info) for info in tall) else counted)
     if len(best) > 1 or rival_of(counted, best[0]) is not None:
-        raise _rivals(counted)
+        raise rivals(counted)
+    if _are_lines(tall):
+        raise lines_or_frames(tall)
+    pictures = [info for info in tall if is_sequence_of_pictures(info)]
+    if _are_classes(pictures):
+        raise classes_or_fields(pictures)
     mains = [info for info in tall if info.shape[0] == best[0]]
-    return Found("table", [_of_dataset("", max(mains, key=lambda info: info.size_bytes))]) if mains else None
+    if mains:
+        refuse_time_in_the_last_axis(tall, best[0])
+    return Found("table", [of_dataset("", max(mains, key=lambda info: info.size_bytes))]) if mains else None
+
+
+def _are_lines(tall: Sequence[DatasetInfo]) -> bool:
+    """Tell whether matrices with ids as names have as many lines and other lengths: sounds, whose time is behind."""
+    forms = {(info.parent, info.dtype, len(info.shape), info.shape[0]) for info in tall}
+    names = [info.basename for info in tall]
+    lengths = {info.shape[1] for info in tall}
+    return len(forms) == 1 and len(lengths) > 1 and len(tall) > 1 and (are_ids(names) or are_numbered(names))
+
+
+def _are_classes(pictures: Sequence[DatasetInfo]) -> bool:
+    """Tell whether sequences of pictures may be videos by class: of one form, each named apart, in several groups."""
+    forms = {(info.dtype, info.shape[1:]) for info in pictures}
+    groups, names = {info.parent for info in pictures}, {info.basename for info in pictures}
+    told = have_roles(names) or have_roles(groups) or are_fields(groups)
+    return len(forms) == 1 and len(groups) > 1 and len(names) == len(pictures) and not told
 
 
 def _of_columns(arrays: Sequence[DatasetInfo]) -> Found | None:
     """Return a lone sequence of numbers as a file's video, or columns of one length as a table."""
     sequences = [info for info in arrays if info.kind is ElementKind.FLOAT]
     if len(sequences) == 1 and len(arrays) == 1:
-        return Found("files", [_of_dataset("", sequences[0])])
+        return Found("files", [of_dataset("", sequences[0])])
     best = frame_counts_of(arrays) if arrays else []
     columns = [info for info in arrays if best and info.shape[0] == best[0]]
     table = len(best) == 1 and len(columns) > 1
     chosen = columns if table else sequences if len(sequences) == 1 else []
-    if chosen and any(info.shape[0] >= _SIGNAL * chosen[0].shape[0] for info in arrays):
-        raise _rivals(arrays)
+    lengths = [info.shape[0] for info in arrays]
+    several = not chosen and len({length for length in lengths if lengths.count(length) > 1}) > 1
+    if several or (chosen and any(length >= _SIGNAL * chosen[0].shape[0] for length in lengths)):
+        raise rivals(arrays)
     if table:
-        return Found("table", [_of_dataset("", max(columns, key=lambda info: info.size_bytes))])
-    return Found("files", [_of_dataset("", chosen[0])]) if chosen else None
+        return Found("table", [of_dataset("", max(columns, key=lambda info: info.size_bytes))])
+    return Found("files", [of_dataset("", chosen[0])]) if chosen else None
 
 
 #: A sequence so many times longer than columns is a signal, and they may be what is said about it.

@@ -44,7 +44,7 @@ def _look(path):
         videos = find_frames(counting, tree, None)
         located = [locate(hdf5, video) for video in videos]
         assert {each.way for each in located} == {RAW}
-        return (*look_at(counting, videos, located), sum(counting.reads))
+        return (*look_at(counting, videos, located, []), sum(counting.reads))
 
 
 @pytest.mark.parametrize("layout", WRITERS)
@@ -82,3 +82,16 @@ def test_pngs_are_told_from_their_first_bytes(tmp_path):
     codecs, _, read = _look(tmp_path / "a.h5")
     assert set(codecs) == {PNG}
     assert read < 4096
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+@pytest.mark.parametrize("layout", WRITERS)
+def test_a_frame_without_its_end_is_named_by_the_scan_and_whole_ones_are_not(tmp_path, layout, kind):
+    frames = [encoded(number, kind) for number in range(3)]
+    for name, last in (("whole", frames[2]), ("cut", frames[2][: len(frames[2]) // 2] + b"\1" * 70)):
+        WRITERS[layout](tmp_path / f"{name}.h5", {"video0": [*frames[:2], last]}, Storage())
+        with opened(tmp_path / f"{name}.h5") as (hdf5, tree):
+            (video,) = find_frames(hdf5, tree, None)
+            cut = []
+            look_at(hdf5, [video], [locate(hdf5, video)], cut)
+        assert [each.rpartition(", ")[2] for each in cut] == ["frame 2"] * (name == "cut")

@@ -89,6 +89,15 @@ def write_columns(path: Path, videos: Videos, storage: Storage) -> None:
                 _create(file, f"{name}/{number}", np.frombuffer(frame, np.uint8)[:, None], storage)
 
 
+def write_nested(path: Path, videos: Videos, storage: Storage) -> None:
+    """Write a group a frame, with one dataset in it."""
+    with h5py.File(path, "w") as file:
+        for name, frames in videos.items():
+            file.create_group(name)
+            for number, frame in enumerate(frames):
+                _create(file, f"{name}/frame_{number}/images/rgb", np.frombuffer(frame, np.uint8), storage)
+
+
 def _create(file: h5py.File, path: str, data: np.ndarray, storage: Storage) -> None:
     chunks = (min(storage.chunks, len(data)), *data.shape[1:]) if storage.chunks and len(data) else None
     file.create_dataset(path, data=data, chunks=chunks, compression=storage.compression if chunks else None)
@@ -103,6 +112,7 @@ WRITERS: dict[str, Write] = {
     "vlen": partial(written_as, "group_vlen"),
     "flat": partial(written_as, "flat"),
     "padded": partial(written_as, "padded"),
+    "nested": write_nested,
     "datasets": partial(written_as, "group_datasets"),
 }
 

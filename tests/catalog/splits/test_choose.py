@@ -65,6 +65,17 @@ def test_splits_that_nobody_named_are_refused_with_commands_that_work(tmp_path):
         assert catalog.split == name
 
 
+def test_a_split_of_which_more_is_asked_is_counted_with_the_others(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for subject in ("subject0", "subject1"):
+            root[f"{subject}/train/X"] = np.zeros((5, 6, 8), np.float32)
+            root[f"{subject}/test/X"] = np.zeros((3, 6, 8), np.float32)  # three pictures, or one of three colours
+    with pytest.raises(CatalogError, match=r"'train' \(2 videos\), 'test' \(more is asked of it\); .* or --split test"):
+        catalog_of(tmp_path, tmp_path / "a.h5")
+    with pytest.raises(CatalogError, match=r"say which in a --schema FILE"):
+        catalog_of(tmp_path, tmp_path / "a.h5", split="test")
+
+
 @pytest.mark.parametrize("name", ["val", "valid", "validation", "VALID"])
 def test_a_split_has_any_of_its_names(tmp_path, name):
     write_groups(tmp_path / "a.h5", "train", "valid")

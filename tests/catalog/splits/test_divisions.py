@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogError
+from loader_service.schema import Schema, SchemaField
 from loader_service.worker.reader import Reader
 from tests.public_layouts.pictures import jpegs, write_vlen
 from tests.support.catalogs import catalog_of, names_of
@@ -74,6 +75,18 @@ def test_a_lone_list_has_a_line_that_works_and_lists_that_overlap_too(tmp_path):
     path = _write_table(tmp_path / "other.h5", {"train_idx": _TRAIN, "val_idx": _TRAIN[:2]})
     with closing(catalog_of(tmp_path, path)) as catalog:
         assert catalog.frame_count == _ROWS
+
+
+@pytest.mark.parametrize("name", ["is_train", "train_mask"])
+def test_a_lone_mask_is_a_field_with_a_line_that_works(tmp_path, name):
+    path = _write_table(tmp_path / "table.h5", {name: _mask(_TRAIN)})
+    with closing(catalog_of(tmp_path, path)) as catalog:
+        assert name in {field.name for field in catalog.fields}
+        lines = [each for each in catalog.left_out if "takes 6 rows, which `--split train` serves alone" in each]
+        assert len(lines) == 1
+        assert f"'{name} (split)'" in lines[0]
+    with closing(catalog_of(tmp_path, path, split="train")) as catalog:
+        assert _column(catalog) == _TRAIN
 
 
 @pytest.mark.parametrize("entry", [-1, _ROWS])
@@ -157,6 +170,25 @@ def test_files_that_are_in_one_split_each_by_an_attribute_are_never_mixed(tmp_pa
             assert names_of(catalog) == names
     with pytest.raises(CatalogError, match=r"--split leaves none of 3 videos in 3 files"):
         catalog_of(tmp_path, *files, split="test")
+
+
+def test_a_schema_mixes_no_splits_that_videos_or_files_say_of_themselves(tmp_path):
+    clips = _write_videos(tmp_path / "clips.h5", _by_attribute)
+    named = Schema(("groups",), (SchemaField("frames", "image", ("{video}/frames",)),))
+    with pytest.raises(CatalogError, match=r"'train' \(2 videos\), 'test' \(2 videos\); choose one: --split train or"):
+        catalog_of(tmp_path, clips, schema=named)
+    with closing(catalog_of(tmp_path, clips, schema=named, split="test")) as catalog:
+        assert names_of(catalog) == ["clip_1", "clip_3"]
+    songs = [tmp_path / f"song_{number}.h5" for number in range(3)]
+    for path, split in zip(songs, (b"train", b"train", b"test"), strict=True):
+        with h5py.File(path, "w") as root:
+            root["waveform"], root["event_time"] = np.zeros(90, np.int16), np.zeros(5, np.float32)
+            root.attrs.create("split", split, dtype="S20")
+    wave = Schema(("table",), (SchemaField("waveform", "array", ("waveform",)),))
+    with pytest.raises(CatalogError, match=r"'train' \(2 files\), 'test' \(1 file\); choose one: --split train or"):
+        catalog_of(tmp_path, *songs, schema=wave)
+    with closing(catalog_of(tmp_path, *songs, schema=wave, split="train")) as catalog:
+        assert names_of(catalog) == ["song_0", "song_1"]
 
 
 def _numbers(root, attributes, dtype="uint8"):

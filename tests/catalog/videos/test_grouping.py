@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import common_group, differing_parts, renumbered
-from loader_service.catalog.videos.end_to_end import find_bounds
+from loader_service.catalog.videos.bounds import find_bounds
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, frame_counts_of, have_roles, rival_of
 from loader_service.catalog.videos.numbered import find_numbered
 from loader_service.catalog.videos.set_aside import set_aside

@@ -1,0 +1,196 @@
+"""The errors for arrays that can be read in more than one way, each with the schemas that decide. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import join
+from loader_service.catalog.videos.across_groups import by_their_numbers
+from loader_service.catalog.videos.episodes import key_in
+from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.schema import FieldKind, VideoLayout
+
+
+def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
+    """Return the error for datasets whose first axis can be frames, or lines of a picture."""
+    beside = f" and {len(maybe) - 1} more with its sides" if len(maybe) > 1 else ""
+    names = {info.basename for info in maybe}
+    grouped = len({info.parent for info in maybe}) * len(names) == len(maybe) > len(names)
+    layouts: tuple[VideoLayout, VideoLayout] = ("groups", "groups") if grouped else ("table", "files")
+    first = [info for info in maybe if info.parent == maybe[0].parent] if grouped else maybe
+    return TwoReadingsError(
+        f"found {maybe[0].describe()}{beside}, whose first axis nothing else shares",
+        [
+            Reading("frames, or rows of a table", Schema((layouts[0],), fields_of(first, "array", grouped=grouped))),
+            Reading(
+                "one picture, or sample (0 for a side that differs)",
+                Schema((layouts[1],), fields_of(first, "array", True, grouped=grouped)),
+            ),
+            *by_their_numbers(maybe),
+        ],
+    )
+
+
+def unequal(sequences: Sequence[DatasetInfo], *, grouped: bool = False) -> TwoReadingsError:
+    """Return the error for sequences of one video, by their names, that have different lengths.
+
+    `grouped`: whether other groups have sequences of these names too.
+    """
+    first, second = sequences[:2]
+    layout: VideoLayout = "groups" if grouped else "files"
+    return TwoReadingsError(
+        f"found {first.describe()} beside {second.describe()}: two cameras of one video, of which one lost frames, or "
+        "two videos",
+        [
+            *(
+                Reading(f"a video by {info.path!r} alone", Schema((layout,), _alone(info, grouped=grouped)))
+                for info in sequences[:2]
+            ),
+            Reading("videos of their own", Schema(("groups",), (SchemaField("values", _kind_of(first), (VIDEO,)),))),
+        ],
+    )
+
+
+def _alone(info: DatasetInfo, *, grouped: bool) -> tuple[SchemaField, ...]:
+    return fields_of([info], _kind_of(info), grouped=grouped)
+
+
+#: Lengths of which a message shows the schemas: those with most bytes.
+_MOST_SHOWN = 4
+
+
+def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadingsError:
+    """Return the error for datasets by which time can be counted in more than one way.
+
+    Parameters
+    ----------
+    members
+        Those datasets.
+    root
+        The group that is the video of these, of which there are others like it; None: the file is a table.
+    """
+    by_length: dict[int, list[DatasetInfo]] = {}
+    ordered = sorted(members, key=lambda info: (-len(info.shape), info.path))
+    for info in ordered:
+        by_length.setdefault(info.shape[0], []).append(info)
+    tall = [alike for alike in by_length.values() if len(alike[0].shape) > 1]
+    candidates = tall or list(by_length.values())
+    largest = sorted(candidates, key=lambda alike: -sum(info.size_bytes for info in alike))[:_MOST_SHOWN]
+    shown = [alike for alike in candidates if alike in largest]
+    return TwoReadingsError(
+        f"found {', '.join(alike[0].describe() for alike in shown)}, of different length, and nothing says which of "
+        "them counts the frames",
+        [Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown],
+    )
+
+
+def _of_length(alike: Sequence[DatasetInfo], root: str | None) -> Schema:
+    if root is None:
+        return Schema(("table",), fields_of(alike, "array"))
+    inside = [key_in(root, info.path) for info in alike]
+    return Schema(("groups",), tuple(SchemaField(free_name(key), "array", (join(VIDEO, key),)) for key in inside))
+
+
+def classes_or_fields(pictures: Sequence[DatasetInfo]) -> TwoReadingsError:
+    """Return the error for sequences of pictures of one form, in several groups and with a name of its own each."""
+    each = Schema(("groups",), (SchemaField("frames", _kind_of(pictures[0]), (VIDEO,)),))
+    return TwoReadingsError(
+        f"found {pictures[0].describe()}, {pictures[-1].describe()} and {len(pictures) - 2} more of this form",
+        [
+            Reading("a video, or the pictures of a class, each", each),
+            Reading("fields of one table", Schema(("table",), fields_of(pictures, _kind_of(pictures[0])))),
+        ],
+    )
+
+
+def channels_or_frames(groups: Sequence[Sequence[DatasetInfo]]) -> TwoReadingsError:
+    """Return the error for matrices of few lines, as many in each group, whose other side differs: sounds, perhaps."""
+    first, *others = groups
+    sides = {info.basename: (info.shape[0], 0) for info in first}
+    wholes = tuple(SchemaField(name, "array", (join(VIDEO, name),), "", side) for name, side in sides.items())
+    rows = tuple(SchemaField(name, "array", (join(VIDEO, name),)) for name in sides)
+    lines = first[0].shape[0]
+    return TwoReadingsError(
+        f"found {first[0].describe()} beside {others[0][0].describe()}",
+        [
+            Reading(f"one sample of {lines} channels, and of any length, a group", Schema(("groups",), wholes)),
+            Reading(f"{lines} frames a group", Schema(("groups",), rows)),
+        ],
+    )
+
+
+def lines_or_frames(matrices: Sequence[DatasetInfo]) -> TwoReadingsError:
+    """Return the error for datasets of as many lines each, whose other side differs: spectra of sounds, perhaps."""
+    first, second, *_ = matrices
+    whole = SchemaField("values", "array", (VIDEO,), "", (first.shape[0], *(0 for _ in first.shape[1:])))
+    return TwoReadingsError(
+        f"found {first.describe()} beside {second.describe()}",
+        [
+            Reading(f"one sample of {first.shape[0]} lines each, and of any length", Schema(("groups",), (whole,))),
+            Reading(f"{first.shape[0]} frames each", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+            Reading("fields of one table", Schema(("table",), fields_of(matrices, "array"))),
+        ],
+    )
+
+
+def _kind_of(info: DatasetInfo) -> FieldKind:
+    return "image" if is_picture(info) else "array"
+
+
+def refuse_frames_in_the_last_axis(datasets: Sequence[DatasetInfo]) -> None:
+    """Refuse pictures as ``(height, width, channels, frames)``, whose first axis nothing else has: it is no time.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema that takes the lines for frames all the same.
+    """
+    for info in datasets:
+        if info.dtype != "uint8" or len(info.shape) != 4 or info.shape[2] not in {1, 3}:
+            continue
+        others = [each.shape[0] for each in datasets if each.path != info.path]
+        if {1, 3}.isdisjoint({info.shape[1], info.shape[3]}) and info.shape[0] not in others:
+            raise TwoReadingsError(
+                f"{info.describe()} is pictures as (height, width, channels, frames), it seems, and frames come first "
+                "here: write them so, as by np.moveaxis(pictures, -1, 0), or serve them by --source "
+                "package.module:Name; it is served as it lies as",
+                [
+                    Reading(
+                        f"{info.shape[0]} frames of {info.shape[1:]}", Schema(("table",), fields_of([info], "array"))
+                    )
+                ],
+            )
+
+
+def refuse_time_in_the_last_axis(arrays: Sequence[DatasetInfo], count: int) -> None:
+    """Refuse a table of so many rows whose largest arrays have as their last axis what another has as its first.
+
+    So it is with tracks ``(animals, …, frames)`` beside what was there ``(frames, animals)``.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for rows of each.
+    """
+    rows = [info for info in arrays if info.shape[0] == count]
+    main = max(rows, key=lambda info: info.size_bytes)
+    last = main.shape[-1]
+    alike = [info for info in rows if len(info.shape) > 1 and info.shape[-1] == last]
+    turned = [info for info in arrays if info.shape == (last, count)]
+    if len(alike) > 1 and turned and last != count:
+        raise TwoReadingsError(
+            f"{main.describe()} and {len(alike) - 1} more have {last} entries along their last axis, as "
+            f"{turned[0].describe()} has rows: that axis is time, it seems, and frames come first here; write them so, "
+            "as by np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as it lies, it is",
+            [
+                Reading(f"{count} rows", Schema(("table",), fields_of(alike, "array"))),
+                Reading(f"{last} rows of {turned[0].path!r} alone", Schema(("table",), fields_of(turned, "array"))),
+            ],
+        )

@@ -1,0 +1,333 @@
+"""Where videos that lie end to end begin, from starts, ends, lengths or episode numbers beside them.
+
+`find_bounds` is pure: it looks at names, shapes and numbers. What is named as such and does not fit is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+#: Reads a small dataset of whole numbers.
+Read = Callable[[str], Any]
+
+_UNIT = r"((episode|ep|traj|trajectory|trajectorie|demo|video|vid|clip|seq|sequence|rollout|recording)s?)"
+_ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to)$|^indptr$|(^|_)ptr$", re.IGNORECASE)
+_STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits)$", re.IGNORECASE)
+_LENGTHS = re.compile(rf"(^|_){_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+_NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
+_PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
+_OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+_TIMES = re.compile(r"(^|_)(ts|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)
+_INDEXES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices)$", re.IGNORECASE)
+_INDEX = re.compile(r"(index|idx|id|number|num)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where videos lie in their datasets: ``(videos,)`` each; and the datasets that said so."""
+
+    starts: Int64s
+    ends: Int64s
+    paths: frozenset[str]
+
+
+def find_bounds(
+    datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alone: bool = True, declared: bool = False
+) -> Bounds | None:
+    """Return where the videos in some rows begin and end, or None where nothing says that there is more than one.
+
+    Parameters
+    ----------
+    datasets
+        All that lie with them.
+    frame_count
+        How many rows there are.
+    read
+        Gives the numbers of a dataset.
+    alone
+        Whether they are all of a file; else a single number is a value of its video, and says no ends.
+    declared
+        Whether a schema says that there are videos, so that numbers called an index are their first rows.
+
+    Raises
+    ------
+    CatalogError
+        When a dataset that is named as ends, starts, lengths or numbers of episodes does not fit the rows.
+    """
+    short = _short(datasets, frame_count, read, alone=alone)
+    whole = [info for info in datasets if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and info.shape]
+    floats = [info for info in datasets if info.dtype.lstrip("<>").startswith("f") and len(info.shape) == 1]
+    columns = [info for info in whole if info.shape == (frame_count,) and _NUMBERS.search(info.basename)]
+    columns += [
+        info
+        for info in floats
+        if info.shape == (frame_count,) and _NUMBERS.search(info.basename) and _INDEX.search(info.basename)
+    ]
+    bounds = (
+        _from_starts_and_lengths(short, frame_count, read)
+        or _from_starts_and_ends(short, frame_count, read)
+        or _from_ends(short, frame_count, read)
+        or _from_pairs([info for info in whole if info.shape[1:] == (2,)], frame_count, read)
+        or _from_lengths(short, frame_count, read)
+        or _from_numbers(columns, read)
+        or (from_flags(datasets, frame_count, read, any_end=declared) if alone else None)
+        or (find_first_rows(datasets, frame_count, read) if declared else None)
+    )
+    if bounds is None:
+        _refuse_odd(short, frame_count, read)
+        return None
+    agreeing = {info.path for info in columns if _is_constant_in(read(info.path), bounds)}
+    return replace(bounds, paths=bounds.paths | agreeing)
+
+
+def _short(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alone: bool) -> list[DatasetInfo]:
+    """Return the columns of whole numbers that are shorter than the rows, those of times aside."""
+    least = 0 if alone else 1
+    short = [info for info in datasets if len(info.shape) == 1 and least < info.shape[0] < max(2, frame_count)]
+    plain = [info for info in short if not _TIMES.search(info.basename)]
+    whole = [info for info in plain if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u"))]
+    floats = [info for info in plain if info.dtype.lstrip("<>").startswith("f")]
+    return whole + [info for info in floats if _are_whole(info, read)]
+
+
+def is_index(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is a list of whole numbers that is called an index."""
+    numbers = info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u", "f"))
+    return numbers and len(info.shape) == 1 and bool(_INDEXES.search(info.basename))
+
+
+def find_first_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the videos of which numbers called an index can be the first rows: from 0 on, two rows apart at least.
+
+    Raises
+    ------
+    CatalogError
+        When there are several such.
+    """
+    found: list[Bounds] = []
+    for info in _short(datasets, frame_count, read, alone=True):
+        first = _numbers(read, info) if is_index(info) and info.shape[0] > 1 else np.zeros(0, np.int64)
+        if len(first) and first[0] == 0 and (np.diff(first) > 1).all() and first[-1] < frame_count - 1:
+            found.append(Bounds(first, np.append(first[1:], frame_count), frozenset({info.path})))
+    if len(found) > 1:
+        names = " and ".join(repr(path) for bounds in found[:2] for path in bounds.paths)
+        raise CatalogError(
+            f"{names} can both be the first rows of videos in {frame_count} rows; choose with --split if they are of "
+            "several splits, or write those that are meant as 'episode_starts'"
+        )
+    return found[0] if found else None
+
+
+def from_flags(
+    datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, any_end: bool = False
+) -> Bounds | None:
+    """Return the videos that flags of rows begin or end, if these are more than one.
+
+    `any_end`: also flags that can end less than an episode, such as ``terminals`` without the ``timeouts`` beside them.
+    """
+    columns = [info for info in datasets if info.shape in {(frame_count,), (frame_count, 1)}]
+    starts = [_flags(info, read) for info in columns if _FIRST_FLAG.match(info.basename)]
+    lasts = [_flags(info, read) for info in columns if _LAST_FLAG.match(info.basename)]
+    weak = [_flags(info, read) for info in columns if any_end and _ANY_END_FLAG.match(info.basename)]
+    first = next((flags for flags in starts if flags is not None), None)
+    if first is None:
+        ends = next((flags for flags in lasts if flags is not None), None)
+        others = [flags for flags in weak if flags is not None]
+        ends = np.any(others, axis=0) if ends is None and others else ends
+        first = None if ends is None else np.append(True, ends[:-1])
+    if first is None or not first[0] or first.sum() < 2:
+        return None
+    rows = np.flatnonzero(first)
+    return Bounds(rows, np.append(rows[1:], frame_count), frozenset())
+
+
+def _flags(info: DatasetInfo, read: Read) -> Any:
+    """Return a column of flags as bools; None if it has other numbers than 0 and 1."""
+    values = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 2)
+    return values.astype(bool) if np.isin(values, (0, 1)).all() else None
+
+
+_EPISODE = r"(episode|ep|traj|trajectory|demo|rollout|sequence|seq|video|clip)s?"
+_FIRST_FLAG = re.compile(rf"(is_first|({_EPISODE}_)(starts?|begins?|first))$", re.IGNORECASE)
+_LAST_FLAG = re.compile(rf"(is_last|({_EPISODE}_)(ends?|terminals?|dones?|last))$", re.IGNORECASE)
+_ANY_END_FLAG = re.compile(
+    r"(terminals?|terminated|terminations?|truncated|truncations?|timeouts?|dones?)$", re.IGNORECASE
+)
+
+
+def _are_whole(info: DatasetInfo, read: Read) -> bool:
+    """Tell whether floats are named as places or lengths, and are whole numbers, as MATLAB keeps these.
+
+    Raises
+    ------
+    CatalogError
+        When the name says that they are those of episodes, and they are no whole numbers.
+    """
+    if not any(pattern.search(info.basename) for pattern in (_ENDS, _STARTS, _LENGTHS)):
+        return False
+    if _OF_UNIT.search(info.basename):
+        _numbers(read, info)
+    return _odd_entry(np.asarray(read(info.path))) is None
+
+
+def _odd_entry(values: Any) -> int | None:
+    """Return the number of the first entry that is no whole number."""
+    if values.dtype.kind != "f":
+        return None
+    odd = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
+    return int(odd[0]) if len(odd) else None
+
+
+def _numbers(read: Read, info: DatasetInfo) -> Int64s:
+    values = np.asarray(read(info.path))
+    odd = _odd_entry(values)
+    if odd is not None:
+        raise CatalogError(f"{info.path!r}, entry {odd}: expected a whole number, found {values[odd]!s}")
+    return values.astype(np.int64)
+
+
+def _beside_starts(short: Sequence[DatasetInfo], name: re.Pattern[str]) -> Iterator[tuple[DatasetInfo, DatasetInfo]]:
+    """Yield each dataset that is called as starts are, with each other of its shape that has such a name."""
+    for first in (info for info in short if _STARTS.search(info.basename)):
+        for other in short:
+            if other.shape == first.shape and other.path != first.path and name.search(other.basename):
+                yield first, other
+
+
+def _from_starts_and_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    for first, other in _beside_starts(short, _LENGTHS):
+        starts, lengths = _numbers(read, first), _numbers(read, other)
+        _check(starts, starts + lengths, frame_count, f"{first.path!r} and {other.path!r}")
+        return Bounds(starts, starts + lengths, frozenset({first.path, other.path}))
+    return None
+
+
+def _from_starts_and_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return what two datasets of one length say; an end is the row behind the last, or, where all fit so, the last."""
+    for first, other in _beside_starts(short, _ENDS):
+        starts, ends = _numbers(read, first), _numbers(read, other)
+        paths = f"{first.path!r} and {other.path!r}"
+        behind = bool((starts[1:] == ends[:-1] + 1).all())  # as if each end were the last row of its sequence
+        if behind and starts[0] in {0, 1} and ends[-1] == frame_count - 1 + starts[0]:
+            starts, ends = starts - starts[0], ends + 1 - starts[0]
+        elif (behind and len(starts) > 1) or ends[-1] == frame_count - 1:
+            raise CatalogError(
+                f"{paths}: expected each end to be the row behind the last one, or all to be the last row, from 0 "
+                f"or from 1 on, found sequences from {starts[0]} to {ends[0]}, …, {starts[-1]} to {ends[-1]} of "
+                f"{frame_count} rows"
+            )
+        _check(starts, ends, frame_count, paths)
+        return Bounds(starts, ends, frozenset({first.path, other.path}))
+    return None
+
+
+def _check(starts: Int64s, ends: Int64s, frame_count: int, paths: str) -> None:
+    """Refuse sequences that overlap, run backwards or leave the rows."""
+    if (ends < starts).any() or starts.min() < 0 or ends.max() > frame_count:
+        bad = int(np.flatnonzero((ends < starts) | (starts < 0) | (ends > frame_count))[0])
+        raise CatalogError(
+            f"{paths}: expected sequences within {frame_count} rows, found entry {bad} from {starts[bad]} to "
+            f"{ends[bad]}"
+        )
+    if (starts[1:] < ends[:-1]).any():
+        bad = int(np.flatnonzero(starts[1:] < ends[:-1])[0])
+        raise CatalogError(
+            f"{paths}: expected sequences one after the other, found entries {bad} and {bad + 1} that overlap: to "
+            f"{ends[bad]}, and from {starts[bad + 1]}"
+        )
+
+
+def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    for info in short:
+        if not (_ENDS.search(info.basename) or _STARTS.search(info.basename)):
+            continue
+        ends = _numbers(read, info)
+        if (np.diff(ends) < 0).any() or ends[0] < 0:
+            continue
+        if ends[0] == 0 and len(ends) > 1 and ends[-1] == frame_count:
+            return Bounds(ends[:-1], ends[1:], frozenset({info.path}))
+        if ends[-1] == frame_count:
+            return Bounds(np.concatenate([[0], ends[:-1]]), ends, frozenset({info.path}))
+        if ends[0] == 0 and ends[-1] < frame_count and _STARTS.search(info.basename):
+            return Bounds(ends, np.concatenate([ends[1:], [frame_count]]), frozenset({info.path}))
+    return None
+
+
+def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    for info in pairs:
+        if info.shape[0] >= frame_count and not _PAIRS.search(info.basename):
+            continue
+        found = _numbers(read, info)
+        for inclusive in (0, 1):
+            first = found[0, 0] if len(found) and found[-1, 1] + inclusive - found[0, 0] == frame_count else 0
+            starts, ends = found[:, 0] - first, found[:, 1] + inclusive - first
+            joined = len(found) and starts[0] == 0 and ends[-1] == frame_count and (starts[1:] == ends[:-1]).all()
+            if joined and (ends >= starts).all():
+                return Bounds(starts, ends, frozenset({info.path}))
+    return None
+
+
+def _from_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    for info in short:
+        if not _LENGTHS.search(info.basename):
+            continue
+        lengths = _numbers(read, info)
+        if (lengths >= 0).all() and lengths.sum() == frame_count:
+            ends = np.cumsum(lengths)
+            return Bounds(ends - lengths, ends, frozenset({info.path}))
+    return None
+
+
+def _from_numbers(columns: Sequence[DatasetInfo], read: Read) -> Bounds | None:
+    for info in columns:
+        numbers = _numbers(read, info)
+        changes = np.flatnonzero(np.diff(numbers)) + 1
+        starts = np.concatenate([[0], changes])
+        if len(starts) < 2:
+            return None
+        if len(np.unique(numbers[starts])) < len(starts):
+            raise CatalogError(
+                f"{info.path!r}: expected the rows of each episode together, found episode {_again(numbers[starts])} "
+                "in more than one place"
+            )
+        return Bounds(starts, np.concatenate([changes, [len(numbers)]]), frozenset({info.path}))
+    return None
+
+
+def _again(numbers: Int64s) -> int:
+    found, counts = np.unique(numbers, return_counts=True)
+    return int(found[counts > 1][0])
+
+
+def _is_constant_in(values: Any, bounds: Bounds) -> bool:
+    column = np.asarray(values)
+    return all(
+        (column[start:end] == column[start]).all()
+        for start, end in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True)
+        if end > start
+    )
+
+
+def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> None:
+    """Refuse what is named as the ends, starts or lengths of episodes, and does not fit."""
+    for info in short:
+        named = any(pattern.search(info.basename) for pattern in (_ENDS, _STARTS, _LENGTHS))
+        if named and _OF_UNIT.search(info.basename):
+            values = _numbers(read, info)
+            raise CatalogError(
+                f"{info.path!r}: expected ends that never fall and reach {frame_count}, the number of rows, or lengths "
+                f"that sum to it; found {values[0]} to {values[-1]}, at most {values.max()}, in sum {values.sum()}"
+            )

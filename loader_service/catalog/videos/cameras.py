@@ -1,0 +1,187 @@
+"""Which sequences of pictures are cameras of one video: by their paths and lengths, and what lies beside them. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.codecs import DEPTH
+from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join, parent_of
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, has_arrays, have_roles
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import Tree
+    from loader_service.catalog.layouts.layout import FoundVideo
+    from loader_service.schema import VideoLayout
+
+#: The sequences of each video, by the group that is it, in their order.
+Cameras = dict[str, list[str]]
+
+#: Words for what a camera is, or gives: a sequence called so says what is seen, not which video it is; no tag of HTML.
+_DEVICE = re.compile(
+    r"(?<![A-Za-z<])(cam|camera|view|image|img|rgb|bgr|depth|flow|colou?r|ir|infrared|thermal|stereo)s?(?![A-Za-z])",
+    re.IGNORECASE,
+)
+
+#: More sequences of one video than these are no cameras, unless their names are words.
+_MOST_NUMBERED = 16
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences of pictures of one file.
+
+    Attributes
+    ----------
+    counts
+        The frames of each, by the path of its dataset or group.
+    own
+        The datasets that are frames, or belong to them.
+    maps
+        Those sequences that are arrays, as depth is.
+    """
+
+    counts: Mapping[str, int]
+    own: Collection[str]
+    maps: Collection[str] = ()
+
+
+def camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> Cameras:
+    """Return the cameras of each video among sequences of encoded frames; nothing where each is a video of its own.
+
+    Raises
+    ------
+    TwoReadingsError
+        When sequences beside each other can be either.
+    """
+    counts = {video.dataset_path: video.frame_count for video in found}
+    own = {*counts}.union(*(video.helpers for video in found))
+    seen = Sequences(counts, own, {video.dataset_path for video in found if video.codec is DEPTH})
+    return find_cameras(tree, seen) or _beside_each_other(tree, seen)
+
+
+def find_cameras(tree: Tree, seen: Sequences) -> Cameras:
+    """Return the cameras of each video, where names say that they are such; the highest group that fits is the video.
+
+    Raises
+    ------
+    TwoReadingsError
+        When names are those of cameras, with a number each, and nothing else tells whether they are.
+    """
+    counts = seen.counts
+    for sets in _by_height(counts):
+        names = [{_within(root, path) for path in paths} for root, paths in sets.items()]
+        varying = _varying(names[0]) if len(names[0]) > 1 and all(each == names[0] for each in names) else []
+        if not varying or not all(map(_are_cameras, varying)):
+            continue
+        equal = all(len({counts[path] for path in paths}) == 1 for paths in sets.values())
+        numbered = any(map(are_numbered, varying))  # of devices, but perhaps of videos
+        if numbered and set(counts.values()) == {1}:
+            continue  # numbers of pictures
+        told = _are_told(tree, sets, seen)
+        if equal and (told or not (numbered or _are_groups(names[0]))):
+            return {common_group(paths): paths for paths in sets.values()}
+        if numbered or (told and not equal):
+            raise _cameras_or_videos(sets, seen, equal=equal)
+    return {}
+
+
+def _by_height(counts: Mapping[str, int]) -> Iterator[Cameras]:
+    """Yield the sequences by each group that may be their video, the highest first."""
+    for depth in range(min((path.count("/") + 1 for path in counts), default=0)):
+        sets: Cameras = {}
+        for path in counts:
+            sets.setdefault("/".join(path.split("/")[:depth]), []).append(path)
+        yield sets
+
+
+def _within(root: str, path: str) -> str:
+    return path[len(root) :].removeprefix("/")
+
+
+def _varying(paths: Collection[str]) -> list[set[str]]:
+    """Return the names at each place at which paths differ; nothing if they have other depths."""
+    parts = [path.split("/") for path in sorted(paths)]
+    if len({len(each) for each in parts}) > 1:
+        return []
+    return [names for names in map(set, zip(*parts, strict=True)) if len(names) > 1]
+
+
+def _are_cameras(names: Collection[str]) -> bool:
+    """Tell whether names can be those of cameras: words for what is seen, or numbers behind a device."""
+    if are_numbered(names):
+        return len(names) <= _MOST_NUMBERED and all(map(_DEVICE.search, names))
+    return have_roles(names)
+
+
+def _are_groups(names: Collection[str]) -> bool:
+    """Tell whether it is groups that differ, by words that classes have too: ``left/frames``, ``right/frames``."""
+    groups = [name.rpartition("/")[0] for name in names]
+    return len(set(groups)) > 1 and not all(map(_DEVICE.search, groups))
+
+
+def _are_told(tree: Tree, sets: Cameras, seen: Sequences) -> bool:
+    """Tell whether more than names says that they are cameras: arrays, other lengths elsewhere, or numbered groups."""
+    counts = seen.counts
+    if len(sets) > 1:
+        parents = differing_parts(list(sets))
+        if len({counts[paths[0]] for paths in sets.values()}) > 1 or are_numbered(parents) or are_ids(parents):
+            return True
+    return all(has_arrays(tree, counts[paths[0]], seen.own) for paths in sets.values())
+
+
+def _beside_each_other(tree: Tree, seen: Sequences) -> Cameras:
+    """Return the cameras of each group whose names do not say that they are such, or of which a group lacks some."""
+    sets: Cameras = {}
+    counts = seen.counts
+    for path in counts:
+        sets.setdefault(parent_of(path), []).append(path)
+    names = [frozenset(map(basename_of, paths)) for paths in sets.values()]
+    equal = all(len({counts[path] for path in paths}) == 1 for paths in sets.values())
+    if len(set(names)) > 1:
+        lack = have_roles(set[str]().union(*names)) and bool(set.intersection(*map(set, names)))
+        arrays = all(has_arrays(tree, counts[paths[0]], seen.own) for paths in sets.values())
+        return sets if lack and equal and arrays else {}
+    if len(names[0]) < 2 or are_numbered(names[0]):
+        return {}  # video0, video1, … are videos, however alike
+    parents = differing_parts(list(sets))
+    arrays = has_arrays(tree, next(iter(counts.values())), seen.own)
+    told = have_roles(names[0]) or arrays or are_numbered(parents) or are_ids(parents)
+    if equal and told:
+        return sets
+    if not told and (are_ids(names[0]) or set(counts.values()) == {1} or not equal):
+        return {}
+    raise _cameras_or_videos(sets, seen, equal=equal)
+
+
+def _cameras_or_videos(sets: Cameras, seen: Sequences, *, equal: bool) -> TwoReadingsError:
+    """Return the error for sequences beside each other of which nothing says whether they are cameras or videos."""
+    counts, lost = seen.counts, [root for root in sets if len({seen.counts[path] for path in sets[root]}) > 1]
+    root, grouped = (lost or list(sets))[0], len(sets) > 1
+    layout: VideoLayout = "groups" if grouped else "files"
+    beside = sets[root]
+    tail = f"/{basename_of(beside[0])}" if len({basename_of(path) for path in beside}) == 1 else ""
+    fields = [
+        SchemaField(
+            _within(root, path).removesuffix(tail).replace("/", "_"),
+            "array" if path in seen.maps else "image",
+            (join(VIDEO, _within(root, path)) if grouped else path,),
+        )
+        for path in beside
+    ]
+    cameras = [Reading(f"one video with {len(beside)} cameras", Schema((layout,), tuple(fields)))]
+    if not equal:
+        cameras = [
+            Reading(f"one video by its camera {field.dataset[0]!r} alone", Schema((layout,), (field,)))
+            for field in fields[:2]
+        ]
+    shown = " and ".join(f"{path!r} of {counts[path]} frames" for path in beside[:2])
+    return TwoReadingsError(
+        f"found {shown} beside each other, cameras of one video or videos of their own",
+        [*cameras, Reading("videos of their own", each_by_itself())],
+    )

@@ -1,0 +1,96 @@
+"""Where the fields of a schema lie in a file: patterns of paths, with a star for numbers of frames. Reads nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, join, unnumbered
+from loader_service.catalog.layouts.nested import Nested, frame_place, in_sequence
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.patterns import matches
+from loader_service.catalog.videos.numbered import NumberedFrames, in_order
+from loader_service.errors import CatalogError
+from loader_service.schema import VIDEO, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.layouts.layout import FoundVideo
+
+
+def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None:
+    """Return where a field lies in the video with this root, and by which pattern; None if it is not there."""
+    for pattern in field.dataset:
+        if pattern.endswith(f"/{VIDEO}"):
+            across = join(pattern[: -len(VIDEO) - 1], basename_of(root))
+            if across in tree.datasets:
+                return across, pattern
+            continue
+        if VIDEO in pattern and not pattern.startswith(VIDEO):
+            if pattern.replace(VIDEO, root) in tree.datasets:
+                return pattern.replace(VIDEO, root), pattern
+            continue
+        inner = pattern.removeprefix(VIDEO).lstrip("/")
+        base = root if pattern.startswith(VIDEO) else ""
+        literal = _LITERAL.sub(r"\1", inner)
+        path = join(base, literal)
+        if basename_of(path).startswith("@") or path in tree.datasets or path in tree.groups:
+            return path, pattern
+        if _GLOB.search(_LITERAL.sub("", inner)):
+            inside = [p for p in tree.datasets if (not base or p.startswith(f"{base}/"))]
+            found = [p for p in inside if matches(inner, p[len(base) :])]
+            if len(found) == 1:
+                return found[0], pattern
+            infos = [tree.datasets[path] for path in found]
+            if len(found) > 1 and (in_order(infos) is not None or _in_groups(infos) is not None):
+                return min(found, key=natural_key), pattern
+            if found:
+                raise CatalogError(
+                    f"the field {field.name!r}: {pattern!r} matches {found[0]!r} and {found[1]!r}; make it match one"
+                )
+    return None
+
+
+#: A letter that is meant as itself, as `pattern_of` writes it; and letters that are not.
+_LITERAL = re.compile(r"\[([*?[])\]")
+_GLOB = re.compile(r"[*?[]")
+
+
+def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: str) -> NumberedFrames | None:
+    """Return the datasets that a pattern names with a star for their number, of which the first has this path."""
+    if path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
+        return None
+    info = tree.datasets[path]
+    alike = _alike(tree, path, pattern, root)
+    found = in_order(alike)
+    members, place = _in_groups(alike), frame_place(path)
+    if members and place and len({(each.dtype, each.shape) for each in alike}) == 1:
+        found = NumberedFrames(tuple(members), len(place.before))
+    return found if found is not None and field.shape == info.shape else None
+
+
+def frames_at(tree: Tree, path: str, pattern: str, root: str, first: FoundVideo | None) -> FoundVideo | None:
+    """Return the encoded frames of groups of their own that a pattern names, given the first, or what else that is."""
+    if first is None or path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
+        return first
+    members = _in_groups(_alike(tree, path, pattern, root))
+    return first if members is None else Nested().video_of(members, first.codec)
+
+
+def _alike(tree: Tree, path: str, pattern: str, root: str) -> list[DatasetInfo]:
+    """Return the datasets of a video that a pattern names, and only numbers tell from one of them."""
+    family = unnumbered(path)
+    base, inner = (f"{root}/" * bool(root), pattern[len(VIDEO) :]) if pattern.startswith(VIDEO) else ("", pattern)
+    return [
+        each
+        for each in tree.datasets.values()
+        if each.path.startswith(base) and unnumbered(each.path) == family and matches(inner, each.path[len(base) :])
+    ]
+
+
+def _in_groups(members: Sequence[DatasetInfo]) -> Sequence[DatasetInfo] | None:
+    """Return datasets at one path in numbered groups of frames, in their order, or None."""
+    places = {(place.before, place.inner) if (place := frame_place(info.path)) else None for info in members}
+    return in_sequence(members) if len(places) == 1 and None not in places else None

@@ -1,0 +1,92 @@
+"""Videos whose number ends the names of their datasets: ``observations_0`` beside ``actions_0``. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import join
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, found_of
+from loader_service.catalog.videos.fields_beside import array_part
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+    #: Datasets by the number that ends their names, by what stands before it.
+    Columns = dict[str, dict[str, DatasetInfo]]
+
+_COLUMN = re.compile(r"(?P<stem>.*[A-Za-z])_(?P<number>[0-9]+)$")
+
+
+def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
+    """Return a video for each number, where several names have the same ones, and rows that agree for each number.
+
+    Parameters
+    ----------
+    datasets
+        All arrays and single numbers of a file.
+
+    Raises
+    ------
+    TwoReadingsError
+        When all have one length, so that they can be columns of one table as well.
+    """
+    by_group: dict[str, Columns] = {}
+    for info in datasets:
+        match = _COLUMN.match(info.basename)
+        if match is not None:
+            by_group.setdefault(info.parent, {}).setdefault(match["stem"], {})[match["number"]] = info
+    for group, columns in by_group.items():
+        arrays = {stem: members for stem, members in columns.items() if all(info.shape for info in members.values())}
+        numbers = {frozenset(members) for members in arrays.values()}
+        if len(numbers) == 1 and len(arrays) > 1 and len(*numbers) > 1 and _agree(arrays):
+            return _videos(group, arrays, columns, datasets)
+    return None
+
+
+def _agree(arrays: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether the arrays of each number have as many rows, and those of each name the same form."""
+    first = next(iter(arrays.values()))
+    rows = all(len({members[number].shape[0] for members in arrays.values()}) == 1 for number in first)
+    forms = all(len({(info.dtype, info.shape[1:]) for info in members.values()}) == 1 for members in arrays.values())
+    return rows and forms and any(len(info.shape) > 1 for members in arrays.values() for info in members.values())
+
+
+def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[DatasetInfo]) -> Found | None:
+    main = max(arrays.values(), key=lambda members: sum(info.size_bytes for info in members.values()))
+    if len({info.shape[0] for info in main.values()}) == 1:
+        fields = [
+            SchemaField(stem, "array", (join(group, f"{stem}_{VIDEO}"),), "", members[next(iter(members))].shape[1:])
+            for stem, members in arrays.items()
+        ]
+        shown = ", ".join(info.describe() for info in list(main.values())[:2])
+        rows = next(iter(main.values())).shape[:1]
+        together = fields_of([info for info in datasets if info.shape[:1] == rows], "array")
+        raise TwoReadingsError(
+            f"found {shown}, of one length, and {len(arrays)} names with these numbers",
+            [
+                Reading("a video for each number", Schema(("groups",), tuple(fields))),
+                Reading("columns of one table", Schema(("table",), together)),
+            ],
+        )
+    episodes = []
+    for number in sorted(main, key=natural_key):
+        parts: dict[str, VideoField] = {}
+        for stem, members in columns.items():
+            part = _part(members.get(number))
+            if part is not None:
+                parts[stem] = replace(part, pattern=join(group, f"{stem}_{VIDEO}"))
+        episodes.append(Episode(number, None, main[number].shape[0], main[number].path, parts))
+    return found_of(episodes)
+
+
+def _part(info: DatasetInfo | None) -> VideoField | None:
+    if info is None:
+        return None
+    return array_part(info) if info.shape else VideoField("value", info.dtype, (), info.path, info=info)
