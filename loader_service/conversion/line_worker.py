@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from loader_service.children import ONE_THREAD, Child, environment
+from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, Child, environment
 
 #: Bytes of a request that are written at once: what a pipe takes.
 _PIPE_BYTES = 2**16
@@ -44,7 +44,7 @@ class LineWorker:
 
     def begin_anew(self) -> None:
         """Start the process; one before it has ended, by `end` or `close`."""
-        self._child = Child(self._words, environment(**ONE_THREAD), stdin=subprocess.PIPE)
+        self._child = Child(self._words, {**SAME_EVERYWHERE, **environment(**ONE_THREAD)}, stdin=subprocess.PIPE)
         os.set_blocking(self._child.stdin, False)
         self._received = b""
         self._heard = time.monotonic()

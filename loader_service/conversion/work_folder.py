@@ -68,6 +68,7 @@ class WorkFolder:
         self._force = force
         with ExitStack() as stack:
             try:
+                self._is_made = not place.exists()
                 place.mkdir(parents=True, exist_ok=True)
                 self._parent, self._folder = stack.enter_context(claimed_folder(place, WORK_NAME))
             except OSError as error:
@@ -171,6 +172,8 @@ class WorkFolder:
             if not self.outcomes:
                 self._folder.unlink(LOG_NAME)
                 self._parent.remove_folder(WORK_NAME, self._folder)
+                if self._is_made:
+                    self.place.rmdir()  # unless something is in it
 
     def _remove_pieces(self) -> None:
         """Remove the files of pieces that are not noted."""

@@ -1,8 +1,11 @@
-"""Says what helps where a file could not be written, by the number of the error; opens nothing."""
+"""Says what helps where a file could not be written, and who goes on after a run that ended early; opens nothing."""
 
 from __future__ import annotations
 
 import errno
+from pathlib import Path
+
+from loader_service.errors import LoaderError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -19,3 +22,26 @@ def write_remedy(number: int | None) -> str:
     if number == errno.EIO:
         return "look after the disk (dmesg), or name a place on another"
     return "name a place where files can be made"
+
+
+def add_who_goes_on(error: LoaderError, unfinished: Path) -> None:
+    """Add to the words of an error that ended a run what stays of it, and how to go on; nothing where it says so.
+
+    Parameters
+    ----------
+    error
+        Which ended it.
+    unfinished
+        The folder of what is unfinished, which is gone when there is nothing to go on from.
+    """
+    if unfinished.exists() and "same command" not in str(error):
+        error.args = (f"{error}; {_stays(unfinished)}",)
+
+
+def interrupted(unfinished: Path) -> str:
+    """Return what to tell who has interrupted a run; `unfinished` as for `add_who_goes_on`."""
+    return f"interrupted; {_stays(unfinished) if unfinished.exists() else 'nothing of it is left'}"
+
+
+def _stays(unfinished: Path) -> str:
+    return f"what is finished stays, by {str(unfinished)!r}: the same command goes on, --force begins anew"

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from loader_service.errors import ConfigError, PackError
+from loader_service.errors import CatalogError, ConfigError, PackError
+from loader_service.formats.damage import DamagedInput
+from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.records import Item
 from loader_service.pack.sources import KIND_NAMED, SOURCE_KINDS
 from loader_service.pack.sources.source_kind import Look, SourceKind
+from loader_service.sizes import counted
 
 #: Kinds whose frames have no times, so that none can be left out by ``--fps``.
-_TIMELESS = frozenset({"frames", "images", "hdf5"})
+_TIMELESS = frozenset({"frames", "images", "hdf5", "unpacked"})
+
+#: Kinds whose labels are the names of folders.
+LABELLED_BY_FOLDERS = frozenset({"frames", "images", "videos"})
+
+#: Kinds of sets that a description tells: their films and tables are not for themselves.
+_WHOLE_SETS = frozenset({"lerobot", "unpacked"})
 
 
 @contextmanager
-def found_items(
-    sources: Sequence[str], kind: str | None, *, labelled: bool, fps: float | None = None, shuffled: bool = False
-) -> Iterator[list[Item]]:
+def found_items(options: PackOptions, say: Callable[[str], object] = lambda _: None) -> Iterator[list[Item]]:
     """Give the videos in some files and folders, which can be read until the end of the context.
 
     Parameters
     ----------
-    sources
-        As the user wrote them.
-    kind
-        What ``--from`` says; None: the bytes decide.
-    labelled
-        Whether the folders of videos are their labels.
-    fps
-        What ``--fps`` says; None: nothing.
-    shuffled
-        Whether they are to be read in another order than that of their names.
+    options
+        What is to be packed, and how.
+    say
+        Called with a line about each source in which there are files that are not taken.
 
     Raises
     ------
@@ -41,16 +43,36 @@ def found_items(
     PackError
         When there is nothing, or it is damaged as a whole.
     """
+    labelled = options.labels == "folder"
     with ExitStack() as stack:
         items = []
-        for source in sources:
-            look = Look(source)
+        for source in options.sources:
+            look = Look(source, options.schema, skips=options.on_error == "skip")
             stack.callback(look.close)
-            items += _items_in(look, kind, labelled=labelled)
+            try:
+                found = _items_in(look, options.kind, labelled=labelled)
+            except (PackError, CatalogError, DamagedInput) as error:
+                if len(options.sources) == 1 or options.on_error == "raise":
+                    raise
+                items.append(Item(options.kind or "", source, source, fault=str(error)))
+                continue
+            items += found
+            _say_what_is_left(look, found, say)
         _check_labels(items, labelled=labelled)
-        _check_rate(items, fps)
-        _check_order(items, shuffled=shuffled)
+        _check_rate(items, options.fps)
+        _check_order(items, shuffled=options.shuffle is not None)
         yield items
+
+
+def _say_what_is_left(look: Look, items: Sequence[Item], say: Callable[[str], object]) -> None:
+    """Say which files are no part of a video, but for those of a set with a description."""
+    kind = KIND_NAMED[items[0].kind]
+    if kind.name in _WHOLE_SETS:
+        return
+    taken = {file for item in items for file in kind.files(item)}
+    left = [file for file in look.files if os.path.join(look.root, file) not in taken]
+    if left:
+        say(f"{counted(len(left), 'file')} in {look.given!r} cannot be packed with the others, such as {left[0]!r}")
 
 
 def _check_labels(items: Sequence[Item], *, labelled: bool) -> None:
@@ -80,7 +102,7 @@ def _check_order(items: Sequence[Item], *, shuffled: bool) -> None:
 
 
 def _by_folder(item: Item) -> bool:
-    return item.kind in {"frames", "images", "videos"}
+    return item.kind in LABELLED_BY_FOLDERS
 
 
 def _items_in(look: Look, kind: str | None, *, labelled: bool) -> list[Item]:
@@ -97,7 +119,7 @@ def _items_in(look: Look, kind: str | None, *, labelled: bool) -> list[Item]:
 
 def _kind_of(look: Look) -> SourceKind:
     claiming = [kind for kind in SOURCE_KINDS if kind.claims(look)]
-    claiming = [kind for kind in claiming if kind.name == "lerobot"] or claiming  # its films are not for themselves
+    claiming = [kind for kind in claiming if kind.name in _WHOLE_SETS] or claiming
     if len(claiming) == 1:
         return claiming[0]
     if claiming:

@@ -24,6 +24,9 @@ _PIECE_BYTES = 4 * 2**20
 #: In memory, and on disk where it is too large.
 _File = tempfile.SpooledTemporaryFile[bytes]
 
+#: What the frames of a field are, where they are no numbers.
+PICTURES = "JPEG or PNG"
+
 #: How often whoever reads gives a sign of life, in seconds.
 _SIGN_S = 1.0
 
@@ -37,12 +40,21 @@ class FrameSink:
         Where a file without a name may lie.
     alive
         Called about once a second with the number of frames so far.
+
+    Attributes
+    ----------
+    turned
+        How many frames their EXIF data asks to be turned, and that pass as they are.
+    forms
+        What the frames of each field are.
     """
 
     def __init__(self, folder: str, alive: Callable[[int], object] = lambda _: None) -> None:
         self._folder = folder
         self._alive = alive
         self._streams: dict[str, tuple[_File, list[int]]] = {}
+        self.turned = 0
+        self.forms: dict[str, str] = {}
         self._said = time.monotonic()
 
     def __enter__(self) -> FrameSink:
@@ -52,8 +64,13 @@ class FrameSink:
         for spool, _lengths in self._streams.values():
             spool.close()
 
-    def add(self, encoded: bytes, stream: str = "frames") -> None:
-        """Take the next frame of a field of images."""
+    def add(self, encoded: bytes, stream: str = "frames", form: str = PICTURES) -> None:
+        """Take the next frame of a field of images; raises PackError when it is of another form than the first."""
+        if self.forms.setdefault(stream, form) != form:
+            raise PackError(
+                f"frame {len(self._streams[stream][1])} of {stream!r} is {form}, and those before it "
+                f"{self.forms[stream]}; a field has one of them: leave it out, or write them alike"
+            )
         if stream not in self._streams:
             spool: _File = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=self._folder)  # noqa: SIM115 - `__exit__`
             self._streams[stream] = spool, []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,9 @@ LABEL_NAMES = (
 #: Bytes of a text that an attribute can hold, with room for others; what is longer becomes a dataset of bytes.
 _MOST_TEXT_BYTES = 16_384
 
+#: Of numbers that are served as a value of a video; more are an array of its frame, where it has one.
+_MOST_VALUE_BYTES = 4096
+
 _ODD = re.compile(r"[\0/]+")
 
 
@@ -36,6 +41,32 @@ def field_name(name: str) -> str:
     """Return a name as a dataset of a video can have it: in the video's own group, and not one that streams have."""
     plain = _ODD.sub("_", name).strip("_. ") or "field"
     return f"{plain}_packed" if plain in {"frames", "offsets", "label", *SERVICE_FIELDS} else plain
+
+
+def pictures_name(name: str) -> str:
+    """Return a field of pictures as a dataset can be called; beside others a catalog calls `frames` ``./frames``."""
+    return "frames" if name in {"frames", "./frames"} else field_name(name)
+
+
+class RaggedColumn(NamedTuple):
+    """Lists of different lengths, one for each frame: their entries end to end, and where each begins."""
+
+    entries: Any
+    bounds: Any
+
+    @classmethod
+    def of(cls, lists: Sequence[Any], dtype: Any = None) -> RaggedColumn | None:
+        """Return some lists of numbers, of a type where one is given; None where they are none, or differ in shape."""
+        try:
+            arrays = [np.asarray(each, dtype) for each in lists]
+            filled = [each for each in arrays if each.size]
+            if any(not each.ndim for each in arrays) or any(each.dtype.kind not in "biuf" for each in filled):
+                return None
+            entries = np.concatenate(filled) if filled else np.zeros(0, dtype)
+        except ValueError:
+            return None
+        lengths = [len(each) if each.size else 0 for each in arrays]
+        return cls(entries, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
 def put_value(beside: Beside, name: str, value: Any, frames: int) -> None:
@@ -48,35 +79,66 @@ def put_value(beside: Beside, name: str, value: Any, frames: int) -> None:
     name
         As the source has it.
     value
-        An array or number; a text; bytes, which are a text if they are UTF-8; a list of bytes or texts.
+        An array or number; a text; bytes, which are a text if they are UTF-8; a list of any of them; `RaggedColumn`;
+        what JSON can say else becomes a text of JSON, and None nothing.
     frames
         How many the video has: what has as many entries, if they are more than one, is a column.
     """
     key = field_name(name)
-    if isinstance(value, (bytes, str)):
+    if isinstance(value, RaggedColumn):
+        if len(value.bounds) == frames + 1:
+            beside.lists[key] = value
+        else:
+            _put_array(beside, key, np.asarray(value.entries), frames)
+    elif isinstance(value, (bytes, str)):
         _put_text(beside, key, value)
-        return
-    if isinstance(value, list) and value and all(isinstance(each, (bytes, str)) for each in value):
-        if len(value) == 1 and frames != len(value):
+    elif isinstance(value, list):
+        _put_list(beside, key, value, frames)
+    elif isinstance(value, dict):
+        _put_text(beside, key, json.dumps(value))
+    elif value is not None:
+        _put_array(beside, key, np.asarray(value), frames)
+
+
+def _put_list(beside: Beside, key: str, value: list[Any], frames: int) -> None:
+    if value and all(isinstance(each, (bytes, str)) for each in value):
+        if len(value) == 1:
             _put_text(beside, key, value[0])
-            return
-        value = np.array([each.encode() if isinstance(each, str) else each for each in value], "S")
-        if frames == 1 and len(value) == 1:
-            _put_text(beside, key, bytes(value[0]))
-            return
-    array = np.asarray(value)
-    if array.dtype.kind not in "biufS" or not array.size:
+        else:
+            _put_array(beside, key, np.array([_raw(each) for each in value]), frames)
+        return
+    try:
+        found = np.asarray(value)
+    except ValueError:  # what is in it differs
+        found = np.zeros((), object)
+    ragged = RaggedColumn.of(value) if found.dtype.kind not in "biuf" and len(value) == frames > 1 else None
+    if ragged is not None:
+        beside.lists[key] = ragged
+    elif found.dtype.kind in "biuf":
+        _put_array(beside, key, found, frames)
+    else:
+        _put_text(beside, key, json.dumps(value, default=lambda each: _raw(each).decode("utf-8", "replace")))
+
+
+def _put_array(beside: Beside, key: str, array: Any, frames: int) -> None:
+    if array.dtype.kind not in "biufS":
         return
     if frames > 1 and array.shape[:1] == (frames,):
         beside.columns[key] = array
     elif array.size == 1:
         beside.values[key] = array.reshape(-1)[0]
+    elif frames == 1 and array.nbytes > _MOST_VALUE_BYTES:
+        beside.columns[key] = array[None]
     else:
         beside.values[key] = array.reshape(-1)
 
 
+def _raw(value: bytes | str) -> bytes:
+    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+
+
 def _put_text(beside: Beside, key: str, value: bytes | str) -> None:
-    raw = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    raw = _raw(value)
     if raw:
         is_text = len(raw) <= _MOST_TEXT_BYTES and b"\0" not in raw and _is_utf8(raw)
         beside.values[key] = raw.decode() if is_text else np.frombuffer(raw, np.uint8)

@@ -10,8 +10,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.config import default_cache_directory
 from loader_service.pack.pack_place import PackPlace
 from loader_service.pack.records import PackedVideo
+from loader_service.scan_options import ScanOptions
+from loader_service.sizes import counted
 
 
 def check_packed(place: PackPlace, records: Sequence[PackedVideo], progress: Callable[[int, int], None]) -> list[str]:
@@ -42,6 +46,24 @@ def check_packed(place: PackPlace, records: Sequence[PackedVideo], progress: Cal
         except OSError as error:
             bad.append(f"{str(path)!r}: HDF5 cannot open it: {error}")
     return bad
+
+
+def check_reading(paths: Sequence[str], records: Sequence[PackedVideo]) -> list[str]:
+    """Return a line when the service would read an output as other videos than were packed: it knows no manifest."""
+    catalog = scan(paths, ScanOptions(split="all"), cache_dir=default_cache_directory())
+    try:
+        found, expected = (
+            (catalog.video_count, catalog.frame_count),
+            (len(records), sum(each.frames for each in records)),
+        )
+    finally:
+        catalog.close()
+    if found == expected:
+        return []
+    return [
+        f"{paths[0]!r}: {counted(expected[0], 'video')} of {counted(expected[1], 'frame')} were packed, and "
+        f"the service reads {found[0]} of {found[1]}: say what the fields are with --schema when you serve it"
+    ]
 
 
 def _difference(file: h5py.File, record: PackedVideo) -> str:

@@ -10,11 +10,13 @@ import click
 
 from loader_service.click_options import options_of
 from loader_service.conversion.rate import RateBar
+from loader_service.conversion.write_remedies import add_who_goes_on, interrupted
+from loader_service.errors import LoaderError
 from loader_service.pack.pack_options import PackOptions
 from loader_service.sizes import counted, size_text
 
 #: Words of ``--from``, as the kinds name themselves; the kinds are only loaded when they are needed.
-KIND_WORDS = ("frames", "images", "videos", "hdf5", "tfrecord", "tar", "lerobot")
+KIND_WORDS = ("frames", "images", "videos", "hdf5", "tfrecord", "tar", "lerobot", "unpacked")
 
 
 @click.command("pack")
@@ -32,13 +34,7 @@ def pack_command(**given: Any) -> None:
     from loader_service.pack.find_items import found_items  # noqa: PLC0415 - with all kinds of sources
 
     options = PackOptions(**given)
-    with found_items(
-        options.sources,
-        options.kind,
-        labelled=options.labels == "folder",
-        fps=options.fps,
-        shuffled=options.shuffle is not None,
-    ) as items:
+    with found_items(options, _say) as items:
         if options.dry_run:
             _say_plan(items, options)
         else:
@@ -46,11 +42,20 @@ def pack_command(**given: Any) -> None:
 
 
 def _pack(items: list[Any], options: PackOptions) -> None:
+    from loader_service.pack.pack_place import PackPlace  # noqa: PLC0415 - with HDF5
     from loader_service.pack.packing import pack  # noqa: PLC0415 - with HDF5
 
     began = time.monotonic()
-    with RateBar("packing", _say) as bar:
-        done = pack(items, options, bar.at)
+    place = PackPlace(options.output, is_sharded=options.is_sharded)
+    try:
+        with RateBar("packing", _say) as bar:
+            done = pack(items, options, bar.at)
+    except LoaderError as error:
+        add_who_goes_on(error, place.unfinished)
+        raise
+    except KeyboardInterrupt:
+        _say(interrupted(place.unfinished))
+        raise
     took = time.monotonic() - began
     for left in done.left_out:
         click.echo(str(left), err=True)
@@ -58,6 +63,12 @@ def _pack(items: list[Any], options: PackOptions) -> None:
         click.echo(
             f"{counted(len(done.changed), 'source')} changed since they were packed, and are not packed again, such as "
             f"{done.changed[0]!r}; --force packs all anew",
+            err=True,
+        )
+    if done.turned:
+        click.echo(
+            f"{counted(done.turned, 'picture')} are to be shown turned, as their EXIF data says, and lie there as they "
+            "are: the service, like TensorFlow, does not turn them; --quality makes all pictures anew, upright",
             err=True,
         )
     size = sum(record.size_bytes for record in done.records)
@@ -86,13 +97,14 @@ def _say_plan(items: Any, options: PackOptions) -> None:
 
 
 def _check(options: PackOptions, done: Any) -> None:
-    from loader_service.pack.pack_check import check_packed  # noqa: PLC0415 - with HDF5
+    from loader_service.pack.pack_check import check_packed, check_reading  # noqa: PLC0415 - with HDF5
     from loader_service.pack.pack_place import PackPlace  # noqa: PLC0415 - with HDF5
 
     with RateBar("checking", _say) as bar:
         bad = check_packed(PackPlace(options.output, is_sharded=options.is_sharded), done.records, bar.at)
+    bad = [f"{line}; pack again with --force" for line in bad] or check_reading(done.paths, done.records)
     for line in bad:
-        click.echo(f"bad: {line}; pack again with --force", err=True)
+        click.echo(f"bad: {line}", err=True)
     if bad:
         sys.exit(1)
     click.echo(f"checked: all {counted(len(done.records), 'video')} are as they were read")

@@ -1,8 +1,4 @@
-"""Which videos of an unfinished output are whole, a line each, and the manifest of a finished one.
-
-Unlike the log of `unpack`, whose lines rename files and so are on disk first, a line here only says what is to be
-compared with its checksum: so there is no wait for the disk at each video, but one at each shard.
-"""
+"""Which videos of an unfinished output are whole, a line each, and the manifest of a finished one."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loader_service.conversion.claimed_folder import write_whole
+from loader_service.conversion.line_log import LineLog
 from loader_service.errors import ConfigError
 from loader_service.pack.pack_place import FORMAT, PackPlace
 from loader_service.pack.records import PackedVideo
@@ -29,52 +26,41 @@ class PackJournal:
     Parameters
     ----------
     path
-        Of the file; lines are added at its end.
+        Of the file; its place is claimed.
+
+    Attributes
+    ----------
+    records
+        The videos that runs before have written, by name.
+    sealed
+        The shards that they have sealed.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = path.open("a", encoding="ascii")
+        self.records: dict[str, PackedVideo] = {}
+        self.sealed: set[int] = set()
+        self._log = LineLog(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), self._take)
 
     def __enter__(self) -> PackJournal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._log.close()
 
     def wrote(self, records: Iterable[PackedVideo]) -> None:
         """Note that the bytes of some videos are in their shards."""
-        self._file.writelines(json.dumps(record.as_json()) + "\n" for record in records)
-        self._file.flush()
+        self._log.write(record.as_json() for record in records)
 
     def seals(self, shard: int) -> None:
         """Note that a shard is about to get its name: from now on it is whole wherever it lies."""
-        self._file.write(json.dumps({"sealed": shard}) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        self._log.write([{"sealed": shard}], sync=True)
 
-
-def read_journal(path: Path) -> tuple[list[PackedVideo], set[int]]:
-    """Return the videos that a run has written, and the shards that it has sealed; a line that was cut off is none."""
-    records: dict[str, PackedVideo] = {}
-    sealed: set[int] = set()
-    if not path.exists():
-        return [], sealed
-    text = path.read_text(encoding="ascii", errors="replace")
-    for line in text.splitlines():
-        try:
-            found = json.loads(line)
-            if "sealed" in found:
-                sealed.add(int(found["sealed"]))
-            else:
-                record = PackedVideo.of_json(found)
-                records[record.name] = record
-        except (ValueError, TypeError, KeyError):
-            break  # the run was killed in this line, and what follows it was never written
-    kept = text[: len(text) if text.endswith("\n") else text.rfind("\n") + 1]
-    if kept != text:
-        path.write_text(kept, encoding="ascii")
-    return list(records.values()), sealed
+    def _take(self, said: dict[str, Any]) -> None:
+        if "sealed" in said:
+            self.sealed.add(int(said["sealed"]))
+        else:
+            record = PackedVideo.of_json(said)
+            self.records[record.name] = record
 
 
 def whole_records(path: Path, records: Sequence[PackedVideo]) -> list[PackedVideo]:

@@ -31,10 +31,15 @@ class PackOptions:
     shards: int = option(0, "Write so many files of about one size; default: one file.")
     shuffle: int | None = option(None, "Put the videos into an order drawn from this seed; default: by name.")
     labels: Literal["folder", "none"] = option("folder", "Label a video with the folder that it lies in, or not.")
+    schema: str | None = option(
+        None, "Of HDF5: a TOML file that says what the fields are; `inspect --toml` writes one.", path=True
+    )
     quality: int | None = option(None, "Encode all frames as JPEG of this quality, 1 to 100.")
     short_side: int | None = option(None, "Scale larger frames down until the short side has so many pixels.")
     fps: float | None = option(None, "Keep so many frames a second of films.")
-    on_error: Literal["stop", "skip"] = option("stop", "At what cannot be read: stop, or leave it out and list it.")
+    on_error: Literal["raise", "skip"] = option(
+        "raise", "Whether what cannot be read ends the run, or is left out, and listed."
+    )
     check: bool = option(False, "Read what was written, and compare it with what was read.")
     dry_run: bool = option(False, "Only say what would be written, how large it would be, and how long it would take.")
     force: bool = option(False, "Write over what is there, instead of adding what is new.")
@@ -68,7 +73,7 @@ class PackOptions:
 
     def deciding(self) -> dict[str, Any]:
         """Return the options that decide what is written: all parts of an output have the same."""
-        names = ("shard_size", "shards", "shuffle", "labels", "quality", "short_side", "fps")
+        names = ("schema", "shard_size", "shards", "shuffle", "labels", "quality", "short_side", "fps")
         return {name: getattr(self, name) for name in names}
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from loader_service.conversion.claimed_folder import claimed_folder
+from loader_service.conversion.claimed_folder import claimed_folder, write_whole
 from loader_service.errors import ConfigError
 
 _HEADER, _JOURNAL, _MANIFEST = "pack.json", "journal.jsonl", "manifest.jsonl"
@@ -43,6 +43,7 @@ class PackPlace:
         self.journal = self.unfinished / _JOURNAL
         self.new_manifest = self.unfinished / _MANIFEST
         self._header = self.unfinished / _HEADER
+        self._new_header = self.unfinished / f"{_HEADER}.new"
 
     def _beside(self, ending: str) -> Path:
         return self._stem.with_name(self._stem.name + ending)
@@ -87,12 +88,17 @@ class PackPlace:
             raise ConfigError(f"-o {str(self.output)!r}: there is no folder {str(self.output.parent)!r}; make it first")
         with claimed_folder(self.unfinished.parent, self.unfinished.name):
             self._agree(options, anew=anew)
-            yield
+            try:
+                yield
+            except BaseException:
+                if not self.journal.exists() or not self.journal.stat().st_size:  # nothing to go on from
+                    self.finish()
+                raise
 
     def _agree(self, options: dict[str, Any], *, anew: bool) -> None:
         header = {**FORMAT, "options": options}
-        if not any(self.unfinished.iterdir()):
-            self._header.write_text(json.dumps(header))
+        if all(path == self._new_header for path in self.unfinished.iterdir()):
+            self._write_header(header)
             return
         found = _read_header(self._header)
         if found is None:
@@ -106,7 +112,10 @@ class PackPlace:
             )
         if anew:
             self._clear()
-            self._header.write_text(json.dumps(header))
+            self._write_header(header)
+
+    def _write_header(self, header: dict[str, Any]) -> None:
+        write_whole(self._header, self._new_header, [json.dumps(header).encode("ascii")])
 
     def finish(self) -> None:
         """Remove the folder and what this program has made in it; anything else in it stays, and so does the folder."""
@@ -116,7 +125,7 @@ class PackPlace:
 
     def _clear(self) -> None:
         shards = [*self.unfinished.glob("[0-9]*.bytes"), *self.unfinished.glob("[0-9]*.index")]
-        for path in (*shards, self.new_manifest, self.journal, self._header):
+        for path in (*shards, self.new_manifest, self.journal, self._new_header, self._header):
             path.unlink(missing_ok=True)
 
 

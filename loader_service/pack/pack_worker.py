@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from loader_service.errors import LoaderError
+from loader_service.errors import LoaderError, PackError
 from loader_service.failpoints import passing
 from loader_service.lifeline import answers, told
 from loader_service.pack.frame_blob import FrameBlob, FrameSink
@@ -42,6 +42,8 @@ def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[PackedVi
         Likewise.
     """
     passing("reading", item.name)
+    if item.fault:
+        raise PackError(item.fault)
     kind = KIND_NAMED[item.kind]
     files = Unchanged(kind.files(item))
     beside = kind.read(item, recoding, sink)
@@ -59,6 +61,8 @@ def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[PackedVi
         size_bytes=blob.size_bytes,
         crc32=blob.crc32,
         times_s=None if times is None else (float(times[0]), float(times[-1])),
+        forms=sink.forms,
+        turned=sink.turned,
     )
     return record, blob
 

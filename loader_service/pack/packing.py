@@ -10,9 +10,10 @@ from typing import NamedTuple
 from loader_service.conversion.pieces import OnProgress
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import passing
+from loader_service.pack.alike_values import AlikeValues, values_alike
+from loader_service.pack.find_items import LABELLED_BY_FOLDERS
 from loader_service.pack.pack_journal import (
     PackJournal,
-    read_journal,
     read_manifest,
     whole_records,
     write_manifest,
@@ -46,6 +47,8 @@ class Packed:
         What was not packed, and why.
     changed
         Names of videos that are in the output, and whose sources are others by now.
+    turned
+        How many pictures in them their EXIF data asks to be turned.
     """
 
     paths: list[str] = field(default_factory=list)
@@ -53,6 +56,7 @@ class Packed:
     added: int = 0
     left_out: list[Leftover] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    turned: int = 0
 
 
 class _Kept(NamedTuple):
@@ -75,18 +79,34 @@ def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -
     place = PackPlace(options.output, is_sharded=options.is_sharded)
     decided = options.deciding()
     before = [] if options.force else read_manifest(place.manifest, decided)
-    if not options.force:
-        _check_free(place, before)
+    _check_labels(items, before, place)
     try:
         with place.claimed(decided, anew=options.force):
             old = _forget_manifest(place) if options.force else []
-            result = _Packing(place, options, on_progress).run(items, before)
+            with PackJournal(place.journal) as journal:
+                if not options.force:
+                    _check_free(place, before, journal.sealed)
+                result = _Packing(place, options, on_progress, journal).run(items, before)
             write_manifest(place, decided, result.records)
             _remove_shards(place, old, {record.shard for record in result.records})
             place.finish()
     except OSError as error:
         raise not_written(f"{error.strerror or error}, at {str(place.output)!r}", error.errno) from error
     return result
+
+
+def _check_labels(items: Sequence[Item], before: Sequence[PackedVideo], place: PackPlace) -> None:
+    """Refuse what would give a file in which only some videos have a label: no service serves that."""
+    names = {each.name for each in before}
+    labelled = {"label" in each.attributes for each in before}
+    new = (each for each in items if each.name not in names and each.kind in LABELLED_BY_FOLDERS)
+    other = next((each for each in new if {each.label is not None} != labelled), None)
+    if len(labelled) == 1 and other is not None:
+        has, have = ("no label", "have one") if True in labelled else (f"the label {other.label!r}", "have none")
+        raise ConfigError(
+            f"{other.path!r} has {has}, and the {len(before)} videos that {str(place.output)!r} holds already {have}; "
+            "give another -o, or move it: the name of its folder is its label"
+        )
 
 
 def _forget_manifest(place: PackPlace) -> list[PackedVideo]:
@@ -107,13 +127,12 @@ def _remove_shards(place: PackPlace, old: Sequence[PackedVideo], stay: set[int])
             place.shard(shard).unlink()
 
 
-def _check_free(place: PackPlace, before: Sequence[PackedVideo]) -> None:
+def _check_free(place: PackPlace, before: Sequence[PackedVideo], sealed: set[int]) -> None:
     """Refuse to write where something lies that pack did not make, and to add to what is gone."""
     known = {place.shard(record.shard) for record in before}
     gone = next((path for path in sorted(known) if not path.exists()), None)
     if gone is not None:
         raise ConfigError(f"{str(gone)!r} is gone, and {str(place.manifest)!r} has its videos; --force packs all anew")
-    _, sealed = read_journal(place.journal)
     known |= {place.shard(number) for number in sealed}
     found = next((path for path in place.finished() if path not in known), None)
     if found is not None:
@@ -123,12 +142,14 @@ def _check_free(place: PackPlace, before: Sequence[PackedVideo]) -> None:
 class _Packing:
     """One run."""
 
-    def __init__(self, place: PackPlace, options: PackOptions, on_progress: OnProgress) -> None:
-        self._place, self._options, self._on_progress = place, options, on_progress
+    def __init__(self, place: PackPlace, options: PackOptions, on_progress: OnProgress, journal: PackJournal) -> None:
+        self._place, self._options, self._on_progress, self._log = place, options, on_progress, journal
         self._result = Packed()
         self._ends: dict[int, int] = {}
         self._of_shard: dict[int, list[PackedVideo]] = {}
         self._waiting: dict[int, list[PackedVideo]] = {}
+        self._forms: dict[str, tuple[str, str]] = {}
+        self._alike = AlikeValues()
         self._done_bytes = self._total_bytes = 0
 
     def run(self, items: Sequence[Item], before: Sequence[PackedVideo]) -> Packed:
@@ -140,19 +161,23 @@ class _Packing:
         new = [item for item in items if not self._is_same(taken.get(item.name), item)]
         names = {name: record.source for name, record in taken.items()}
         planned = in_order(without_clashes(new, names, self._leave_out()), self._options.shuffle)
+        for record in (*before, *kept.finished, *kept.unfinished):
+            self._fitting(record)
+        for record in (*before, *kept.finished):
+            self._alike.see(record)
         have = {record.name for record in (*kept.finished, *kept.unfinished)}
         self._result.records = list(kept.finished)
         for record in kept.unfinished:
             self._of_shard.setdefault(record.shard, []).append(record)
             self._ends[record.shard] = record.end
-        with PackJournal(self._place.journal) as journal:
-            if any(item.name not in have for item in planned):
-                plan = self._plan(planned, before)
-                self._write_all([item for item in planned if item.name not in have], plan, journal)
-            for shard in sorted(self._of_shard):
-                self._seal(shard, journal)
+        if any(item.name not in have for item in planned):
+            plan = self._plan(planned, before)
+            self._write_all([item for item in planned if item.name not in have], plan)
+        for shard in sorted(self._of_shard):
+            self._seal(shard)
         self._result.paths = sorted({str(self._place.shard(each.shard)) for each in self._result.records})
         self._result.added = len(self._result.records) - len(before)
+        self._result.turned = sum(record.turned for record in self._result.records)
         if not self._result.records:
             raise PackError("nothing could be packed; " + "; ".join(map(str, self._result.left_out[:3])))
         return self._result
@@ -171,8 +196,8 @@ class _Packing:
     def _resume(self, before: Sequence[PackedVideo]) -> _Kept:
         """Return what need not be read again."""
         place = self._place
-        journalled, sealed = read_journal(place.journal)
-        fresh = [record for record in journalled if record.name not in {each.name for each in before}]
+        sealed, known = self._log.sealed, {each.name for each in before}
+        fresh = [record for name, record in self._log.records.items() if name not in known]
         finished = list(before) if self._options.is_sharded else []
         unfinished: list[PackedVideo] = []
         for shard in sorted({record.shard for record in fresh}):
@@ -191,14 +216,18 @@ class _Packing:
     def _is_same(self, record: PackedVideo | None, item: Item) -> bool:
         if record is None or record.source != item.path:
             return False
-        if Unchanged(KIND_NAMED[item.kind].files(item)).modified_ns != record.modified_ns:
+        try:
+            modified_ns = Unchanged(KIND_NAMED[item.kind].files(item)).modified_ns
+        except OSError:  # such as a link whose file is gone
+            modified_ns = None
+        if modified_ns != record.modified_ns:
             self._result.changed.append(item.name)
         return True
 
     def _leave_out(self) -> Callable[[Leftover], object] | None:
         return self._result.left_out.append if self._options.on_error == "skip" else None
 
-    def _write_all(self, items: list[Item], plan: ShardPlan, journal: PackJournal) -> None:
+    def _write_all(self, items: list[Item], plan: ShardPlan) -> None:
         options = self._options
         if not options.is_sharded and self._result.records:
             self._take_over()
@@ -212,17 +241,17 @@ class _Packing:
                 if isinstance(turn, ReadUnit):
                     pool.write(turn.number, self._place_unit(turn, plan))
                 elif turn is not None:
-                    self._journal(turn, journal)
-                    self._seal_full(plan, journal)
+                    self._journal(turn)
+                    self._seal_full(plan)
                 self._on_progress(self._done_bytes, self._total_bytes)
 
-    def _seal_full(self, plan: ShardPlan, journal: PackJournal) -> None:
+    def _seal_full(self, plan: ShardPlan) -> None:
         """Seal the shards that nothing is added to any more."""
         waiting = {record.shard for records in self._waiting.values() for record in records}
         for shard in sorted(self._of_shard):
             if shard >= plan.number or shard in waiting:
                 break
-            self._seal(shard, journal)
+            self._seal(shard)
 
     def _threads(self, workers: int) -> int:
         return max(1, self._options.worker_count // workers)
@@ -252,6 +281,8 @@ class _Packing:
         places: list[tuple[str, int] | None] = []
         records: list[PackedVideo] = []
         for item, found in zip(unit.items, unit.found, strict=True):
+            if isinstance(found, PackedVideo):
+                found = self._fitting(found)  # noqa: PLW2901 - what fails here fails as what could not be read
             if isinstance(found, Failure):
                 self._fail(item, found)
                 places.append(None)
@@ -268,26 +299,35 @@ class _Packing:
         self._waiting[unit.number] = records
         return places
 
+    def _fitting(self, record: PackedVideo) -> PackedVideo | Failure:
+        """Return a video when its pictures are of the form that those before it have: a field has one."""
+        for name, form in record.forms.items():
+            first, expected = self._forms.setdefault(name, (record.name, form))
+            if form != expected:
+                return Failure(f"its {name!r} is {form}, and that of {first!r} {expected}; pack them apart")
+        return record
+
     def _fail(self, item: Item, failure: Failure) -> None:
-        if self._options.on_error == "stop":
+        if self._options.on_error == "raise":
             raise PackError(f"{failure.reason}; --on-error skip leaves such out")
         self._result.left_out.append(Leftover(item.name, item.path, failure.reason))
         self._done_bytes += item.size_bytes
 
-    def _journal(self, unit: int, journal: PackJournal) -> None:
+    def _journal(self, unit: int) -> None:
         records = self._waiting.pop(unit)
-        journal.wrote(records)
+        self._log.wrote(records)
         for record in records:
             self._of_shard.setdefault(record.shard, []).append(record)
             self._done_bytes += record.source_bytes
         passing("packed", unit)
 
-    def _seal(self, shard: int, journal: PackJournal) -> None:
+    def _seal(self, shard: int) -> None:
         """Make a file of a shard's bytes, and give it its name."""
         records = sorted(self._of_shard.pop(shard), key=lambda each: each.offset)
+        records = values_alike(records, self._alike)
         path = self._place.bytes_of(shard)
         write_index(path, records, self._place.index_of(shard))
-        journal.seals(shard)
+        self._log.seals(shard)
         passing("sealed", shard)
         path.replace(self._place.shard(shard))
         passing("renamed", shard)

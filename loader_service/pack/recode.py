@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from loader_service.catalog.codecs import DEPTH, JPEG, PNG, codec_of
 from loader_service.errors import PackError
+from loader_service.pack.frame_blob import PICTURES, FrameSink
+from loader_service.pack.orientation import UPRIGHT, of_picture
 from loader_service.pack.records import Recoding
 
 Pixels = NDArray[np.uint8]
@@ -19,20 +21,22 @@ Pixels = NDArray[np.uint8]
 DEFAULT_QUALITY = 90
 
 
-def encoded_frame(data: bytes, recoding: Recoding, where: str) -> bytes:
-    """Return an encoded picture as it is to be packed: the same bytes, unless it is to be made anew.
+def add_picture(sink: FrameSink, data: bytes, recoding: Recoding, where: str, stream: str = "frames") -> None:
+    """Give an encoded picture to a sink, as it is to be packed: the same bytes, unless it is to be made anew, upright.
 
     Raises
     ------
     PackError
-        When it is no JPEG or PNG, or cannot be decoded although it has to be.
+        When it is no JPEG or PNG, is of another kind than those before it, or cannot be decoded although it has to be.
     """
     codec = codec_of(data)
     if not codec.served:
         raise PackError(f"{where}: expected a JPEG or an 8-bit PNG, found {codec.name}; {codec.remedy}")
     if not recoding.changes_pictures or codec is DEPTH:
-        return data
-    return encode(_decoded(data, codec is JPEG, where), recoding)
+        sink.turned += of_picture(data) != UPRIGHT
+        sink.add(data, stream, "16-bit grey PNG" if codec is DEPTH else PICTURES)
+    else:
+        sink.add(encode(of_picture(data).turned(_decoded(data, codec is JPEG, where)), recoding), stream)
 
 
 def _decoded(data: bytes, is_jpeg: bool, where: str) -> Pixels:

@@ -5,9 +5,11 @@ Both travel as JSON: to the processes that read, into the journal, and into the 
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from loader_service.errors import PackError
 
@@ -35,6 +37,8 @@ class Item:
         A number, a text, or None; a label that its reader finds comes first.
     in_turn
         Whether it is reached through all that come before it in its file, as in a compressed one.
+    fault
+        Why it cannot be read, where that is known already: it stands for a part of a source then.
     """
 
     kind: str
@@ -44,6 +48,7 @@ class Item:
     size_bytes: int = 0
     label: PackedLabel = None
     in_turn: bool = False
+    fault: str = ""
 
     @classmethod
     def of_json(cls, found: dict[str, Any]) -> Item:
@@ -77,6 +82,10 @@ class PackedVideo:
         Of its group: numbers, texts, or lists of numbers.
     size_bytes, crc32
         Of all its bytes.
+    forms
+        What the frames of each field of pictures are, in words.
+    turned
+        How many pictures their EXIF data asks to be turned.
     shard, offset
         Where it lies: the shard's number, and the first byte in that file.
     """
@@ -91,6 +100,8 @@ class PackedVideo:
     size_bytes: int
     crc32: int
     times_s: tuple[float, float] | None = None
+    forms: dict[str, str] = field(default_factory=dict)
+    turned: int = 0
     shard: int = -1
     offset: int = -1
 
@@ -180,12 +191,35 @@ def checked_name(name: str, path: str) -> str:
     return name
 
 
+#: Types that JSON keeps by itself.
+_PLAIN_TYPES = (np.dtype(np.int64), np.dtype(np.float64))
+
+
 def to_plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: a NumPy scalar as a number, bytes as text, an array as a list."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "surrogateescape")
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    """Return a value as JSON can hold it: bytes as text, arrays as lists, with their type where JSON has another."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        found = _texts(value.tolist()) if value.dtype.kind == "S" else value.tolist()
+        if value.size and (value.dtype.kind in "SU" or value.dtype in _PLAIN_TYPES):
+            return found
+        return {"dtype": value.dtype.str, "value": found}
+    return _texts(value)
+
+
+def of_plain(value: Any) -> NDArray[Any]:
+    """Return what `to_plain` made this of as an array that HDF5 can hold; texts as bytes of UTF-8."""
+    if isinstance(value, dict):
+        return np.array(value["value"], np.dtype(value["dtype"]))
+    found = np.array(value)
+    return np.array(_bytes(value)) if found.dtype.kind == "U" else found
+
+
+def _texts(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_texts(each) for each in value]
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
+def _bytes(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_bytes(each) for each in value]
+    return value.encode("utf-8", "surrogateescape")

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5p, h5s, h5t
 
-from loader_service.pack.records import PackedVideo
+from loader_service.pack.records import PackedVideo, of_plain
 
 #: Where the first video of a shard begins; the bytes before it are HDF5's.
 FIRST_BYTE = 4096
@@ -170,7 +170,7 @@ def _write_attribute(group: Any, name: str, value: Any) -> None:
         kind.set_cset(h5t.CSET_UTF8)
         array = np.array(text, f"S{len(text)}")
     else:
-        array = np.asarray(value)
+        array = of_plain(value)
         kind = h5t.py_create(array.dtype, logical=True)
     space = h5s.create_simple(array.shape) if array.shape else h5s.create(h5s.SCALAR)
     h5a.create(group, _encoded(name), kind, space).write(array, kind)

@@ -18,6 +18,9 @@ _UNIT_BYTES, _RECODED_BYTES, _UNIT_ITEMS = 4 * 2**20, 2**18, 64
 #: Runs that each process is to have at least, so that all end at about the same time.
 _UNITS_EACH = 8
 
+#: Kinds whose files hold many videos, which are called by their files too where a folder of them is packed.
+_OF_MANY = frozenset({"hdf5", "tar"})
+
 #: Kinds whose bytes say little of the work in them.
 _FILMS = frozenset({"videos", "lerobot"})
 
@@ -70,7 +73,9 @@ def without_clashes(
             inner.update(dict.fromkeys(_folders(item.name), item.name))
             kept.append(item)
             continue
-        reason = f"its name is that of {other!r}, or one lies in the other; rename one"
+        is_file = item.kind in _OF_MANY and other != item.path
+        remedy = "give the folder of both, where each file gets a group of its own" if is_file else "rename one"
+        reason = f"its name is that of {other!r}, or one lies in the other; {remedy}"
         if leave_out is None:
             raise PackError(f"two videos of one name, {item.name!r}: {item.path!r}: {reason}, or --on-error skip")
         leave_out(Leftover(item.name, item.path, reason))

@@ -36,7 +36,7 @@ def expand_url(text: str) -> list[str]:
     if url is None:
         raise ConfigError(f"{text!r} is no URL of an object; give scheme://bucket/key")
     if not url.key or url.key.endswith("/"):
-        remedy = "give the file" if url.is_web else f"give {str(url) + '*.h5'!r}"
+        remedy = "give the file; a service is at ipc:///path/to/socket" if url.is_web else f"give {str(url) + '*.h5'!r}"
         raise ConfigError(f"{text!r} is a folder; {remedy}")
     if url.is_web and "*" in url.key:
         raise ConfigError(f"{text!r}: a web server does not say what it has; give each file's URL")

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from loader_service.catalog.columns import Catalog
 from loader_service.conversion.safe_names import distinct_paths, safe_path
+from loader_service.conversion.unpack_manifest import MANIFEST_NAME, TABLE_NAME
 from loader_service.unpack.source_samples import SampleRange
 from loader_service.unpack.unpack_options import UnpackOptions
 
 Int64s = npt.NDArray[np.int64]
 
-#: What lies in a place beside the samples: the manifest, and the table of all samples.
-MANIFEST_NAME, TABLE_NAME = RESERVED_NAMES = ("manifest.json", "labels.csv")
+#: What no sample may be called.
+RESERVED_NAMES = (MANIFEST_NAME, TABLE_NAME)
 
 #: What a sample takes beside its pictures and numbers: its names, and the frame around them.
 _OVERHEAD_BYTES = 200

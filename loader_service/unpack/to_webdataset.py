@@ -7,10 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
+from loader_service.catalog.columns import Catalog
 from loader_service.formats.tars import SampleWriter, TarContent, read_samples
 from loader_service.unpack.sample_files import array_file, json_file, picture_names
 from loader_service.unpack.source_samples import SourceSample
 from loader_service.unpack.target import ShardTarget
+from loader_service.unpack.unpack_options import UnpackOptions
 
 
 class WebDatasetTarget(ShardTarget[TarContent]):
@@ -23,6 +25,10 @@ class WebDatasetTarget(ShardTarget[TarContent]):
     suffix = ".tar"
     dots = False
 
+    def __init__(self, catalog: Catalog, options: UnpackOptions, *, by_frame: bool) -> None:
+        super().__init__(catalog, options, by_frame=by_frame)
+        self.field_names = {name: part.lower() for name, part in self.field_names.items()}  # as readers make of them
+
     def describe(self, field: str) -> str:
         """Return how a field is written, as `Target` says."""
         found = self.catalog.field(field)
@@ -33,7 +39,7 @@ class WebDatasetTarget(ShardTarget[TarContent]):
     def encode(self, sample: SourceSample) -> TarContent:
         """Return what a sample becomes, as `ShardTarget` says."""
         files = dict(picture_names(sample, ".", self.field_names))
-        files |= {f"{self.field_names[name].lower()}.npy": array_file(sample, name) for name in sample.arrays_with_axes}
+        files |= {f"{self.field_names[name]}.npy": array_file(sample, name) for name in sample.arrays_with_axes}
         label = sample.label
         if label is not None:
             files["cls"] = str(label).encode("ascii")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,9 @@ from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.click_options import SPELLINGS, options_of
 from loader_service.config import ServiceConfig
 from loader_service.conversion.rate import RateBar, duration_text
+from loader_service.conversion.work_folder import WORK_NAME
+from loader_service.conversion.write_remedies import add_who_goes_on, interrupted
+from loader_service.errors import LoaderError
 from loader_service.option_fields import build
 from loader_service.scan_options import ScanOptions
 from loader_service.sizes import counted, size_text
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from loader_service.unpack.unpacking import UnpackEstimate, UnpackReport
 
 _SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)} | {"cache_dir"})
-_OWN_OPTIONS = frozenset({each.name for each in dataclasses.fields(UnpackOptions)} - {"out"})
+_OWN_OPTIONS = frozenset({each.name for each in dataclasses.fields(UnpackOptions)} - {"output"})
 
 _EXAMPLES = """\b
 Examples:
@@ -35,7 +39,7 @@ Examples:
 
 @click.command("unpack", epilog=_EXAMPLES)
 @click.argument("files", nargs=-1, required=True)
-@click.option("-o", "--output", "out", required=True, metavar="PLACE", help="Where to write: a folder.")
+@click.option("-o", "--output", required=True, metavar="PLACE", help="Where to write: a folder.")
 @options_of(UnpackOptions, only=_OWN_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Say what would be written, how large, and how long; write nothing.")
 @click.option("--check", is_flag=True, help="Compare what was written with what was read; exit code 1 if it differs.")
@@ -54,13 +58,13 @@ def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: 
     # Here, not above: it needs an extra, and no other command does.
     from loader_service.unpack.unpacking import Unpacking, written_options  # noqa: PLC0415
 
-    own = {name: given.pop(name) for name in (*_OWN_OPTIONS, "out")}
+    own = {name: given.pop(name) for name in (*_OWN_OPTIONS, "output")}
     options = UnpackOptions(**own)
     workers = given.pop("workers")
     if workers:
         check_workers(workers, most_workers())
     if check:
-        options = options.as_written(written_options(options.out))
+        options = options.as_written(written_options(options.output))
     config = build(ServiceConfig, {"files": files, **given})
     with RateBar("indexing", _say) as bar:
         catalog = scan(config.files, config.scan, cache_dir=config.cache_path, progress=bar.counted)
@@ -68,8 +72,15 @@ def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: 
     if dry_run:
         click.echo(_estimate_text(unpacking.estimate(), options))
         return
-    with RateBar("unpacking", _say) as bar:
-        report = unpacking.run(bar.at)
+    try:
+        with RateBar("unpacking", _say) as bar:
+            report = unpacking.run(bar.at)
+    except LoaderError as error:
+        add_who_goes_on(error, Path(options.output) / WORK_NAME)
+        raise
+    except KeyboardInterrupt:
+        _say(interrupted(Path(options.output) / WORK_NAME))
+        raise
     for left in report.left_out:
         _say(str(left))
     click.echo(_report_text(report, options))
@@ -90,7 +101,7 @@ def _say(line: str) -> None:
 def _estimate_text(estimate: UnpackEstimate, options: UnpackOptions) -> str:
     names = ", ".join(estimate.first_names) + (", …" if estimate.files > len(estimate.first_names) else "")
     return (
-        f"would write {counted(estimate.samples, 'sample')} into {options.out!r}, as {names} "
+        f"would write {counted(estimate.samples, 'sample')} into {options.output!r}, as {names} "
         f"({estimate.files:,} in all)\n"
         f"about {size_text(estimate.written_bytes)}, from {size_text(estimate.read_bytes)}, in about "
         f"{duration_text(estimate.seconds)}"
@@ -100,4 +111,4 @@ def _estimate_text(estimate: UnpackEstimate, options: UnpackOptions) -> str:
 def _report_text(report: UnpackReport, options: UnpackOptions) -> str:
     left_out = f"; {counted(len(report.left_out), 'sample')} left out" if report.left_out else ""
     done = "nothing to do: has" if report.was_complete else "wrote"
-    return f"{options.out!r}: {done} {counted(report.samples, 'sample')}, {size_text(report.size_bytes)}{left_out}"
+    return f"{options.output!r}: {done} {counted(report.samples, 'sample')}, {size_text(report.size_bytes)}{left_out}"

@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 from loader_service.errors import ConfigError
 from loader_service.option_fields import expand_paths, option
 
-TargetName = Literal["tfrecord", "webdataset", "folders", "mp4"]
+#: ``images`` is another word for ``folders``.
+TargetName = Literal["tfrecord", "webdataset", "folders", "images", "mp4"]
 
 #: Of a shard, unless something else is asked for: large enough to be read in one go, and small enough to be shuffled.
 _SHARD_BYTES = 2**28
@@ -25,7 +26,7 @@ class UnpackOptions:
         When a value is out of range, or two exclude each other.
     """
 
-    out: str = option("", "Where to write: a folder, which is made when it is not there.", path=True, decides=False)
+    output: str = option("", "Where to write: a folder, which is made when it is not there.", path=True, decides=False)
     to: TargetName = option("tfrecord", "What to write.")  # noqa: RUF009 - `option` makes a field
     sample: Literal["auto", "video", "frame"] = option(
         "auto", "What a sample is; default: a video, or a frame where no video has a second one; of tables a row."
@@ -46,12 +47,14 @@ class UnpackOptions:
 
     def __post_init__(self) -> None:
         expand_paths(self)
-        if not self.out:
+        if not self.output:
             raise ConfigError("unpack needs a place to write to: give -o PLACE")
         for name in ("to", "sample", "on_error"):
             if getattr(self, name) not in _CHOICES[name]:
                 choices = ", ".join(_CHOICES[name])
                 raise ConfigError(f"{name}={getattr(self, name)!r} is unknown; choose one of {choices}")
+        if self.to == "images":
+            object.__setattr__(self, "to", "folders")
         is_sharded = self.to in {"tfrecord", "webdataset"}
         for name in ("shard_size", "shards", "shuffle"):
             if getattr(self, name) and not is_sharded:
@@ -74,7 +77,7 @@ class UnpackOptions:
 
     def key(self) -> str:
         """Return what decides which bytes are written, as JSON."""
-        said = {name: value for name, value in asdict(self).items() if name not in {"out", "force"}}
+        said = {name: value for name, value in asdict(self).items() if name not in {"output", "force"}}
         return json.dumps({**said, "shard_size": 0 if self.shards else self.shard_bytes})
 
     def as_written(self, before: dict[str, Any]) -> UnpackOptions:

@@ -60,7 +60,7 @@ class UnpackWorker:
     def __init__(self, catalog: Catalog, given: UnpackTold) -> None:
         options = UnpackOptions.of_json(given.options)
         self._skips = options.on_error == "skip"
-        self._place = Path(options.out)
+        self._place = Path(options.output)
         self._given = given
         self._reader = SampleReader(catalog)
         self._target = make_target(catalog, options, by_frame=given.by_frame)

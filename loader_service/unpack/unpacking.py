@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ import numpy as np
 from loader_service.catalog.columns import Catalog
 from loader_service.conversion.piece_server import PieceProgress
 from loader_service.conversion.pieces import LeftOut, OnProgress, Piece, PieceOutcome
+from loader_service.conversion.unpack_manifest import MANIFEST_NAME, TABLE_NAME, WRITTEN_BY
 from loader_service.conversion.work_folder import OutputError, WorkFolder, size_of
 from loader_service.conversion.workforce import Workforce
 from loader_service.errors import ConfigError
 from loader_service.sizes import size_text
-from loader_service.unpack.sample_plan import MANIFEST_NAME, TABLE_NAME, cut, plan_samples
+from loader_service.unpack.sample_plan import cut, plan_samples
+from loader_service.unpack.source_samples import SampleRange
 from loader_service.unpack.target import FileTarget, ShardTarget
 from loader_service.unpack.targets import TARGETS, make_target
 from loader_service.unpack.unpack_options import UnpackOptions
@@ -33,9 +36,6 @@ _PIECE_BYTES, _PIECE_SAMPLES = 2**24, 512
 
 #: How much is written to find out how long all will take, in bytes.
 _TRIAL_BYTES = 2**24
-
-#: What a manifest says of itself.
-_WRITTEN_BY = "loader-service unpack"
 
 _MODULE = "loader_service.unpack.unpack_worker"
 
@@ -85,7 +85,7 @@ class Unpacking:
         if catalog.kind not in {"videos", "rows"}:
             raise ConfigError("unpack reads HDF5 files; a Python source has none: name files")
         self._catalog, self._options, self._workers = catalog, options, workers
-        self._place = Path(options.out)
+        self._place = Path(options.output)
         kind = TARGETS[options.to]
         self._plan = plan_samples(catalog, options, dots=kind.dots, by_class=kind.by_class)
         self._target = make_target(catalog, options, by_frame=self._plan.by_frame)
@@ -250,24 +250,45 @@ class Unpacking:
         ]
         manifest = {
             "format": 1,
-            "written_by": _WRITTEN_BY,
+            "written_by": WRITTEN_BY,
             "plan": plan,
             "options": json.loads(self._options.key()),
             "sample": "frame" if self._plan.by_frame else "video",
             "fingerprint": catalog.fingerprint,
             "fields": fields,
+            "called": self._target.field_names,
+            "names": self._names(outcomes) if isinstance(self._target, ShardTarget) else [],
             "sources": sources,
             "entries": [asdict(entry) for each in outcomes for entry in each.entries],
             "left_out": [asdict(left) for each in outcomes for left in each.left_out],
         }
         return json.dumps(manifest, indent=1).encode("ascii")
 
+    def _names(self, outcomes: list[PieceOutcome]) -> list[list[str]]:
+        """Return the names of the samples of each shard: as in the files where no two are alike, else the keys."""
+        videos = [self._catalog.name(video).decode("utf-8", "surrogateescape") for video in range(len(self._plan.keys))]
+        alone = Counter(videos)
+        names = []
+        for piece, outcome in zip(self._pieces, outcomes, strict=True):
+            left_out = {each.name for each in outcome.left_out}
+            samples = (SampleRange(*each) for each in piece.task["samples"])
+            names.append(
+                [
+                    videos[each.video]
+                    if each.key == self._plan.keys[each.video] and alone[videos[each.video]] == 1
+                    else each.key
+                    for each in samples
+                    if each.key not in left_out
+                ]
+            )
+        return names
+
 
 def written_options(place: str) -> dict[str, Any]:
     """Return the options of the run that has written a place, as its manifest has them; empty when there is none."""
     try:
         manifest = json.loads((Path(place) / MANIFEST_NAME).read_bytes())
-        found = manifest["options"] if manifest["written_by"] == _WRITTEN_BY else {}
+        found = manifest["options"] if manifest["written_by"] == WRITTEN_BY else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}

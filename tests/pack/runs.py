@@ -20,13 +20,7 @@ def run_pack(*sources: Path, output: Path, **given: Any) -> Packed:
     """Pack as the command does, and compare what was written with what was read."""
     options = PackOptions(tuple(map(str, sources)), str(output), **{"workers": 1, **given})
     told: list[tuple[int, int]] = []
-    with found_items(
-        options.sources,
-        options.kind,
-        labelled=options.labels == "folder",
-        fps=options.fps,
-        shuffled=options.shuffle is not None,
-    ) as items:
+    with found_items(options) as items:
         packed = pack(items, options, lambda done, total: told.append((done, total)))
     assert all(done <= total for done, total in told)
     place = PackPlace(str(output), is_sharded=options.is_sharded)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import av
 import numpy as np
 import pytest
 import simplejpeg
 
 from loader_service.errors import PackError
-from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.frame_blob import PICTURES, FrameSink
 from loader_service.pack.recode import FramePicker
-from loader_service.pack.records import Item, Recoding
-from loader_service.pack.sources.video_files import VideoFiles
+from loader_service.pack.records import Beside, Item, Recoding
+from loader_service.pack.sources.video_files import FilmPart, VideoFiles, read_film
 from tests.pack.films import CODECS, jpegs_of, write_film
 from tests.pack.runs import catalog_in, contents, run_pack
+from tests.support.videos import frame_image
 
 
 def read(path: Path, recoding: Recoding | None = None) -> int:
@@ -92,3 +95,86 @@ def test_frames_are_picked_by_their_times() -> None:
         assert sum(picker.keeps(number / rate) for number in range(int(rate))) == kept
     picker = FramePicker(None)
     assert all(picker.keeps(time_s) for time_s in np.arange(5.0))
+
+
+class _Keeping(FrameSink):
+    """Keeps the frames that it takes."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(folder)
+        self.kept: list[bytes] = []
+
+    def add(self, encoded: bytes, stream: str = "frames", form: str = PICTURES) -> None:
+        super().add(encoded, stream, form)
+        self.kept.append(encoded)
+
+
+def read_all(film: Path, fps: float | None = None) -> tuple[list[bytes], Beside]:
+    """Read a film as a process that packs does; return its frames and what lies beside them."""
+    with _Keeping(str(film.parent)) as sink:
+        beside = VideoFiles().read(Item("videos", "film", str(film)), Recoding(fps=fps), sink)
+        return sink.kept, beside
+
+
+def patched(film: Path, box: bytes, offset: int, content: bytes) -> Path:
+    """Write over bytes of a box of an MP4 file."""
+    data = bytearray(film.read_bytes())
+    place = data.index(box) + offset
+    data[place : place + len(content)] = content
+    film.write_bytes(data)
+    return film
+
+
+def test_a_mirrored_film_is_mirrored(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "a.mp4", 3)
+    plain, _ = read_all(film)
+    matrix = np.array([-(2**16), 0, 0, 0, 2**16, 0, 0, 0, 2**30], ">i4")
+    mirrored, _ = read_all(patched(film, b"tkhd", 44, matrix.tobytes()))
+    for one, other in zip(plain, mirrored, strict=True):
+        found = simplejpeg.decode_jpeg(other, "RGB").astype(int)
+        assert np.abs(found - simplejpeg.decode_jpeg(one, "RGB")[:, ::-1]).mean() < 5
+
+
+def test_frames_that_an_edit_list_leaves_out_are_no_damage(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "a.mp4", 20)
+    assert len(read_all(film)[0]) == 20
+    half_ms = (1000).to_bytes(4, "big")  # of the whole film, in thousandths of a second
+    frames, beside = read_all(patched(film, b"elst", 12, half_ms))
+    assert len(frames) == 10
+    assert beside.columns["time_s"].tolist() == pytest.approx([number / 10 for number in range(10)])
+
+
+def test_frames_of_avi_that_come_in_another_order_have_the_times_of_their_ticks(tmp_path: Path) -> None:
+    film = tmp_path / "b.avi"
+    with av.open(str(film), "w") as container:
+        stream: Any = container.add_stream("mpeg4", rate=10, options={"bf": "2"})
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(12):
+            picture = av.VideoFrame.from_ndarray(frame_image(number, 48, 64), format="rgb24")
+            container.mux(stream.encode(picture))
+        container.mux(stream.encode(None))
+    frames, beside = read_all(film)
+    assert frames == jpegs_of(film)
+    assert beside.columns["time_s"].tolist() == pytest.approx([number / 10 for number in range(12)])
+
+
+def test_a_film_of_which_few_frames_are_kept_is_not_taken_for_cut_off(tmp_path: Path) -> None:
+    frames, beside = read_all(write_film(tmp_path / "a.webm", 60), fps=0.25)
+    assert beside.columns["time_s"].tolist() == pytest.approx([0.0, 4.0])
+    assert len(frames) == 2
+
+
+def test_an_empty_file_called_as_a_film_is_named(tmp_path: Path) -> None:
+    write_film(tmp_path / "in" / "a.mp4", 2)
+    (tmp_path / "in" / "b.mp4").touch()
+    with pytest.raises(PackError, match=r"b\.mp4"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+
+
+def test_a_part_of_a_film_is_the_frames_nearest_to_its_ends(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "a.mp4", 10)
+    whole = jpegs_of(film)
+    for shift in (-0.04, -0.0004, 0.0, 0.0004, 0.04):  # such times are sums of rounded ones
+        with _Keeping(str(tmp_path)) as sink:
+            read_film(str(film), Recoding(), sink, FilmPart(span=(0.3 + shift, 0.7 + shift)))
+            assert sink.kept == whole[3:7]

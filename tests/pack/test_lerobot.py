@@ -13,6 +13,7 @@ import pytest
 
 from loader_service.errors import ConfigError, PackError
 from loader_service.pack.find_items import found_items
+from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.sources.lerobot_sets import _inside
 from loader_service.worker.reader import Reader
 from tests.pack.films import jpegs_of, write_film
@@ -114,7 +115,7 @@ def test_a_film_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "set" / "videos" / "chunk-000" / CAMERA / "episode_000001.mp4").unlink()
     with (
         pytest.raises(PackError, match=r"episode_000001\.mp4', of episode 1, is not there"),
-        found_items([str(tmp_path / "set")], None, labelled=True),
+        found_items(PackOptions((str(tmp_path / "set"),), "out.h5")),
     ):
         pass
 
@@ -127,7 +128,7 @@ def test_a_set_cannot_name_files_outside_of_itself(pattern: str) -> None:
 
 def test_a_version_that_is_not_known_and_a_frame_rate_are_refused(tmp_path: Path) -> None:
     write_info(tmp_path / "old", "v1.6", "data", "videos")
-    with pytest.raises(PackError, match=r"LeRobot v1\.6"), found_items([str(tmp_path / "old")], None, labelled=True):
+    with pytest.raises(PackError, match=r"LeRobot v1\.6"), found_items(PackOptions((str(tmp_path / "old"),), "out.h5")):
         pass
     write_v2(tmp_path / "set")
     with pytest.raises((ConfigError, PackError), match=r"--fps"):

@@ -53,7 +53,7 @@ def test_a_dry_run_says_how_much_and_how_long(tmp_path: Path) -> None:
     write_film(tmp_path / "in" / "a.mp4", 10)
     write_film(tmp_path / "in" / "b.mp4", 10)
     options = PackOptions((str(tmp_path / "in"),), str(tmp_path / "out.h5"), workers=1)
-    with found_items(options.sources, None, labelled=True) as items:
+    with found_items(options) as items:
         found = estimate(items, options)
     packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5")
     assert found.videos == 2
@@ -131,7 +131,7 @@ def test_sources_that_are_not_there_or_nothing_known_are_named(tmp_path: Path) -
         (tmp_path, None, "nothing that can be packed was found"),
         (tmp_path, "videos", "no video files"),
     ):
-        with pytest.raises(PackError, match=said), found_items([str(path)], kind, labelled=True):
+        with pytest.raises(PackError, match=said), found_items(PackOptions((str(path),), "out.h5", kind)):
             pass
 
 

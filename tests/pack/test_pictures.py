@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import cv2
 import h5py
 import numpy as np
 import pytest
 import simplejpeg
+from PIL import Image
 
 from loader_service.catalog.columns import RAW
 from loader_service.errors import ConfigError, PackError
 from loader_service.pack.find_items import found_items
+from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.pack_options import PackOptions
+from loader_service.pack.recode import add_picture
+from loader_service.pack.records import Recoding
 from loader_service.pack.sources.image_folders import reading_of
 from loader_service.pack.sources.source_kind import Unchanged
 from tests.pack.runs import catalog_in, contents, run_pack
@@ -117,6 +124,22 @@ def test_labels_that_only_some_videos_have_are_refused(tmp_path: Path) -> None:
     assert len(contents(tmp_path, tmp_path / "out.h5")) == 2
 
 
+def test_a_video_without_a_label_is_not_added_to_others_that_have_one(tmp_path: Path) -> None:
+    for name in ("in/cat/tom", "more/rex"):
+        path = tmp_path / f"{name}.jpg"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(frame_jpeg(1))
+    for first, second, said in (
+        ("in", "more", r"rex\.jpg' has no label, and the 1 videos that '.*' holds already have one; give another -o"),
+        ("more", "in", r"tom\.jpg' has the label 'cat', and the 1 videos .* already have none; give another -o"),
+    ):
+        output = tmp_path / f"{first}.h5"
+        run_pack(tmp_path / first, output=output)
+        with pytest.raises(ConfigError, match=said):
+            run_pack(tmp_path / second, output=output)
+        assert len(contents(tmp_path, output)) == 1
+
+
 def test_a_rate_is_refused_for_pictures_as_they_have_no_times(tmp_path: Path) -> None:
     write_frames(tmp_path / "in", classes=("cat",))
     with pytest.raises(ConfigError, match=r"--fps 5: the frames of .*in/cat/v0' have no times"):
@@ -147,13 +170,11 @@ def test_links_to_folders_are_followed_once_and_hidden_files_are_not_there(tmp_p
     write_frames(tmp_path / "in" / "real", classes=("cat",), lengths=(3,))
     (tmp_path / "in" / "real" / "loop").symlink_to(tmp_path / "in")
     (tmp_path / "in" / ".hidden.jpg").write_bytes(b"no")
-    with found_items([str(tmp_path / "in")], None, labelled=True) as items:
+    with found_items(PackOptions((str(tmp_path / "in"),), "out.h5")) as items:
         assert [item.name for item in items] == ["real/cat/v0"]
 
 
 def test_sixteen_bit_pictures_stay_depth_maps_whatever_is_asked(tmp_path: Path) -> None:
-    import cv2  # noqa: PLC0415
-
     depth = np.arange(48 * 64, dtype=np.uint16).reshape(48, 64)
     data = cv2.imencode(".png", depth)[1].tobytes()
     for video in ("v", "w"):
@@ -163,3 +184,55 @@ def test_sixteen_bit_pictures_stay_depth_maps_whatever_is_asked(tmp_path: Path) 
     run_pack(tmp_path / "in", output=tmp_path / "out.h5", quality=30)
     with h5py.File(tmp_path / "out.h5") as file:
         assert all(file[f"a/{video}/frames"][()].tobytes() == data + data for video in ("v", "w"))
+
+
+def test_files_that_are_no_pictures_are_said_and_links_without_a_file_are_bad_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "in" / "cat"
+    folder.mkdir(parents=True)
+    (folder / "tom.jpg").write_bytes(frame_jpeg(1))
+    (folder / "notes.gif").write_bytes(b"GIF89a")
+    (folder / "gone.jpg").symlink_to("nowhere.jpg")
+    os.mkfifo(folder / "pipe.jpg")
+    said: list[str] = []
+    with found_items(PackOptions((str(tmp_path / "in"),), "out.h5"), said.append) as items:
+        assert [item.name for item in items] == ["cat/gone", "cat/tom"]
+    assert len(said) == 1
+    assert "1 file in" in said[0]
+    assert "'cat/notes.gif'" in said[0]
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", on_error="skip")
+    assert [each.name for each in packed.left_out] == ["cat/gone"]
+
+
+def test_depth_maps_and_pictures_are_not_mixed_as_no_field_could_hold_both(tmp_path: Path) -> None:
+    depth = cv2.imencode(".png", np.zeros((8, 8), np.uint16))[1].tobytes()
+    folder = tmp_path / "in" / "cat"
+    folder.mkdir(parents=True)
+    for name, data in (("tom.jpg", frame_jpeg(1)), ("zoe.png", depth)):
+        (folder / name).write_bytes(data)
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", on_error="skip")
+    assert [each.reason for each in packed.left_out] == [
+        "its 'frames' is 16-bit grey PNG, and that of 'cat/tom' JPEG or PNG; pack them apart"
+    ]
+    with FrameSink(str(tmp_path)) as sink:
+        add_picture(sink, frame_jpeg(1), Recoding(), "it")
+        with pytest.raises(PackError, match="frame 1 of 'frames' is 16-bit grey PNG"):
+            add_picture(sink, depth, Recoding(), "it")
+
+
+def test_pictures_that_are_to_be_turned_are_counted_or_made_upright(tmp_path: Path) -> None:
+    pixels = np.zeros((16, 32, 3), np.uint8)
+    pixels[:, :16] = 255
+    exif, folder = Image.Exif(), tmp_path / "in" / "cat"
+    exif[0x0112] = 6
+    folder.mkdir(parents=True)
+    Image.fromarray(pixels).save(folder / "tom.jpg", exif=exif, quality=95)
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert packed.turned == 1
+    assert list(contents(tmp_path, tmp_path / "out.h5").values()) == [[(folder / "tom.jpg").read_bytes()]]
+    packed = run_pack(tmp_path / "in", output=tmp_path / "new.h5", quality=95)
+    assert packed.turned == 0
+    ((frame,),) = contents(tmp_path, tmp_path / "new.h5").values()
+    found = simplejpeg.decode_jpeg(frame, "RGB")
+    assert found.shape == (32, 16, 3)
+    assert found[:14].min() > 200
+    assert found[18:].max() < 50

@@ -20,6 +20,7 @@ from loader_service.formats.tars import SampleWriter
 from loader_service.formats.tfrecord import Compression, RecordWriter, read_records
 from loader_service.pack.find_items import found_items
 from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.records import Recoding
 from loader_service.pack.sources.in_turn import InTurnReader
 from loader_service.pack.sources.tar_files import features_of
@@ -127,7 +128,7 @@ def test_a_record_with_a_bad_checksum_is_left_out_or_stops_the_run(tmp_path: Pat
 def test_a_file_of_records_that_is_cut_off_is_named(tmp_path: Path, cut: int) -> None:
     path = write_records(tmp_path / "a.tfrecord", [encode_example({"image": frame_jpeg(n)}) for n in range(2)])
     path.write_bytes(path.read_bytes()[:-cut])
-    with pytest.raises(LoaderError, match=r"a\.tfrecord"), found_items([str(path)], None, labelled=True):
+    with pytest.raises(LoaderError, match=r"a\.tfrecord"), found_items(PackOptions((str(path),), "out.h5")):
         pass
 
 
@@ -146,7 +147,7 @@ def test_compressed_records_are_read_as_plain_ones(tmp_path: Path, name: str, co
 def test_a_compressed_file_of_records_that_is_cut_off_is_named(tmp_path: Path) -> None:
     path = write_records(tmp_path / "a.tfrecord.gz", [encode_example({"image": frame_jpeg(1)})], "GZIP")
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(LoaderError, match=r"a\.tfrecord\.gz"), found_items([str(path)], None, labelled=True):
+    with pytest.raises(LoaderError, match=r"a\.tfrecord\.gz"), found_items(PackOptions((str(path),), "out.h5")):
         pass
 
 
@@ -196,7 +197,10 @@ def test_compressed_tars_are_read_as_plain_ones(tmp_path: Path, ending: str, pac
     run_pack(path, output=tmp_path / "out.h5", workers=2)
     assert (tmp_path / "out.h5").read_bytes() == (tmp_path / "plain.h5").read_bytes()
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(LoaderError, match=rf"a\.tar\.{ending}.*cut off"), found_items([str(path)], None, labelled=True):
+    with (
+        pytest.raises(LoaderError, match=rf"a\.tar\.{ending}.*cut off"),
+        found_items(PackOptions((str(path),), "out.h5")),
+    ):
         pass
 
 
@@ -216,7 +220,7 @@ def test_a_film_in_a_sample_is_decoded(tmp_path: Path) -> None:
 def test_a_tar_that_is_cut_off_is_named(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "a.tar", {str(n): {"jpg": frame_jpeg(n)} for n in range(3)})
     path.write_bytes(path.read_bytes()[:3000])
-    with pytest.raises(LoaderError, match=r"a\.tar"), found_items([str(path)], None, labelled=True):
+    with pytest.raises(LoaderError, match=r"a\.tar"), found_items(PackOptions((str(path),), "out.h5")):
         pass
 
 
@@ -232,3 +236,92 @@ def test_a_folder_of_two_kinds_is_asked_about(tmp_path: Path) -> None:
     write_records(tmp_path / "a.tfrecord", [encode_example({"image": frame_jpeg(2)})])
     with pytest.raises(ConfigError, match=r"--from tfrecord .* or --from tar"):
         run_pack(tmp_path, output=tmp_path / "out.h5")
+
+
+def test_objects_of_any_number_are_lists_of_each_picture(tmp_path: Path) -> None:
+    counts = (3, 0, 1, 2)
+    examples = [
+        encode_example(
+            {
+                "image": frame_jpeg(number),
+                "xmin": np.arange(count, dtype=np.float32),
+                "text": [b"cat"] * count,
+                "height": np.array([48]),
+            }
+        )
+        for number, count in enumerate(counts)
+    ]
+    run_pack(write_records(tmp_path / "a.tfrecord", examples), output=tmp_path / "out.h5")
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    assert [catalog.shape_in(video, "xmin") for video in range(4)] == [(count,) for count in counts]
+    assert catalog.field("xmin").dtype == "float32"
+    assert catalog.values("height").tolist() == [48] * 4
+    catalog.close()
+
+
+def test_steps_with_lists_of_different_lengths_keep_their_frames(tmp_path: Path) -> None:
+    lists = {"image": [frame_jpeg(n) for n in range(3)], "box": [np.arange(n, dtype=np.float32) for n in (2, 0, 1)]}
+    path = write_records(tmp_path / "a.tfrecord", [encode_sequence_example({}, lists)])
+    run_pack(path, output=tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["a/000000/box"][()].tolist() == [0.0, 1.0, 0.0]
+        assert file["a/000000/box_offsets"][()].tolist() == [0, 2, 2, 3]
+
+
+def test_what_comes_before_damage_is_packed_and_the_rest_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    for name in ("a", "b"):
+        write_records(folder / f"{name}.tfrecord", [encode_example({"image": frame_jpeg(n)}) for n in range(3)])
+    cut = folder / "a.tfrecord"
+    cut.write_bytes(cut.read_bytes()[:-20])
+    packed = run_pack(folder, output=tmp_path / "out.h5", on_error="skip")
+    assert [record.name for record in packed.records] == [
+        "a/000000", "a/000001", "b/000000", "b/000001", "b/000002",
+    ]  # fmt: skip
+    assert [each.name for each in packed.left_out] == ["a.tfrecord, all after 2"]
+    assert "cut off" in packed.left_out[0].reason
+
+
+def test_keys_that_two_tars_share_are_called_by_their_tars_too(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number, name in enumerate(("a", "b")):
+        write_tar(
+            tmp_path / "in" / f"{name}.tar", {"000": {"jpg": frame_jpeg(number)}, f"x{name}": {"jpg": b"\xff\xd8"}}
+        )
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert [record.name for record in packed.records] == ["a/000", "a/xa", "b/000", "b/xb"]
+
+
+def test_the_rest_is_packed_where_one_of_several_sources_is_bad(tmp_path: Path) -> None:
+    good = write_tar(tmp_path / "good.tar", {"000": {"jpg": frame_jpeg(1)}})
+    (tmp_path / "bad.tar").write_bytes(good.read_bytes()[:300])
+    packed = run_pack(tmp_path / "bad.tar", good, output=tmp_path / "out.h5", on_error="skip")
+    assert [record.name for record in packed.records] == ["000"]
+    assert [Path(each.source).name for each in packed.left_out] == ["bad.tar"]
+
+
+def test_what_lies_beside_pictures_in_a_tar_keeps_its_form(tmp_path: Path) -> None:
+    emb = io.BytesIO()
+    np.save(emb, np.arange(2000, dtype=np.float32))
+    told = {"captions": ["a", "b"], "height": 48, "boxes": [[1, 2], [3]], "none": None, "deep": {"x": 1}}
+    sample = {"jpg": frame_jpeg(1), "json": json.dumps(told).encode(), "emb.npy": emb.getvalue(), "emb.txt": b"of it"}
+    run_pack(write_tar(tmp_path / "a.tar", {"k": sample}), output=tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        values = dict(file["k"].attrs)
+        assert values["captions"].tolist() == [b"a", b"b"]
+        assert values["height"] == 48
+        assert json.loads(values["boxes"]) == told["boxes"]
+        assert json.loads(values["deep"]) == told["deep"]
+        assert values["emb.txt"] == b"of it"
+        assert "none" not in values
+        assert file["k/emb"][()].tolist() == [list(range(2000))]
+
+
+def test_each_camera_of_a_sample_keeps_its_picture_and_its_numbers(tmp_path: Path) -> None:
+    sample = {f"{camera}.{kind}": data for camera, seed in (("left", 1), ("right", 2))
+              for kind, data in (("jpg", frame_jpeg(seed)), ("json", b'{"x": 1}'))}  # fmt: skip
+    run_pack(write_tar(tmp_path / "a.tar", {"k": sample}), output=tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["k/left"][()].tobytes() == frame_jpeg(1)
+        assert file["k/right"][()].tobytes() == frame_jpeg(2)
+        assert dict(file["k"].attrs) == {"left_packed": b'{"x": 1}', "right_packed": b'{"x": 1}'}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from loader_service.catalog.schema_text import schema_toml
+from loader_service.pack.pack_check import check_reading
 from loader_service.worker.reader import Reader
 from tests.pack.runs import catalog_in, contents, run_pack
 from tests.support.boxes import COUNTS, write_boxes
@@ -136,3 +137,45 @@ def test_arrays_whose_sides_differ_between_videos_are_packed_as_they_are(tmp_pat
     reader.close()
     before.close()
     after.close()
+
+
+def test_a_schema_says_what_files_hold_that_are_unclear(tmp_path: Path) -> None:
+    frames = [frame_jpeg(number) for number in range(4)]
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for video in range(2):
+            for camera in ("a", "b"):
+                data = file.create_dataset(f"v{video}/{camera}", (2,), h5py.vlen_dtype(np.uint8))
+                for number in range(2):
+                    data[number] = np.frombuffer(frames[2 * video + number], np.uint8)
+    (tmp_path / "schema.toml").write_text('[[field]]\nname = "frames"\ndataset = "{video}/a"\nkind = "image"\n')
+    run_pack(tmp_path / "in.h5", output=tmp_path / "out.h5", schema=str(tmp_path / "schema.toml"))
+    assert contents(tmp_path, tmp_path / "out.h5") == {"v0": frames[:2], "v1": frames[2:]}
+
+
+def test_splits_stay_apart(tmp_path: Path) -> None:
+    videos = make_videos((2, 3))
+    (tmp_path / "in").mkdir()
+    for split in ("train", "val"):
+        write_videos(tmp_path / "in" / f"{split}.h5", "group_vlen", videos, {})
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert {record.name.split("/")[0] for record in packed.records} == {"train", "val"}
+
+
+def test_values_with_axes_keep_them(tmp_path: Path) -> None:
+    write_videos(tmp_path / "in.h5", "group_vlen", make_videos((2, 3)), {})
+    with h5py.File(tmp_path / "in.h5", "r+") as file:
+        for name in file:
+            file[name].attrs["pose"] = np.arange(6, dtype=np.float32).reshape(2, 3)
+    run_pack(tmp_path / "in.h5", output=tmp_path / "out.h5")
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    assert catalog.field("pose").dtype == "float32"
+    assert catalog.values("pose").tolist() == [[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]] * 2
+    catalog.close()
+
+
+def test_a_check_says_when_the_service_would_read_other_videos(tmp_path: Path) -> None:
+    write_videos(tmp_path / "in.h5", "group_vlen", make_videos((2, 3)), {})
+    packed = run_pack(tmp_path / "in.h5", output=tmp_path / "out.h5")
+    assert check_reading(packed.paths, packed.records) == []
+    (line,) = check_reading(packed.paths, packed.records[:1])
+    assert "1 video of 2 frames were packed, and the service reads 2 of 5" in line

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from loader_service.errors import ConfigError
+from loader_service.conversion.write_remedies import add_who_goes_on, interrupted
+from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import ENVIRONMENT_VARIABLE
+from loader_service.pack.pack_command import pack_command
 from loader_service.pack.pack_place import PackPlace
 from tests.pack.runs import contents, run_pack
 from tests.pack.test_pictures import write_frames
@@ -169,3 +173,41 @@ def test_a_process_that_dies_over_a_video_is_named_and_the_rest_is_packed(tmp_pa
     assert "left out: 'cat/v1'" in told.stderr
     assert "SIGSEGV" in told.stderr
     assert len(contents(tmp_path, tmp_path / "out.h5")) == 11
+
+
+def test_a_run_that_fails_leaves_nothing_or_says_who_goes_on(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in", lengths=(3,))
+    (tmp_path / "in" / "cat" / "v0" / "1.jpg").write_bytes(b"no picture")
+    with pytest.raises(PackError, match="expected a JPEG"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+    shutil.move(tmp_path / "in" / "cat", tmp_path / "in" / "zebra")
+    failed = run_command(tmp_path / "in", "-o", tmp_path / "out.h5", "--workers", 1)
+    assert failed.returncode == 1
+    assert (tmp_path / "out.packing").exists() == ("the same command goes on" in failed.stderr)
+    error = PackError("it is bad")
+    add_who_goes_on(error, tmp_path / "none")
+    assert str(error) == "it is bad"
+    add_who_goes_on(error, tmp_path)
+    assert str(error).startswith(f"it is bad; what is finished stays, by '{tmp_path}': the same command goes on")
+
+
+def test_ctrl_c_says_in_one_line_what_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin_and_be_interrupted(*_: object) -> None:
+        (tmp_path / "out.packing").mkdir()
+        raise KeyboardInterrupt
+
+    write_frames(tmp_path / "in", lengths=(3,))
+    monkeypatch.setattr("loader_service.pack.packing.pack", begin_and_be_interrupted)
+    told = CliRunner().invoke(pack_command, [str(tmp_path / "in"), "-o", str(tmp_path / "out.h5")])
+    (line,) = told.stderr.strip().splitlines()[:1]
+    stays = f"what is finished stays, by '{tmp_path}/out.packing': the same command goes on, --force begins anew"
+    assert line == f"interrupted; {stays}"
+    assert interrupted(tmp_path / "none") == "interrupted; nothing of it is left"
+
+
+def test_a_kill_while_the_header_is_written_leaves_a_place_to_begin_in(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in", lengths=(3,))
+    (tmp_path / "out.packing").mkdir(mode=0o700)
+    (tmp_path / "out.packing" / "pack.json.new").write_text('{"form')
+    assert run_pack(tmp_path / "in", output=tmp_path / "out.h5").added == 2

@@ -39,10 +39,17 @@ def ftp(tmp_path: Path) -> Iterator[str]:
     authorizer.add_user("me", "pass-word", str(folder), perm="elr")
     handler = type("Handler", (FTPHandler,), {"authorizer": authorizer})
     server = ThreadedFTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"timeout": 0.05, "handle_exit": False})
+    ended = threading.Event()
+
+    def serve() -> None:
+        while not ended.is_set():
+            server.serve_forever(timeout=0.05, blocking=False, handle_exit=False)
+        server.close_all()  # by the thread that polls, which would meet a closed descriptor otherwise
+
+    thread = threading.Thread(target=serve)
     thread.start()
     yield f"ftp://me:pass-word@127.0.0.1:{server.address[1]}/"
-    server.close_all()
+    ended.set()
     thread.join()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -13,12 +14,16 @@ import pytest
 import loader_client
 from loader_client import CatalogChanged, Clip, Image, Spec
 from loader_service.catalog.columns import RAW
+from loader_service.catalog.hdf5.object_bytes import ObjectBytes
+from loader_service.catalog.layouts import padded
 from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.errors import CatalogError
 from loader_service.scan_options import ScanOptions
+from loader_service.sizes import size_text
 from loader_service.worker.reader import Reader
 from tests.faults.training import entry
 from tests.support.services import command_line, running_service
-from tests.support.videos import Storage, make_videos, write_videos
+from tests.support.videos import Storage, frame_jpeg, make_videos, write_videos
 
 JPEGS = {"batch_size": 2, "clip": Clip(6), "image": Image(size=(32, 32))}
 
@@ -104,6 +109,31 @@ def test_frames_are_found_where_those_of_a_local_file_are(layout, server, tmp_pa
     far.close()
 
 
+def test_rows_without_lengths_are_looked_at_many_at_a_time_or_refused(server, tmp_path, monkeypatch):
+    frames = [frame_jpeg(number, 160, 160) for number in range(40)]
+    width = 4 * max(map(len, frames))  # the padding of some is longer than what is looked at first
+    rows = np.zeros((40, width), np.uint8)
+    for row, frame in zip(rows, frames, strict=True):
+        row[: len(frame)] = np.frombuffer(frame, np.uint8)
+    with h5py.File(server.folder / "a.h5", "w") as file:
+        file["v/frames"] = rows
+        offset = file["v/frames"].id.get_offset()
+    far, video = ObjectBytes(server.url("a.h5")), SimpleNamespace(dataset_path="v/frames")
+    server.faults.extend([0.1] * 40)
+    lengths = padded._fetched_lengths(far, video, offset + width * np.arange(40), width)
+    assert lengths.tolist() == [len(each) for each in frames]
+    assert server.most_waiting > 4
+    catalog = scan([server.url("a.h5")], ScanOptions(), cache_dir=tmp_path / "cache", processes=0)
+    assert catalog.extents(0)[1].tolist() == lengths.tolist()
+    assert catalog.fetched is not None
+    assert catalog.fetched.of_bytes == (server.folder / "a.h5").stat().st_size
+    assert catalog.fetched.requests > 40
+    catalog.close()
+    monkeypatch.setattr(padded, "_MOST_FETCHED", 100_000)
+    with pytest.raises(CatalogError, match=r"'v/frames': 40 padded rows.*would be fetched.*write the lengths"):
+        scan([server.url("a.h5")], ScanOptions(), cache_dir=tmp_path / "other", processes=0)
+
+
 def test_a_private_service_reads_a_url(server, tmp_path):
     write_videos(server.folder / "a.h5", "padded", make_videos([5, 6]))
     options = {"workers": 1, "service": {"cache_dir": str(tmp_path / "cache")}}
@@ -121,6 +151,8 @@ def test_inspect_reads_little_of_a_large_file(server, tmp_path):
     assert told.returncode == 0, told.stderr
     assert path.stat().st_size == pytest.approx(10e9, rel=0.01)
     assert server.sent_bytes < 0.001 * path.stat().st_size
+    fetched = next(line for line in told.stdout.splitlines() if line.startswith("the scan fetched "))
+    assert f" of {size_text(path.stat().st_size)} in stores (0.0" in fetched
     before = server.requests
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.stdout == told.stdout

@@ -48,7 +48,7 @@ def unpacked(directory: Path, place: Path, *patterns: object, **options: Any) ->
     """Unpack the files of a directory into a place, and return what was done."""
     catalog = catalog_of(directory, *patterns)
     try:
-        return UnpackingHere(catalog, UnpackOptions(out=str(place), **options), 1).run(unheard)
+        return UnpackingHere(catalog, UnpackOptions(output=str(place), **options), 1).run(unheard)
     finally:
         catalog.close()
 
@@ -57,7 +57,7 @@ def compared(directory: Path, place: Path, *patterns: object, **options: Any) ->
     """Compare a place with the files of a directory, and return what differs."""
     catalog = catalog_of(directory, *patterns)
     try:
-        return UnpackingHere(catalog, UnpackOptions(out=str(place), **options), 1).check(unheard)
+        return UnpackingHere(catalog, UnpackOptions(output=str(place), **options), 1).check(unheard)
     finally:
         catalog.close()
 

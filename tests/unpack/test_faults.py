@@ -130,7 +130,7 @@ def test_a_file_that_changes_while_it_is_read_ends_the_run(tmp_path: Path) -> No
     write_videos(tmp_path / "a.h5", "group_vlen", make_videos((3, 3)))
     catalog = catalog_of(tmp_path)
     os.utime(tmp_path / "a.h5", ns=(1, 1))
-    unpacking = UnpackingHere(catalog, UnpackOptions(out=str(tmp_path / "out"), on_error="skip"), 1)
+    unpacking = UnpackingHere(catalog, UnpackOptions(output=str(tmp_path / "out"), on_error="skip"), 1)
     with pytest.raises(CatalogChanged, match="it changed while it was read: run the same command again"):
         unpacking.run(unheard)
     assert files_in(tmp_path / "out") == {}
@@ -169,7 +169,7 @@ def test_other_options_in_an_unfinished_place_are_refused(videos: Path, tmp_path
         raise KeyboardInterrupt
 
     catalog = catalog_of(videos)
-    unpacking = UnpackingHere(catalog, UnpackOptions(out=str(tmp_path), shards=3), 1)
+    unpacking = UnpackingHere(catalog, UnpackOptions(output=str(tmp_path), shards=3), 1)
     calls = iter([unheard, killed])
     with pytest.raises(KeyboardInterrupt):
         unpacking.run(lambda *_: next(calls)())

@@ -53,14 +53,14 @@ def test_no_sample_makes_no_file() -> None:
 
 
 def test_a_check_takes_what_it_does_not_say_from_the_run_that_wrote_the_place() -> None:
-    written = UnpackOptions(out="a", shard_size=2**20, shuffle=3, sample="frame")
+    written = UnpackOptions(output="a", shard_size=2**20, shuffle=3, sample="frame")
     before = json.loads(written.key())
-    assert UnpackOptions(out="a").as_written(before).key() == written.key()
-    by_count = UnpackOptions(out="a", shards=4).as_written(before)
+    assert UnpackOptions(output="a").as_written(before).key() == written.key()
+    by_count = UnpackOptions(output="a", shards=4).as_written(before)
     assert (by_count.shards, by_count.shard_size, by_count.shuffle) == (4, 0, 3)
-    assert UnpackOptions(out="a", to="mp4").as_written(before) == UnpackOptions(out="a", to="mp4")
-    assert UnpackOptions(out="a").as_written({"to": "tfrecord", "shards": "many"}) == UnpackOptions(out="a")
+    assert UnpackOptions(output="a", to="mp4").as_written(before) == UnpackOptions(output="a", to="mp4")
+    assert UnpackOptions(output="a").as_written({"to": "tfrecord", "shards": "many"}) == UnpackOptions(output="a")
 
 
 def test_the_usual_size_of_shards_is_the_same_work_when_it_is_given_in_words() -> None:
-    assert UnpackOptions(out="a").key() == UnpackOptions(out="a", shard_size=2**28).key()
+    assert UnpackOptions(output="a").key() == UnpackOptions(output="a", shard_size=2**28).key()

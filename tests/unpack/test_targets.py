@@ -304,7 +304,7 @@ def test_pictures_of_two_sizes_make_no_mp4(tmp_path: Path) -> None:
         ({"to": "mp4", "fps": 25.0, "sample": "frame"}, "a sample is one picture here"),
         ({"to": "mp4", "shards": 3}, "shards is for tfrecord and webdataset"),
         ({"shards": 3, "shard_size": 100}, "leave one out"),
-        ({"to": "zip"}, "choose one of tfrecord, webdataset, folders, mp4"),
+        ({"to": "zip"}, "choose one of tfrecord, webdataset, folders, images, mp4"),
         ({"quality": 0}, "give 1, the best, to 51"),
         ({"fps": -1.0}, "give frames a second"),
         ({"shuffle": -1}, "a seed of 0 or more"),

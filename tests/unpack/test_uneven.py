@@ -24,7 +24,7 @@ def test_lists_and_their_lengths_are_unpacked(tmp_path: Path) -> None:
     for target, options in (("folders", {}), ("folders", {"sample": "frame"}), ("tfrecord", {}), ("webdataset", {})):
         given: dict[str, Any] = {"to": target, **options}
         place = tmp_path / f"{target}{len(options)}"
-        unpacking = UnpackingHere(catalog, UnpackOptions(out=str(place), **given), 1)
+        unpacking = UnpackingHere(catalog, UnpackOptions(output=str(place), **given), 1)
         unpacking.run(unheard)
         assert unpacking.check(unheard) == []
     catalog.close()
@@ -53,7 +53,7 @@ def test_volumes_are_unpacked_with_their_sides(tmp_path: Path) -> None:
     catalog = catalog_of(tmp_path, schema=whole)
     for target, options in (("folders", {}), ("folders", {"sample": "video"}), ("tfrecord", {})):
         given: dict[str, Any] = {"to": target, **options}
-        unpacking = UnpackingHere(catalog, UnpackOptions(out=str(tmp_path / f"{target}{len(options)}"), **given), 1)
+        unpacking = UnpackingHere(catalog, UnpackOptions(output=str(tmp_path / f"{target}{len(options)}"), **given), 1)
         unpacking.run(unheard)
         assert unpacking.check(unheard) == []
     catalog.close()

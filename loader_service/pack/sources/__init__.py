@@ -9,6 +9,7 @@ from loader_service.pack.sources.image_folders import FrameFolders, ImageFolders
 from loader_service.pack.sources.lerobot_sets import LeRobotSets
 from loader_service.pack.sources.tar_files import TarFiles
 from loader_service.pack.sources.tfrecord_files import TFRecordFiles
+from loader_service.pack.sources.unpacked_places import UnpackedPlaces
 from loader_service.pack.sources.video_files import VideoFiles
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ SOURCE_KINDS: tuple[SourceKind, ...] = (
     TFRecordFiles(),
     TarFiles(),
     LeRobotSets(),
+    UnpackedPlaces(),
 )
 
 KIND_NAMED = {kind.name: kind for kind in SOURCE_KINDS}

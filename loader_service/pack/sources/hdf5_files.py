@@ -12,8 +12,8 @@ import numpy as np
 from loader_service.catalog.cache.column_files import open_catalog
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.config import default_cache_directory
-from loader_service.pack.named_values import field_name
-from loader_service.pack.recode import encode, encoded_frame
+from loader_service.pack.named_values import pictures_name
+from loader_service.pack.recode import add_picture, encode
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
 from loader_service.scan_options import ScanOptions
 from loader_service.worker.reader import Reader
@@ -43,8 +43,11 @@ class HDF5Files:
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - the files say what labels are
         """Yield a video for each that the catalog finds; several files put theirs in a group each."""
         paths = [path for _, _, path in look.those(lambda _, head: _is_hdf5(head))]
-        catalog = scan(paths, ScanOptions(), cache_dir=default_cache_directory())
+        options = ScanOptions(schema=look.schema, split="all", on_bad_file="skip" if look.skips else "raise")
+        catalog = scan(paths, options, cache_dir=default_cache_directory())
         look.at_end(catalog.close)  # its folder is there for as long as it is open
+        for path, reason in catalog.skipped:
+            yield Item(self.name, _stem(path, look), path, fault=reason)
         for video in range(catalog.video_count):
             path = catalog.file_path(int(catalog.video_file[video]))
             name = catalog.name(video).decode("utf-8", "surrogateescape")
@@ -69,7 +72,7 @@ class HDF5Files:
         beside = Beside()
         count = int(catalog.frame_counts[video])
         for field in catalog.fields:
-            name = "frames" if field.name == "frames" else field_name(field.name)
+            name = pictures_name(field.name)
             if field.name == "label":
                 if field.kind != "value":
                     beside.columns["label"] = _array(reader, (catalog, video), field, count)
@@ -80,7 +83,7 @@ class HDF5Files:
                 for first in range(0, count, _FRAMES_AT_ONCE):
                     frames = range(first, min(count, first + _FRAMES_AT_ONCE))
                     for frame, data in zip(frames, reader.read(video, frames, field.name), strict=True):
-                        sink.add(encoded_frame(data, recoding, f"{item.path!r}, frame {frame}"), name)
+                        add_picture(sink, data, recoding, f"{item.path!r}, frame {frame}", name)
             elif catalog.has_lists(field.name):
                 beside.lists[name] = _lists(reader, video, field, count)
             else:
@@ -136,10 +139,8 @@ def _lists(reader: Reader, video: int, field: CatalogField, count: int) -> tuple
 def _put(beside: Beside, name: str, field: CatalogField, value: Any) -> None:
     if field.classes:
         beside.values[name] = field.classes[int(value)]
-    elif np.asarray(value).ndim <= 1:
-        beside.values[name] = value
     else:
-        beside.values[name] = np.asarray(value).reshape(-1)
+        beside.values[name] = np.asarray(value)[()]
 
 
 def _put_array(beside: Beside, sink: FrameSink, name: str, field: CatalogField, found: tuple[Any, Recoding]) -> None:

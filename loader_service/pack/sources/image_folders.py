@@ -11,9 +11,9 @@ from pathlib import Path
 from loader_service.catalog.codecs import codec_of
 from loader_service.catalog.natural import natural_key
 from loader_service.pack.frame_blob import FrameSink
-from loader_service.pack.recode import encoded_frame
+from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
-from loader_service.pack.sources.source_kind import Look, folder_label, stem_of
+from loader_service.pack.sources.source_kind import Look, folder_label, size_on_disk, stem_of
 
 _ENDINGS = frozenset({".jpg", ".jpeg", ".jpe", ".jfif", ".png"})
 _LAST_NUMBER = re.compile(r"([0-9]+)[^0-9]*$")
@@ -38,7 +38,7 @@ class FrameFolders:
             name = checked_name(folder or os.path.basename(os.path.abspath(look.root)), look.given)
             frames = sorted(map(os.path.basename, files), key=natural_key)
             path = os.path.join(look.root, folder)
-            size = sum(os.stat(os.path.join(path, each)).st_size for each in frames)
+            size = sum(size_on_disk(os.path.join(path, each)) for each in frames)
             label = folder_label(name) if labelled else None
             yield Item(self.name, name, path, tuple(frames), size, label)
 
@@ -49,7 +49,7 @@ class FrameFolders:
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the pictures."""
         for path in self.files(item):
-            sink.add(encoded_frame(_content(path), recoding, repr(path)))
+            add_picture(sink, _content(path), recoding, repr(path))
         return Beside()
 
 
@@ -68,7 +68,7 @@ class ImageFolders:
         for file in _pictures(look):
             name = checked_name(stem_of(file), look.given)
             path = os.path.join(look.root, file)
-            yield Item(self.name, name, path, (), os.stat(path).st_size, folder_label(name) if labelled else None)
+            yield Item(self.name, name, path, (), size_on_disk(path), folder_label(name) if labelled else None)
 
     def files(self, item: Item) -> list[str]:
         """Return the picture."""
@@ -76,7 +76,7 @@ class ImageFolders:
 
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the picture."""
-        sink.add(encoded_frame(_content(item.path), recoding, repr(item.path)))
+        add_picture(sink, _content(item.path), recoding, repr(item.path))
         return Beside()
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.errors import ConfigError, PackError
-from loader_service.pack.named_values import field_name, put_value
-from loader_service.pack.recode import encoded_frame
+from loader_service.pack.named_values import RaggedColumn, field_name, put_value
+from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding
 from loader_service.pack.sources.video_files import FilmPart, read_film
 
@@ -43,17 +43,23 @@ class LeRobotSets:
         """Yield a video for each episode."""
         root = str(look.root)
         info = _info(root)
-        for episode in _episodes(root, info):
-            number = int(episode["episode_index"])
-            table, films = _files(root, info, episode)
+        for entry, episode in enumerate(_episodes(root, info)):
+            try:
+                number = int(episode["episode_index"])
+                table, films = _files(root, info, episode)
+            except (KeyError, TypeError, ValueError) as error:
+                reason = f"expected its number and files, found no {error}; download the set again"
+                raise PackError(f"{root!r}, entry {entry} of the list of episodes: {reason}") from error
             spans = [(key, path, span) for key, (path, span) in films.items()]
             paths = [table, *(path for _, path, _ in spans)]
             missing = next((path for path in paths if not os.path.exists(path)), None)
-            if missing is not None:
-                raise PackError(f"{missing!r}, of episode {number}, is not there; download the set again")
+            fault = f"{missing!r}, of episode {number}, is not there; download the set again" if missing else ""
+            if fault and not look.skips:
+                raise PackError(fault)
             size = int(episode.get("length", 1)) * _FRAME_BYTES * max(1, len(spans))
             tasks = _texts(episode.get("tasks"))
-            yield Item(self.name, f"episode_{number:06}", root, (number, table, spans, tasks, info.get("fps")), size)
+            place = (number, table, spans, tasks, info.get("fps"))
+            yield Item(self.name, f"episode_{number:06}", root, place, size, fault=fault)
 
     def files(self, item: Item) -> list[str]:
         """Return the table and the films."""
@@ -106,17 +112,20 @@ def _info(root: str) -> dict[str, Any]:
 
 
 def _episodes(root: str, info: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the entries of all episodes, in order."""
-    listed = os.path.join(root, "meta", "episodes.jsonl")
-    if str(info["codebase_version"]).startswith("v2"):
-        with open(listed, encoding="utf-8") as file:
-            yield from (json.loads(line) for line in file if line.strip())
-        return
+    """Yield the entries of all episodes, in order; raises PackError when they cannot be read."""
     parquet = _parquet()
-    for path in sorted(Path(root, "meta", "episodes").glob("*/*.parquet")):
-        table = parquet.read_table(path)
-        names = [name for name in table.column_names if not name.startswith("stats/")]
-        yield from table.select(names).to_pylist()
+    path = os.path.join(root, "meta", "episodes.jsonl")
+    try:
+        if str(info["codebase_version"]).startswith("v2"):
+            lines = Path(path).read_text(encoding="utf-8").splitlines()
+            yield from (json.loads(line) for line in lines if line.strip())
+            return
+        for path in sorted(map(str, Path(root, "meta", "episodes").glob("*/*.parquet"))):
+            table = parquet.read_table(path)
+            names = [name for name in table.column_names if not name.startswith("stats/")]
+            yield from table.select(names).to_pylist()
+    except (OSError, ValueError) as error:  # PyArrow's own are of these kinds
+        raise PackError(f"{path!r}: it does not list the episodes: {error}; download the set again") from error
 
 
 def _files(root: str, info: dict[str, Any], episode: dict[str, Any]) -> tuple[str, dict[str, tuple[str, Any]]]:
@@ -179,11 +188,14 @@ def _take(
         for number, cell in enumerate(cells):
             if not cell["bytes"]:
                 raise PackError(f"{where}, frame {number}: {name!r} names a picture, and has none; embed it")
-            sink.add(encoded_frame(cell["bytes"], recoding, f"{where}, frame {number}"), field_name(name))
+            add_picture(sink, cell["bytes"], recoding, f"{where}, frame {number}", field_name(name))
     elif dtype is None:
         put_value(beside, name, [str(each) for each in cells], len(cells))
     else:
         try:
             beside.columns[field_name(name)] = np.array(cells, dtype)
         except (ValueError, TypeError) as error:
-            raise PackError(f"{where}: the entries of {name!r} differ: {error}; leave the episode out") from error
+            lists = RaggedColumn.of([[] if each is None else each for each in cells], dtype)
+            if lists is None:
+                raise PackError(f"{where}: the entries of {name!r} differ: {error}; leave the episode out") from error
+            beside.lists[field_name(name)] = lists

@@ -9,11 +9,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from loader_service.errors import PackError
+from loader_service.formats.damage import DamagedInput
 from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.records import Beside, Item, Recoding
+
+_Entry = TypeVar("_Entry")
 
 
 class SourceKind(Protocol):
@@ -53,21 +56,38 @@ class SourceKind(Protocol):
 class Look:
     """What lies at a path that a user gave: the files below it, and the first bytes of some.
 
+    Parameters
+    ----------
+    given
+        The path.
+    schema
+        A file that says what HDF5 files hold; None: that is found out.
+    skips
+        Whether a file that cannot be used is left out.
+
     Attributes
     ----------
     root
         The folder, or the folder of the file: names of videos are paths below it.
     files
-        All files below it, or the one file, as paths below `root`, sorted; hidden ones are left out.
+        All files below it, or the one file, as paths below `root`, sorted, links included whose file is gone; without
+        hidden ones, and what is no file, such as a pipe.
     is_folder
         Whether the user gave a folder.
+
+    Raises
+    ------
+    PackError
+        When there is nothing, or nothing that can be read.
     """
 
-    def __init__(self, given: str) -> None:
-        self.given = given
+    def __init__(self, given: str, schema: str | None = None, *, skips: bool = False) -> None:
+        self.given, self.schema, self.skips = given, schema, skips
         path = Path(os.path.abspath(given))
         if not path.exists():
             raise PackError(f"{given!r}: there is no such file or folder; correct the path")
+        if not path.is_dir() and not path.is_file():
+            raise PackError(f"{given!r} is no file, and cannot be read twice; write what it gives to a file first")
         self.is_folder = path.is_dir()
         self.root = path if self.is_folder else path.parent
         self._at_end = ExitStack()
@@ -82,9 +102,12 @@ class Look:
         self._at_end.close()
 
     def head(self, file: str, count: int = 512) -> bytes:
-        """Return the first bytes of a file."""
-        with (self.root / file).open("rb") as opened:
-            return opened.read(count)
+        """Return the first bytes of a file; none where it cannot be read, which whoever reads all of it says."""
+        try:
+            with (self.root / file).open("rb") as opened:
+                return opened.read(count)
+        except OSError:
+            return b""
 
     def those(self, is_one: Callable[[str, bytes], bool]) -> Iterator[tuple[str, bytes, str]]:
         """Yield the files of a kind, each with its first bytes and its path.
@@ -99,6 +122,24 @@ class Look:
             if is_one(file, head):
                 yield file, head, os.path.join(self.root, file)
 
+    def until_damage(self, entries: Iterator[_Entry], kind: str, path: str) -> Iterator[_Entry | Item]:
+        """Yield the entries of a file; where it is damaged and that is skipped, an item for all that follow.
+
+        Raises
+        ------
+        DamagedInput
+            When it is damaged, and that is not skipped.
+        """
+        count = 0
+        try:
+            for entry in entries:
+                yield entry
+                count += 1
+        except DamagedInput as error:
+            if not self.skips:
+                raise
+            yield Item(kind, f"{os.path.relpath(path, self.root)}, all after {count}", path, fault=str(error))
+
     def sample(self) -> Iterator[tuple[str, bytes]]:
         """Yield some files, the first, the last and those between at equal distances, with their first bytes."""
         step = max(1, len(self.files) // _LOOKED_AT)
@@ -110,20 +151,42 @@ class Look:
 _LOOKED_AT = 64
 
 
-def _files_below(folder: Path) -> Iterator[str]:
-    """Yield files in order; links to folders are followed, once each."""
+def _files_below(root: Path) -> Iterator[str]:
+    """Yield files in order, those of a folder before those of the folders in it; links are followed, once each."""
     seen: set[tuple[int, int]] = set()
-    for place, folders, files in os.walk(folder, followlinks=True):
-        status = os.stat(place)
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        status = os.stat(root / below)
         if (status.st_dev, status.st_ino) in seen:
-            folders.clear()
             continue
         seen.add((status.st_dev, status.st_ino))
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        below = os.path.relpath(place, folder)
-        for file in sorted(files):
-            if not file.startswith("."):
-                yield file if below == "." else f"{below}/{file}"
+        with _entries(root / below) as entries:
+            shown = sorted((each for each in entries if not each.name.startswith(".")), key=lambda each: each.name)
+        folders = [each.name for each in shown if each.is_dir()]
+        waiting += [os.path.join(below, name) for name in reversed(folders)]
+        yield from (os.path.join(below, each.name) for each in shown if each.is_file() or _is_dead_link(each))
+
+
+def _entries(folder: Path) -> Any:
+    try:
+        return os.scandir(folder)
+    except OSError as error:
+        raise PackError(
+            f"{str(folder)!r} cannot be read: {error.strerror}; make it readable, or name what lies beside it"
+        ) from error
+
+
+def _is_dead_link(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() and not os.path.exists(entry.path)
+
+
+def size_on_disk(path: str) -> int:
+    """Return the bytes of a file; 0 where it is gone, which whoever reads it says."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def stem_of(path: str) -> str:

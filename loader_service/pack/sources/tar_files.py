@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -44,13 +45,29 @@ class TarFiles:
         return any(_is_tar(file, head) for file, head in look.sample())
 
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - a sample says its label itself
-        """Yield a video for each sample."""
-        for _, head, path in look.those(_is_tar):
+        """Yield a video for each sample; where two files have samples of one key, each puts its own into a group."""
+        found = list(self._samples(look))
+        owners: dict[str, str] = {}
+        repeats = any(owners.setdefault(item.name, file) != file for file, item in found)
+        for file, item in found:
+            yield replace(item, name=f"{_stem(file)}/{item.name}") if repeats and not item.fault else item
+
+    def _samples(self, look: Look) -> Iterator[tuple[str, Item]]:
+        """Yield the file of each sample, and the sample."""
+        for file, head, path in look.those(_is_tar):
             if head.startswith(_ZSTD):
                 raise PackError(f"{path!r} is compressed with zstd, which is not read; unpack it with `zstd -d` first")
             is_compressed = head.startswith(_COMPRESSED)
-            for key, place, size in _inflated_places(path) if is_compressed else _places(path):
-                yield Item(self.name, checked_name(key.strip("/"), path), path, place, size, in_turn=is_compressed)
+            places = look.until_damage(_inflated_places(path) if is_compressed else _places(path), self.name, path)
+            for found in places:
+                if isinstance(found, Item):
+                    yield file, found
+                    continue
+                key, place, size = found
+                yield (
+                    file,
+                    Item(self.name, checked_name(key.strip("/"), path), path, place, size, in_turn=is_compressed),
+                )
 
     def files(self, item: Item) -> list[str]:
         """Return the tar."""
@@ -58,7 +75,10 @@ class TarFiles:
 
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the files of the sample."""
-        contents = self._compressed.read(item.path, *item.place).files if item.in_turn else _plain_contents(item)
+        is_plain = not item.in_turn
+        contents = (
+            contents_of(item.path, item.place) if is_plain else self._compressed.read(item.path, *item.place).files
+        )
         where = f"{item.path!r}, sample {item.name!r}"
         return pack_features(features_of(contents, where), recoding, sink, where)
 
@@ -76,16 +96,26 @@ def _inflated_places(path: str) -> Iterator[tuple[str, tuple[Any, ...], int]]:
         yield sample.key, (number,), sum(map(len, sample.files.values()))
 
 
-def _plain_contents(item: Item) -> dict[str, bytes]:
-    extensions, members = item.place
-    descriptor = os.open(item.path, os.O_RDONLY | os.O_CLOEXEC)
+def sample_places(path: str) -> Iterator[tuple[tuple[Any, ...], int]]:
+    """Yield where the files of each sample of a tar lie, and their bytes; for `contents_of`."""
+    return ((place, size) for _, place, size in _places(path))
+
+
+def contents_of(path: str, place: Sequence[Any]) -> dict[str, bytes]:
+    """Return the files of a sample of a tar that is not compressed, by their extensions."""
+    extensions, members = place
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return {
-            extension: read_member(descriptor, TarMember(*member), item.path)
+            extension: read_member(descriptor, TarMember(*member), path)
             for extension, member in zip(extensions, members, strict=True)
         }
     finally:
         os.close(descriptor)
+
+
+def _stem(file: str) -> str:
+    return re.sub(r"\.(tar(\.\w+)?|tgz)$", "", file)
 
 
 def _is_tar(file: str, head: bytes) -> bool:
@@ -106,13 +136,15 @@ def features_of(contents: dict[str, bytes], where: str) -> dict[str, Any]:
     beside: dict[str, Any] = {}
     for extension in sorted(contents, key=natural_key):
         content = contents[extension]
-        numbered = _NUMBERED.match(extension)
+        numbered, (name, _, kind) = _NUMBERED.match(extension), extension.rpartition(".")
         if numbered:
             features.setdefault(numbered[1] or "frames", []).append(content)
-        elif extension in _PICTURES:
-            features.setdefault("frames", []).append(content)
+        elif kind in _PICTURES:
+            features.setdefault(name or "frames", []).append(content)
         else:
-            beside |= _feature(extension, content, where)
+            found = _feature(extension, content, where)
+            taken = beside.keys() & found.keys()  # such as the text and the array of one name
+            beside |= {f"{key}_{kind}" if key in taken else key: value for key, value in found.items()}
     clashing = features.keys() & beside.keys()
     return features | {f"{name}_packed" if name in clashing else name: value for name, value in beside.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,8 @@ import numpy as np
 from loader_service.catalog.codecs import codec_of
 from loader_service.errors import PackError
 from loader_service.formats.tfrecord import RecordPlace, compression_of, locate_records, read_record, read_records
-from loader_service.pack.named_values import LABEL_NAMES, as_label, field_name, put_value
-from loader_service.pack.recode import encoded_frame
+from loader_service.pack.named_values import LABEL_NAMES, RaggedColumn, as_label, field_name, put_value
+from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
 from loader_service.pack.sources.in_turn import InTurnReader
 from loader_service.pack.sources.source_kind import Look, stem_of
@@ -48,7 +48,11 @@ class TFRecordFiles:
             is_compressed = bool(compression_of(head))
             plain = file.removesuffix(".gz")
             stem = checked_name(stem_of(plain) if plain.endswith((".tfrecord", ".tfrecords")) else file, look.given)
-            for place in _inflated_places(path) if is_compressed else locate_records(path):
+            places = _inflated_places(path) if is_compressed else locate_records(path)
+            for place in look.until_damage(places, self.name, path):
+                if isinstance(place, Item):
+                    yield place
+                    continue
                 name = f"{stem}/{place.number:06}"
                 yield Item(self.name, name, path, tuple(place), place.length, in_turn=is_compressed)
 
@@ -79,6 +83,16 @@ def _inflated_places(path: str) -> Iterator[RecordPlace]:
         yield RecordPlace(record.offset, len(record.data), number)
 
 
+def example_at(path: str, place: Sequence[Any], where: str) -> dict[str, Any]:
+    """Return the features of an Example of a file that is not compressed; raises PackError when it is none."""
+    from loader_service.formats.examples import decode_example  # noqa: PLC0415 - in an extra
+
+    try:
+        return dict(decode_example(_plain_record(path, RecordPlace(*place))))
+    except ValueError as error:
+        raise PackError(f"{where}: it is no tf.train.Example: {error}; leave it out") from error
+
+
 def _plain_record(path: str, place: RecordPlace) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -96,12 +110,13 @@ def _is_records(file: str, head: bytes) -> bool:
 
 
 def _steps(steps: list[Any]) -> Any:
-    """Return the features of all steps as one: a list of bytes, or an array with an entry a step."""
-    if steps and all(isinstance(step, list) for step in steps):
+    """Return the features of all steps as one: a list of bytes, an array with an entry a step, or lists that differ."""
+    if all(isinstance(step, list) for step in steps):
+        if len({len(step) for step in steps}) == 1 < len(steps[0]):
+            return np.array(steps)  # of texts, with as many a step
         return [each for step in steps for each in step]
-    sizes = {len(step) for step in steps}
-    if len(sizes) != 1:
-        return np.zeros(0)
+    if len({len(step) for step in steps}) != 1:
+        return RaggedColumn.of(steps)
     whole = np.stack(steps)
     return whole[:, 0] if whole.shape[1] == 1 else whole
 
@@ -137,12 +152,14 @@ def pack_features(features: dict[str, Any], recoding: Recoding, sink: FrameSink,
     return beside
 
 
+def _is_bytes(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, bytes) for each in value)
+
+
 def _pictures(left: dict[str, Any], recoding: Recoding, sink: FrameSink, where: str) -> Beside | None:
     """Take the features that hold pictures; one of them is called ``frames``."""
     found = [
-        name
-        for name, value in left.items()
-        if isinstance(value, list) and value and all(codec_of(each[:64]).served for each in value)
+        name for name, value in left.items() if _is_bytes(value) and all(codec_of(each[:64]).served for each in value)
     ]
     if not found:
         return None
@@ -150,13 +167,13 @@ def _pictures(left: dict[str, Any], recoding: Recoding, sink: FrameSink, where: 
     for name in found:
         for number, picture in enumerate(left.pop(name)):
             place = f"{where}, picture {number} of {name!r}"
-            sink.add(encoded_frame(picture, recoding, place), "frames" if name == main else field_name(name))
+            add_picture(sink, picture, recoding, place, "frames" if name == main else field_name(name))
     return Beside()
 
 
 def _film(left: dict[str, Any], recoding: Recoding, sink: FrameSink, where: str) -> Beside | None:
     for name, value in left.items():
-        if isinstance(value, list) and len(value) == 1 and codec_of(value[0][:64]).kind == "video":
+        if _is_bytes(value) and len(value) == 1 and codec_of(value[0][:64]).kind == "video":
             del left[name]
             return read_film(BytesIO(value[0]), recoding, sink, where=where)
     return None
@@ -165,10 +182,10 @@ def _film(left: dict[str, Any], recoding: Recoding, sink: FrameSink, where: str)
 def _raw_pixels(left: dict[str, Any]) -> Beside | None:
     """Take bytes that are as many as height, width and channels say."""
     sides = [next((left[name] for name in names if name in left), None) for names in (_HEIGHTS, _WIDTHS, _DEPTHS)]
-    height, width, depth = (int(each[0]) if each is not None and len(each) == 1 else 0 for each in sides)
+    height, width, depth = (int(np.ravel(each)[0]) if each is not None and np.size(each) == 1 else 0 for each in sides)
     for name, value in left.items():
         for channels in (depth,) if depth else (1, 3):
-            if isinstance(value, list) and len(value) == 1 and 0 < len(value[0]) == height * width * channels:
+            if _is_bytes(value) and len(value) == 1 and 0 < len(value[0]) == height * width * channels:
                 del left[name]
                 return Beside({"frames": np.frombuffer(value[0], np.uint8).reshape(1, height, width, channels)})
     return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -13,16 +14,14 @@ import numpy as np
 from loader_service.catalog.codecs import codec_of
 from loader_service.errors import ConfigError, PackError
 from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.orientation import UPRIGHT, Orientation, of_matrix
 from loader_service.pack.recode import FramePicker, encode
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
-from loader_service.pack.sources.source_kind import Look, folder_label, stem_of
+from loader_service.pack.sources.source_kind import Look, folder_label, size_on_disk, stem_of
 
 _ENDINGS = frozenset(
     {".mp4", ".m4v", ".mov", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".ts", ".mts", ".flv", ".wmv", ".3gp", ".ogv"}
 )
-
-#: What an image with a turn in its file is turned by, for `numpy.rot90`, by degrees.
-_TURNS = {0: 0, 90: 1, 180: 2, 270: 3}
 
 
 class VideoFiles:
@@ -42,7 +41,7 @@ class VideoFiles:
                 continue
             name = checked_name(stem_of(file), look.given)
             path = os.path.join(look.root, file)
-            yield Item(self.name, name, path, (), os.stat(path).st_size, folder_label(name) if labelled else None)
+            yield Item(self.name, name, path, (), size_on_disk(path), folder_label(name) if labelled else None)
 
     def files(self, item: Item) -> list[str]:
         """Return the film."""
@@ -54,7 +53,7 @@ class VideoFiles:
 
 
 def _is_film(file: str, head: bytes) -> bool:
-    return codec_of(head).kind == "video" or (os.path.splitext(file)[1].lower() in _ENDINGS and len(head) > 0)
+    return codec_of(head).kind == "video" or os.path.splitext(file)[1].lower() in _ENDINGS
 
 
 def load_av() -> Any:
@@ -110,9 +109,10 @@ def read_film(
     where = where or repr(film)
     try:
         with av.open(film) as container:
-            if not container.streams.video:
-                raise PackError(f"{where} has no pictures; leave it out, or pack with --on-error skip")
-            return _FilmReader(container, where, recoding).read(sink, part)
+            films = [each for each in container.streams.video if not _is_cover(each)]
+            if not films:
+                raise PackError(f"{where} has no moving pictures; leave it out, or pack with --on-error skip")
+            return _FilmReader(container, films[0], where, recoding).read(sink, part)
     except (av.error.FFmpegError, OSError) as error:
         reached = sink.frame_counts().get(part.stream, 0)
         raise PackError(
@@ -120,16 +120,26 @@ def read_film(
         ) from error
 
 
-class _FilmReader:
-    """The film of an open container."""
+def _is_cover(stream: Any) -> bool:
+    """Tell whether a stream is one picture for the file, as music has, and no film."""
+    return bool(stream.disposition & load_av().stream.Disposition.attached_pic)
 
-    def __init__(self, container: Any, where: str, recoding: Recoding) -> None:
-        self._container, self._where, self._recoding = container, where, recoding
-        self._film = container.streams.video[0]
-        self._film.codec_context.thread_count = recoding.threads
-        self._film.codec_context.thread_type = "AUTO" if recoding.threads > 1 else "NONE"
-        self._packets = self._decoded = 0
-        self._rate = float(self._film.average_rate) if self._film.average_rate else None
+
+class _FilmReader:
+    """A film of an open container."""
+
+    def __init__(self, container: Any, film: Any, where: str, recoding: Recoding) -> None:
+        self._container, self._film, self._where, self._recoding = container, film, where, recoding
+        film.codec_context.thread_count = recoding.threads
+        film.codec_context.thread_type = "AUTO" if recoding.threads > 1 else "NONE"
+        rate = film.average_rate or film.guessed_rate
+        self._rate = float(rate) if rate and rate <= _MOST_RATE else None
+        self._is_avi = container.format.name == "avi"
+        self._packets = self._shown = self._decoded = 0
+        self._avi_times: deque[float] = deque()
+        self._first_s: float | None = None
+        self._last_s = 0.0
+        self._orientation: Orientation | None = None
 
     def read(self, sink: FrameSink, part: FilmPart) -> Beside:
         """Decode, and give the frames to a sink."""
@@ -137,9 +147,9 @@ class _FilmReader:
         for time_s, frame in self._frames(part.span):
             if picker.keeps(time_s):
                 times.append(time_s)
-                sink.add(encode(_pixels(frame), self._recoding), part.stream)
+                sink.add(encode(self._pixels(frame), self._recoding), part.stream)
         if part.span is None:
-            self._check_whole(times)
+            self._check_whole()
         if not times:
             raise PackError(f"{self._where} has no frames; leave it out, or pack with --on-error skip")
         fps = self._recoding.fps
@@ -148,34 +158,75 @@ class _FilmReader:
 
     def _frames(self, span: tuple[float, float] | None) -> Iterator[tuple[float, Any]]:
         """Yield frames with their times."""
+        slack_s = _SPAN_SLACK / (self._rate or _USUAL_RATE)
         if span is not None and span[0] > 0 and self._film.time_base:
-            self._container.seek(int(span[0] / self._film.time_base), stream=self._film, backward=True)
+            self._container.seek(int((span[0] - slack_s) / self._film.time_base), stream=self._film, backward=True)
         for packet in self._container.demux(self._film):
-            self._packets += packet.size > 0 and not packet.is_discard
+            if packet.size:
+                self._packets += 1
+                self._shown += not packet.is_discard
+                if self._is_avi and packet.dts is not None:
+                    self._avi_times.append(float(packet.dts * packet.time_base))
             for frame in packet.decode():
-                time_s = float(frame.time) if frame.time is not None else self._decoded / (self._rate or 25.0)
+                time_s = self._time_s(frame)
                 if frame.is_corrupt:
                     raise PackError(f"{self._where}, frame {self._decoded}: it is damaged; {_REMEDY}")
                 self._decoded += 1
-                if span is not None and time_s >= span[1] - _HALF_TICK_S:
+                if span is not None and time_s >= span[1] - slack_s:
                     return
-                if span is None or time_s >= span[0] - _HALF_TICK_S:
+                if span is None or time_s >= span[0] - slack_s:
                     yield time_s, frame
 
-    def _check_whole(self, times: Sequence[float]) -> None:
+    def _time_s(self, frame: Any) -> float:
+        """Return when a frame is shown.
+
+        AVI has no such times: its frames are stored in the order of decoding, a tick each. They come out of a decoder
+        in the order in which they are shown, so each takes the next tick.
+        """
+        if self._avi_times:
+            time_s = self._avi_times.popleft()
+        elif frame.time is not None:
+            time_s = float(frame.time)
+        else:
+            time_s = self._decoded / (self._rate or _USUAL_RATE)
+        if self._first_s is None:
+            self._first_s = time_s
+        self._last_s = max(self._last_s, time_s)
+        return time_s
+
+    def _pixels(self, frame: Any) -> Any:
+        """Return a frame in RGB, ``(height, width, 3) uint8``, turned as its file asks."""
+        try:
+            pixels = frame.reformat(format="rgb24", threads=1).to_ndarray()  # more take 171 µs a frame, not 71
+        except TypeError:  # PyAV before it could be told so
+            pixels = frame.to_ndarray(format="rgb24")
+        if self._orientation is None:
+            self._orientation = self._turn_of(frame)
+        return self._orientation.turned(pixels)
+
+    def _turn_of(self, frame: Any) -> Orientation:
+        """Return how all frames are turned, as the first one says: a file has one matrix for all."""
+        matrix = next((bytes(each) for each in frame.side_data if each.type.name == "DISPLAYMATRIX"), None)
+        return UPRIGHT if matrix is None else of_matrix(matrix, self._where)
+
+    def _check_whole(self) -> None:
         """Make sure that all frames came: a file that was cut off just ends, and decoders may leave out what is bad."""
         found = None
-        if self._packets < _MOST_OF * self._film.frames - 2:
+        lasted_s = self._last_s - (self._first_s or 0.0)
+        missing_s = self._seconds() - lasted_s - 1 / (self._rate or _USUAL_RATE)
+        if self._packets < _MOST_OF * self._film.frames - 2 and missing_s > _EDIT_SLACK_S:  # edits may leave some out
             found = f"expected {self._film.frames} frames, as it says itself, found {self._packets}"
-        elif self._decoded < _MOST_OF * self._packets - 2:
-            found = f"of {self._packets} encoded frames, {self._decoded} could be decoded"
-        elif not self._film.frames and times and times[-1] - times[0] < self._seconds() - _SLACK_S:
-            found = f"expected {self._seconds():.1f} s, as it says itself, found {times[-1] - times[0]:.1f} s"
+        elif self._decoded < _MOST_OF * self._shown - 2:
+            found = f"of {self._shown} encoded frames, {self._decoded} could be decoded"
+        elif not self._film.frames and self._decoded and missing_s > _SLACK_S:
+            found = f"expected {self._seconds():.1f} s, as it says itself, found {lasted_s:.1f} s"
         if found is not None:
             raise PackError(f"{self._where}: {found}: it is cut off or damaged; {_REMEDY}")
 
     def _seconds(self) -> float:
         """Return how long the pictures last, as the file says; 0 where it does not."""
+        if self._film.frames and self._film.duration:
+            return float(self._film.duration * self._film.time_base)
         tagged = re.fullmatch(r"(\d+):(\d+):([\d.]+)", self._film.metadata.get("DURATION", ""))
         if tagged:
             return int(tagged[1]) * 3600 + int(tagged[2]) * 60 + float(tagged[3])
@@ -192,18 +243,14 @@ _MOST_OF = 0.99
 #: Seconds by which the last frame may begin before the end that a file names.
 _SLACK_S = 1.0
 
-#: Times in files are rounded, to 0.1 ms or coarser in some.
-_HALF_TICK_S = 1e-4
+#: Of films that say how many frames they have, seconds that may be missing at the end.
+_EDIT_SLACK_S = 0.1
 
+#: Of the time between two frames, how much earlier one may be than a part of a film begins, whose time is a sum.
+_SPAN_SLACK = 0.5
 
-def _pixels(frame: Any) -> Any:
-    """Return a frame in RGB, ``(height, width, 3) uint8``, turned as its file asks."""
-    try:
-        pixels = frame.reformat(format="rgb24", threads=1).to_ndarray()  # more take 171 µs a frame, not 71
-    except TypeError:  # PyAV before it could be told so
-        pixels = frame.to_ndarray(format="rgb24")
-    turn = _TURNS.get(round(getattr(frame, "rotation", 0) or 0) % 360, 0)
-    return np.rot90(pixels, turn) if turn else pixels
+#: Frames a second of films that do not say it; and above that it is the tick of their clock.
+_USUAL_RATE, _MOST_RATE = 25.0, 1000.0
 
 
 def _why(error: Exception) -> str:
