@@ -1,4 +1,4 @@
-"""The client of loader-service: batches for tf.data and for NumPy. TensorFlow is loaded by `dataset` only."""
+"""The client of loader-service: batches for tf.data and for NumPy. TensorFlow is loaded when `dataset` is asked for."""
 
 from __future__ import annotations
 

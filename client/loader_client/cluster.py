@@ -21,7 +21,7 @@ ENVIRONMENT_VARIABLE = "TF_CONFIG"
 #: The roles that train, in the order of their numbers.
 _CHIEFS = ("chief", "master")
 _WORKER = "worker"
-_SERVER = "ps"
+_SERVER, _EVALUATOR = "ps", "evaluator"
 
 _warned: set[str] = set()
 
@@ -87,8 +87,15 @@ def membership(sizes: Mapping[str, int], role: str, index: int, said_by: str) ->
     """
     chiefs = sum(sizes.get(each, 0) for each in _CHIEFS)
     world = chiefs + sizes.get(_WORKER, 0)
+    if role == _EVALUATOR:
+        return Membership(0, 1, said_by)
+    if role == _SERVER:
+        return None
     if role not in (*_CHIEFS, _WORKER):
-        return Membership(0, 1, said_by) if role != _SERVER else None
+        raise ConfigError(
+            f"{said_by} says that this is {role[:40]!r}, which is no role of a training: chief, worker, evaluator, ps; "
+            "mend it, or give shard=(rank, world)"
+        )
     if sizes.get(_SERVER, 0):
         return None
     if not 0 <= index < sizes.get(role, 0):

@@ -21,7 +21,7 @@ from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH
 from loader_client.stream import Stream
 from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.typed_options import StreamOptions
-from loader_client.whereabouts import check_reachable, no_answer, seen_at
+from loader_client.whereabouts import blocked_at, check_reachable, no_answer, seen_at
 from loader_service import endpoint as endpoints
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol import messages as m
@@ -291,6 +291,8 @@ class Connection:
             return
         if timeout_s > _SAY_AFTER_S:
             seen = seen_at(self.endpoint)
+            if blocked_at(self.endpoint):  # no service can begin there
+                raise no_answer(self.endpoint, _SAY_AFTER_S)
             _LOG.warning("no service answers at %s yet: %s; waiting up to %g s", self.endpoint, seen, timeout_s)
         if not self._thread.await_welcome(max(0.0, timeout_s - _SAY_AFTER_S)):
             raise no_answer(self.endpoint, timeout_s)

@@ -19,8 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import tensorflow as tf
-
 from loader_client import shares
 from loader_client.calls import CALLS
 from loader_client.connecting import ServiceOrFiles, connection_to
@@ -38,6 +36,7 @@ from loader_client.resumption import StartChoice, check_choice
 from loader_client.starts import FROM_THE_BEGINNING
 from loader_client.stream_options import ClipChoice, StreamChoice
 from loader_client.tensor_columns import Column
+from loader_client.tensorflow_module import tf
 from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.errors import BY_NAME, ConfigError, LoaderError, from_name
 from loader_service.protocol.numbers import whole_number
@@ -219,7 +218,7 @@ def error_of(error: BaseException) -> LoaderError | None:
 
 def _build(feed: Feed, generated: tf.data.Dataset | None, *, is_shared: bool) -> tf.data.Dataset:
     spec = feed.request.spec
-    counted = places(_weakly(feed.begin), _weakly(feed.epoch_of), feed.origin, feed.starts.position)
+    counted = places(_weakly(feed.begin), _weakly(feed.epoch_of), feed.origin, feed.starts.position, feed.share)
     if generated is None:
         cardinality, rows = feed.cardinality, spec.batch_size if spec.drop_remainder else None
         dataset = map_to_the_end(counted, _element_maker(feed, feed.fetch, rows))

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from numpy.typing import NDArray
 
 from loader_client.calls import CALLS
@@ -19,10 +18,12 @@ from loader_client.interrupts import INTERRUPTS
 from loader_client.notebook import dataset_html
 from loader_client.rank_state import RankState
 from loader_client.request import Request
+from loader_client.share_number import check_saved, share_number
 from loader_client.starts import Starts
 from loader_client.stream import Stream
 from loader_client.stream_figures import StreamFigures
 from loader_client.tensor_columns import Column, columns_of
+from loader_client.tensorflow_module import tf
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.protocol.fields import ALIGNMENT_BYTES
 
@@ -37,6 +38,7 @@ class Feed:
         self._stream = stream
         self.request = request
         self.origin = secrets.randbits(63)
+        self.share = share_number(request.spec.shard, stream.order, request.spec.batch_size, request.spec.resumed)
         self._epochs = EpochNumbers(all_marks())
         self.prefetch = stream.prefetch
         self.columns = columns_of(stream.fields, stream.slot_fields, request)
@@ -84,9 +86,10 @@ class Feed:
         # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
         return np.asarray(left_out, np.int64)
 
-    def epoch_of(self, mark: Any, made_by: Any, started: Any) -> NDArray[np.int64]:
+    def epoch_of(self, mark: Any, made_by: Any, started: Any, saved: Any) -> NDArray[np.int64]:
         """Return the number of the epoch of a mark: ``() int64``. See `index_generator.places`."""
         if int(made_by) != self.origin:
+            check_saved(int(saved), self.share)
             self.starts.restore(self._epochs.number(mark.numpy()), int(started))
         return np.asarray(self._epochs.number(mark.numpy()), np.int64)
 

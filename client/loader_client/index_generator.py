@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
 from numpy.typing import NDArray
 
 from loader_client.epochs import MOST_EPOCHS
+from loader_client.tensorflow_module import tf
 
 #: Any number, but the same for ever: checkpoints of iterators depend on it.
 _MARKS_SEED = 20_240_229
@@ -66,7 +66,7 @@ def all_marks() -> Iterator[NDArray[Any]]:
 
 
 def places(
-    begin: Callable[[Any, Any], Any], epoch_of: Callable[[Any, Any, Any], Any], origin: int, start: int
+    begin: Callable[[Any, Any], Any], epoch_of: Callable[[Any, Any, Any, Any], Any], origin: int, start: int, share: int
 ) -> tf.data.Dataset:
     """Return the places of an epoch's steps, another epoch for each iterator, without an end.
 
@@ -79,34 +79,38 @@ def places(
         Gets the origin of the dataset that the iterator was made of, be it in another process, and the mark of its
         place among all that were made. Returns how many epochs are to be left out before it, ``() int64``.
     epoch_of
-        Gets an epoch's mark, and origin and start of the dataset that the iterator was made of. Returns the epoch's
-        number, ``() int64``.
+        Gets an epoch's mark, and origin, start and share of the dataset that the iterator was made of. Returns the
+        epoch's number, ``() int64``.
     origin
         Number of this dataset, which no other has.
     start
         Where its first iterator begins, counted in steps through all epochs.
+    share
+        Number of its share and order, see `share_number`.
     """
-    begun, made = _random(), _random().skip(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True)
+    begun, iterators = _random(), _random().skip(_MARK_VALUES).batch(_MARK_VALUES, drop_remainder=True)
     # Ranges whose first number is a restored iterator's own.
-    origins, starts = (tf.data.Dataset.range(first, tf.int64.max) for first in (origin, start))
+    origins, starts, shares = (tf.data.Dataset.range(first, tf.int64.max) for first in (origin, start, share))
 
     @tf.autograph.experimental.do_not_convert
-    def after_those_left_out(made_by: tf.Tensor, started: tf.Tensor, made_as: tf.Tensor) -> tf.data.Dataset:
+    def after_those_left_out(
+        made_by: tf.Tensor, started: tf.Tensor, shared: tf.Tensor, made_as: tf.Tensor
+    ) -> tf.data.Dataset:
         left_out = _called(begin, made_by, made_as)
         # Each iterator of `begun` counts as an epoch, also one that gives nothing.
         skipped = begun.take(1).repeat().take(left_out).skip(left_out)
         drawn = skipped.concatenate(begun).batch(_MARK_VALUES, drop_remainder=True)
-        return drawn.enumerate().flat_map(lambda number, mark: counted(number, mark, made_by, started))
+        return drawn.enumerate().flat_map(lambda number, mark: counted(number, mark, made_by, started, shared))
 
     @tf.autograph.experimental.do_not_convert
-    def counted(number: tf.Tensor, drawn: tf.Tensor, made_by: tf.Tensor, started: tf.Tensor) -> tf.data.Dataset:
+    def counted(number: tf.Tensor, drawn: tf.Tensor, *made: tf.Tensor) -> tf.data.Dataset:
         # A symbolic checkpoint has the state that `drawn` was in before the element that is being gone through. So the
         # first one, before which there is none, has no places, and the second one is the mark.
         nothing = tf.constant(tf.int64.max, tf.int64)
-        first = tf.cond(tf.equal(number, 0), lambda: nothing, lambda: _called(epoch_of, drawn, made_by, started))
+        first = tf.cond(tf.equal(number, 0), lambda: nothing, lambda: _called(epoch_of, drawn, *made))
         return tf.data.Dataset.range(first, tf.int64.max, _EPOCHS)
 
-    return tf.data.Dataset.zip(origins, starts, made).flat_map(after_those_left_out)
+    return tf.data.Dataset.zip(origins, starts, shares, iterators).flat_map(after_those_left_out)
 
 
 def map_to_the_end(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:

@@ -6,12 +6,17 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from loader_client.showing import ContactSheet
+from loader_client.two_looks import look_twice
 from loader_service import html_text
 from loader_service.errors import LoaderError
-from loader_service.protocol.messages import CatalogSummary
+from loader_service.protocol.messages import CatalogSummary, Status
+from loader_service.watching.verdict import verdicts
 
 #: Samples and frames that are shown without being asked for.
 _SAMPLES, _FRAMES = 4, 8
+
+#: Streams whose verdicts are shown.
+_STREAMS = 8
 
 
 class Sampled(Protocol):
@@ -30,16 +35,23 @@ class Browsable(Protocol):
     def catalog(self) -> CatalogSummary:
         """What the service's files hold."""
 
+    def status(self) -> Status:
+        """Return what the service is doing."""
+
     @property
     def batches(self) -> Callable[..., Any]:
         """Yields batches when it is called."""
 
 
 def connection_html(connection: Browsable) -> str:
-    """Return a connection as HTML: where, what there is, and some samples."""
-    head = html_text.paragraph(f"loader-service at {connection.endpoint}", bold=True)
-    catalog = _or_why(lambda: _catalog(connection))
-    return head + catalog + _or_why(lambda: _sheet(_first(connection)))
+    """Return a connection as HTML: where, what there is, what trainers wait for, and some samples."""
+    parts = (
+        lambda: html_text.paragraph(f"loader-service at {connection.endpoint}", bold=True),
+        lambda: connection.catalog._repr_html_(),  # noqa: PLW0108 - `catalog` asks the service, and may fail
+        lambda: _verdicts(connection),  # before a stream of its own is among them
+        lambda: _sheet(_first(connection)),
+    )
+    return "".join(dict.fromkeys(_or_why(make) for make in parts))  # why it cannot be shown is said once
 
 
 def dataset_html(described: str, stream: Sampled) -> str:
@@ -48,8 +60,15 @@ def dataset_html(described: str, stream: Sampled) -> str:
     return head + _or_why(lambda: _sheet(stream.first_samples(_SAMPLES)))
 
 
-def _catalog(connection: Browsable) -> str:
-    return connection.catalog._repr_html_()
+def _verdicts(connection: Browsable) -> str:
+    """Return what the trainer of each open stream waits for, and what to do about it; "" without one."""
+    before, after = look_twice(connection)
+    clients = {each.stream: each.client for each in after.streams}
+    return "".join(
+        html_text.paragraph(f"stream {each.stream}, {clients[each.stream]}: {each.summary}", bold=True)
+        + (html_text.paragraph(each.advice) if each.advice else "")
+        for each in verdicts(before, after, connection.endpoint)[:_STREAMS]
+    )
 
 
 def _first(connection: Browsable) -> Any:

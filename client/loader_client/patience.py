@@ -66,7 +66,8 @@ class Wait:
         elif silent:
             words = (
                 f"no service has answered at {self.endpoint} for {self.silent_s:.0f} s; start one there with "
-                "`loader-service start FILES…` within reconnect_timeout_s, or raise that"
+                "`loader-service start FILES…` within reconnect_timeout_s, or raise that: "
+                "patience=Patience(reconnect_timeout_s=…)"
             )
         elif private:
             words = (

@@ -7,6 +7,7 @@ things. So numbers that differ are an error, and the caller names the one that i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,10 +53,30 @@ class _Variables:
 
 
 def _slurm(environment: Mapping[str, str]) -> Membership | None:
-    """Return what SLURM says of a task; None in a batch script, which runs once whatever it asks for."""
-    if environment.get("SLURM_JOB_ID") and not environment.get("SLURM_STEP_ID"):
+    """Return what SLURM says of a task; None in a batch script and in a shell, which run once whatever they ask for.
+
+    Raises
+    ------
+    ConfigError
+        As for other launchers; also when the job and its step, or parts of a heterogeneous job, count other tasks.
+    """
+    if _runs_once(environment):
         return None
-    return _Variables("SLURM_PROCID", "SLURM_NTASKS").find(environment)
+    found = _Variables("SLURM_PROCID", "SLURM_NTASKS").find(environment)
+    tasks, parts = (environment.get(name, "").strip() for name in ("SLURM_STEP_NUM_TASKS", "SLURM_HET_SIZE"))
+    if found is not None and tasks and tasks != str(found.world):
+        raise ConfigError(f"shard='auto': SLURM_NTASKS={found.world} and SLURM_STEP_NUM_TASKS={tasks[:20]}; {_REMEDY}")
+    if found is not None and parts not in ("", "1"):
+        raise ConfigError(
+            f"shard='auto': SLURM_HET_SIZE={parts[:20]} parts of a heterogeneous job count their tasks; {_REMEDY}"
+        )
+    return found
+
+
+def _runs_once(environment: Mapping[str, str]) -> bool:
+    """Return whether this is the script of a SLURM job, or its shell: SLURM numbers their steps from the top."""
+    step = environment.get("SLURM_STEP_ID", "").strip()
+    return bool(environment.get("SLURM_JOB_ID")) and (not step or _NO_TASKS_STEP.fullmatch(step) is not None)
 
 
 #: The launchers that are asked, by the names that ``"auto:NAME"`` takes.
@@ -66,6 +87,10 @@ _LAUNCHERS: dict[str, Callable[[Mapping[str, str]], Membership | None]] = {
     "openmpi": _Variables("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE").find,
     "pmi": _Variables("PMI_RANK", "PMI_SIZE").find,
 }
+
+#: What SLURM has in place of a step's number where there is no step of tasks, as in scripts and interactive shells: the
+#: highest numbers of 32 bits, or words.
+_NO_TASKS_STEP = re.compile("42949672(8|9)[0-9]|batch|extern|interactive")
 
 #: Of Ray Train, which says it by a function and not by variables.
 _RAY = "ray"
@@ -135,8 +160,7 @@ def _nobody(name: str, environment: Mapping[str, str]) -> str:
         else "shard='auto' and neither a strategy, TF_CONFIG, RANK and WORLD_SIZE, SLURM, Open MPI, PMI nor Ray Train "
         "says which process this is"
     )
-    batch = environment.get("SLURM_JOB_ID") and not environment.get("SLURM_STEP_ID")
-    hint = " in a batch script of SLURM: start the training by srun, or" if batch else ";"
+    hint = " in a script or shell of a SLURM job: start the training by srun, or" if _runs_once(environment) else ";"
     return f"{asked}{hint} {_REMEDY}"
 
 

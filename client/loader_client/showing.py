@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 
 from loader_client.forms import Ragged
 from loader_service import html_text
-from loader_service.contact_sheet import as_picture, data_url, evenly, fitted, jpeg, png, sheet, strip
+from loader_service.contact_sheet import (
+    Bounds,
+    as_picture,
+    bounds_of,
+    bounds_text,
+    data_url,
+    evenly,
+    fitted,
+    jpeg,
+    png,
+    sheet,
+    strip,
+)
 from loader_service.errors import ConfigError
 
 #: Samples of a sheet, frames of each, and the longest side of one, in pixels, unless others are asked for.
@@ -47,14 +59,15 @@ class ContactSheet:
         if not count:
             raise ConfigError(f"show({type(batch).__name__}): no batch with samples in it; give arrays (batch, …)")
         pictured = next((name for name, rows in fields.items() if _frames(rows[0], 1) is not None), None)
-        self._about = about
+        bounds = None if pictured is None else _bounds(fields[pictured])
+        self._about = (*about, f"{pictured}: {bounds_text(bounds)}") if bounds else about
         self._total = count
         self._strips: list[Any] = []
         self._captions: list[str] = []
         for row in range(min(samples, count)):
             found = None if pictured is None else _frames(fields[pictured][row], frames)
             if found:
-                self._strips.append(strip([fitted(as_picture(each), side) for each in found]))
+                self._strips.append(strip([fitted(as_picture(each, bounds), side) for each in found]))
             others = (f"{name} {_words(rows[row])}" for name, rows in fields.items() if name != pictured)
             self._captions.append(f"{row}: {', '.join(others)}")
 
@@ -165,6 +178,11 @@ def _frames(row: Any, most: int) -> list[NDArray[Any]] | None:
     if min(array.shape[-3:-1]) < 4:  # a list of triples is no picture
         return None
     return [array] if array.ndim == 3 else [array[each] for each in evenly(len(array), most)]
+
+
+def _bounds(rows: Any) -> Bounds | None:
+    """Return what is black and what is white in all pictures of a batch, so that they can be compared; bytes say it."""
+    return None if rows[0].dtype == np.uint8 else bounds_of(rows[row] for row in range(len(rows)))
 
 
 def _words(value: Any) -> str:

@@ -17,9 +17,11 @@ from loader_client.request import Request
 from loader_client.resumption import resumption
 from loader_client.starts import FROM_THE_BEGINNING, start_within
 from loader_client.stream import Stream
+from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
 from loader_service.protocol.messages import CatalogSummary
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
+from loader_service.scan_options import ScanOptions
 
 #: What `clip=` may be: None for whole videos, ``"auto"`` for what suits the catalog.
 ClipChoice = Clip | Frame | Literal["auto"] | None
@@ -155,10 +157,24 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(name: str) -> str:
+    for part, kind in (("clip", Clip), ("image", Image)):
+        if name in {each.name for each in dataclasses.fields(kind)}:
+            return f"unexpected keyword argument {name!r} of dataset and batches; give {part}={kind.__name__}({name}=…)"
+    of_service = {each.name for each in (*dataclasses.fields(ServiceConfig), *dataclasses.fields(ScanOptions))}
+    if name in of_service - {"files"}:
+        return (
+            f"unexpected keyword argument {name!r} of dataset and batches; it is the service's: where files are named, "
+            f"give {_where(name)}; of one that runs, `loader-service start --{name.replace('_', '-')}` sets it"
+        )
     names = ("batch_size", "clip", "image", *_OPTIONS)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name, (*names, "workers", "service", "start", "patience"), n=1)
     hint = f"did you mean {close[0]!r}? They take" if close else "they take"
     return f"unexpected keyword argument {name!r} of dataset and batches; {hint} {', '.join(names)}"
+
+
+def _where(name: str) -> str:
+    """Return how an option of a private service is given."""
+    return "workers=… to connect or dataset" if name == "workers" else f"service={{{name!r}: …}} to connect or dataset"
 
 
 def _suitable_clip(catalog: CatalogSummary) -> Clip | Frame:

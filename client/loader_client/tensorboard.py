@@ -1,12 +1,11 @@
-"""Writes for TensorBoard how long a trainer waited; imports TensorFlow, of which nothing but summaries is used."""
+"""Writes for TensorBoard how long a trainer waited; of TensorFlow it uses nothing but summaries."""
 
 from __future__ import annotations
 
 import os
 
-import tensorflow as tf
-
 from loader_client.stream_figures import StreamFigures
+from loader_client.tensorflow_module import tf
 
 #: What TensorBoard draws as a line.
 _SCALAR = tf.compat.v1.SummaryMetadata(

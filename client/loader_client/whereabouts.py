@@ -62,6 +62,14 @@ def seen_at(endpoint: str) -> str:
     return f"the socket {str(path)!r} of {_user(status.st_uid)} {_answer_of(path)}"
 
 
+def blocked_at(endpoint: str) -> bool:
+    """Return whether something lies at an endpoint that is no socket: no service begins there as long as it does."""
+    try:
+        return not stat.S_ISSOCK(_path(endpoint).stat().st_mode)
+    except OSError:
+        return False
+
+
 def pid_seen_at(endpoint: str) -> int:
     """Return this process's pid if the service at an endpoint knows it by that; 0 where it may be another process's.
 

@@ -112,10 +112,10 @@ class Clients:
     def next_deadline(self) -> float | None:
         """Return when the first client will have been silent or out of reach for too long, None without clients."""
         first = next(iter(self._clients.values()), None)
-        missed = next(iter(self._missed.values()), None)
-        if missed is not None and (first is None or missed + MISSED_S < first.last_heard + self._timeout_s):
-            return missed + MISSED_S
-        return None if first is None else first.last_heard + self._timeout_s
+        if first is None:  # those that are missed are among them
+            return None
+        silent_at = first.last_heard + self._timeout_s
+        return min(silent_at, next(iter(self._missed.values())) + MISSED_S) if self._missed else silent_at
 
 
 def _one_line(name: str) -> str:

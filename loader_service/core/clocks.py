@@ -5,9 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from loader_service.core.ranking import Ranking
-from loader_service.core.worker import Worker, WorkerState
-
-_KILLED = WorkerState.KILLED
+from loader_service.core.worker import Worker
 
 
 class Clocks:
@@ -29,33 +27,27 @@ class Clocks:
 
     def owe(self, worker: Worker, deadline: float | None) -> None:
         """Set when a worker must have reported; None while it owes nothing."""
-        worker.deadline = deadline
-        if deadline is None:
-            self._deadlines.pop(worker.worker, None)
-        else:
-            self._deadlines[worker.worker] = deadline
-        self._sort(worker.worker)
+        self._set(worker, self._late_at.get(worker.worker, inf), inf if deadline is None else deadline)
 
-    def begun(self, worker: Worker, deadline: float | None) -> None:
+    def begun(self, worker: Worker, deadline: float) -> None:
         """Take note that a worker has come to its first task, whatever that is by now: it is not late yet."""
         number = worker.worker
         self._overdue.discard(number)
-        late_at = worker.pace.late_at(worker.tasks[0].size_bytes) if worker.tasks else None
-        if late_at is None or worker.state is _KILLED:
-            self._late_at.pop(number, None)
-        else:
-            self._late_at[number] = late_at
-        self.owe(worker, deadline)
+        late_at = self._late_at[number] = worker.pace.late_at(worker.tasks[0].size_bytes)
+        worker.deadline = self._deadlines[number] = deadline
+        self._next.put(number, min(late_at, deadline))
 
-    def forget(self, worker: Worker) -> None:
-        """Drop a worker that is gone."""
+    def clear(self, worker: Worker) -> None:
+        """Take note that a worker owes nothing more: it has no task, or it is gone."""
         self._overdue.discard(worker.worker)
         self._late_at.pop(worker.worker, None)
-        self.owe(worker, None)
+        self._set(worker, inf, inf)
 
     def overdue(self, now: float) -> list[int]:
         """Return the workers that take far longer for a task than they should need; each until it ends one."""
-        self._pass(now)
+        first = self._next.first()
+        if first and first[0] <= now:
+            self._pass(now)
         return sorted(self._overdue) if self._overdue else []
 
     def expired(self, now: float) -> int | None:
@@ -67,12 +59,21 @@ class Clocks:
     def _pass(self, now: float) -> None:
         """Note who is late by now, up to the first one whose deadline has passed, if there is one."""
         while (first := self._next.first()) and first[0] <= now and self._late_at.get(first[1], inf) <= now:
-            del self._late_at[first[1]]
-            self._overdue.add(first[1])
-            self._sort(first[1])
+            number = first[1]
+            del self._late_at[number]
+            self._overdue.add(number)
+            self._rank(number, self._deadlines.get(number, inf))
 
-    def _sort(self, number: int) -> None:
-        first = min(self._late_at.get(number, inf), self._deadlines.get(number, inf))
+    def _set(self, worker: Worker, late_at: float, deadline: float) -> None:
+        number = worker.worker
+        if deadline == inf:
+            worker.deadline = None
+            self._deadlines.pop(number, None)
+        else:
+            worker.deadline = self._deadlines[number] = deadline
+        self._rank(number, min(late_at, deadline))
+
+    def _rank(self, number: int, first: float) -> None:
         if first == inf:
             self._next.discard(number)
         else:

@@ -101,7 +101,8 @@ class Fillings:
             for row, error in by_row.items():
                 if row not in touched:
                     self._bad_row(filling, error, task.turn)
-        self._conclude(stream, filling)
+        if not filling.open_tasks:
+            self._conclude(stream, filling)
 
     def checked(self, file: int, message: str) -> None:
         """Queue the rows again that were held for a file, or fail them with what has become of it."""
@@ -127,7 +128,7 @@ class Fillings:
         self._ledger.counters.rows_reassigned += len(task.rows)
         filling.open_tasks.discard(task.task)
         for rows in [(row,) for row in task.rows] if guilty else [task.rows]:
-            self._queue(filling, rows, strikes, task.turn)
+            self._queues.put(self._make_task(filling, rows, strikes, task.turn))
 
     def redo(self, task: PendingTask) -> bool:
         """Fill another slot with the step of a task that is late; return whether there was one to fill.
@@ -148,11 +149,16 @@ class Fillings:
         return False
 
     def is_stuck(self, task: PendingTask) -> bool:
-        """Return whether the step of a late task is waited for, and there is no memory for a slot to do it again."""
+        """Return whether a late task keeps its client waiting, and there is no memory for a slot to do its step again.
+
+        A step behind one that is on its way keeps nobody waiting yet, and a slot may be free before it does.
+        """
         stream, filling = self._of(task)
-        if stream is None or filling is None or filling.abandoned:
+        if stream is None or filling is None or filling.abandoned or stream.slots_asked:
             return False
-        return not stream.slots_asked and len(stream.steps[filling.wanted.want].fillings) < MOST_FILLINGS
+        step = stream.steps[filling.wanted.want]
+        first = next(each for each in stream.steps.values() if not (each.ready or each.forgotten))
+        return len(step.fillings) < MOST_FILLINGS and (first is step or first.waits)
 
     def use_free_slots(self, number: int) -> None:
         """Give a stream's free slots to what waits."""
@@ -200,12 +206,9 @@ class Fillings:
         step.fillings.append(filling)
         self._slots_filling += 1
         plan = stream.plan
-        for piece in cut(filling.rows, self._ownership, plan.row_bytes, plan.frame_bytes, self._slots_filling):
-            self._queue(filling, piece, turn=turn)
+        for piece in cut(filling.rows, self._ownership, *plan.work, self._slots_filling):
+            self._queues.put(self._make_task(filling, piece, 0, turn))
         return True
-
-    def _queue(self, filling: Filling, rows: tuple[int, ...], strikes: int = 0, turn: int | None = None) -> None:
-        self._queues.put(self._make_task(filling, rows, strikes, turn))
 
     def _hold(self, filling: Filling, rows: list[int], task: PendingTask) -> None:
         """Hold rows until their files were looked at; ask for that where nobody has yet."""
@@ -226,6 +229,7 @@ class Fillings:
             slot=filling.slot,
             rows=rows,
             size_bytes=filling.size_bytes(rows),
+            ease=filling.plan.ease,
             file=filling.rows[rows[0]].file,
             strikes=strikes,
             turn=turn,
@@ -238,7 +242,7 @@ class Fillings:
         # Another sample is no remedy for files that are not those of the plan.
         if bad.error != CatalogChanged.__name__ and filling.substitute(bad.row):
             self._ledger.counters.samples_substituted += 1
-            self._queue(filling, (bad.row,), turn=turn)
+            self._queues.put(self._make_task(filling, (bad.row,), 0, turn))
         else:
             filling.blame(bad)
 
@@ -249,9 +253,7 @@ class Fillings:
             self._ledger.send(stream.client, m.BadSample(stream.number, words[:_LONGEST_REASON]))
 
     def _conclude(self, stream: StreamState, filling: Filling) -> None:
-        """Look whether a slot's filling is over: announce the step, report its error, or free what nobody wants."""
-        if filling.open_tasks:
-            return
+        """Announce the step of a slot of which no task is left, report its error, or free what nobody wants."""
         step = stream.steps.get(filling.wanted.want)
         if filling.abandoned or step is None:
             self._free(stream, filling)
@@ -273,15 +275,13 @@ class Fillings:
         """Lease a slot that is whole to the client."""
         del stream.fillings[filling.slot]
         self._slots_filling -= 1
-        stream.slots.complete(filling.slot)
         stream.slots.lease(filling.slot)
         self._last_lease += 1
-        step.ready = filling.readiness(self._last_lease)
-        stream.leases[self._last_lease] = filling.wanted.want
-        self._count(stream, step.ready)
+        ready = step.ready = stream.leases[self._last_lease] = filling.readiness(self._last_lease)
+        self._count(stream, ready)
         stream.latest = filling
         stream.samples_substituted += len(filling.planned)
-        self._ledger.send(stream.client, step.ready)
+        self._ledger.send(stream.client, ready)
 
     def _count(self, stream: StreamState, ready: Ready) -> None:
         plan = stream.plan

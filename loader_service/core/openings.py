@@ -34,6 +34,7 @@ from loader_service.errors import ConfigError, LoaderError
 from loader_service.plan.prefetch import LEAST_SLOTS, steps_ahead
 from loader_service.protocol import messages as m
 from loader_service.protocol.fields import Field
+from loader_service.protocol.option_text import option_text
 from loader_service.sizes import counted, size_text
 
 #: How long ago streams may have closed whose memory is still waited for, in seconds: to have all slots that are wanted,
@@ -297,7 +298,7 @@ class Openings:
         self._ledger.send(opening.client, opening.answer)
         client = self._clients.get(opening.client)
         size = f"{len(slots)} of {plan.wanted_slots} slots of {size_text(plan.slot_bytes)}"
-        line = f"client {client.name if client else '?'} opened stream {number} with {size}: {spec}"
+        line = f"client {client.name if client else '?'} opened stream {number} with {size}: {option_text(spec)}"
         self._ledger.add(Note(line, NoteKind.OTHER, is_fault=False))
 
     def _refuse(self, opening: Opening, error: LoaderError) -> None:

@@ -56,9 +56,11 @@ class Pace:
         "_task_s",
         "_together",
         "begun_at",
+        "s_per_byte",
     )
 
     def __init__(self) -> None:
+        self.s_per_byte: float | None = None  # the mean, None while too little is known
         self._task_s: float | None = None  # for a task, None before the first one ended
         self.begun_at: float | None = None  # when it came to the task that it is at
         self._news = 0  # pieces of it so far
@@ -66,11 +68,6 @@ class Pace:
         self._seconds, self._bytes = 0.0, 0  # of the latest one
         self._latest = 0.0  # of the latest one, seconds for each byte; bounded
         self._mean_before = self._mean = 0.0  # without and with it
-
-    @property
-    def s_per_byte(self) -> float | None:
-        """The mean, None while too little is known."""
-        return self._mean if self._news >= _TELLING_TASKS else None
 
     def begun(self, now: float) -> None:
         """Note that the worker begins a task."""
@@ -88,20 +85,19 @@ class Pace:
                 self._take_in(size_bytes, max(seconds - waited_s, _WORKED * seconds))
         self.begun_at = now
 
-    def late_at(self, size_bytes: int) -> float | None:
-        """Return when a task that has begun is late, by what its worker needed before; None when it is at none."""
+    def late_at(self, size_bytes: int) -> float:
+        """Return when a task that has begun is late, by what its worker needed before; never when it is at none."""
         if self.begun_at is None:
-            return None
+            return inf
         if self._task_s is None:
             return self.begun_at + _FIRST_LATE_S
         return self.begun_at + max(LATE_S, _LATE * max(self._task_s, self._mean * size_bytes))
 
     def given_up_at(self, size_bytes: int) -> float | None:
         """Return until when a late task is waited for where nobody else can do it; None where that is not known."""
-        late_at = self.late_at(size_bytes)
-        if self.begun_at is None or late_at is None or self._task_s is None:
+        if self.begun_at is None or self._task_s is None:
             return None
-        return self.begun_at + _GIVEN_UP * (late_at - self.begun_at)
+        return self.begun_at + _GIVEN_UP * (self.late_at(size_bytes) - self.begun_at)
 
     @property
     def rested_at(self) -> float:
@@ -126,6 +122,8 @@ class Pace:
             latest = min(latest, _MOST_NEWS * self._mean_before)
         self._latest = latest
         self._mean = latest if self._news == 1 else _LATEST * latest + (1 - _LATEST) * self._mean_before
+        if self._news >= _TELLING_TASKS:
+            self.s_per_byte = self._mean
 
 
 class Paces:

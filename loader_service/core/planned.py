@@ -64,7 +64,9 @@ class PlannedStream:
     wanted_slots
         What it would have if there were room.
     row_bytes, frame_bytes
-        Output of one row without what varies, and of one frame that varies: the measure of work.
+        Output of one row without what varies, and of one frame that varies: the measure of work within the stream.
+    ease
+        Bytes of output that are as much work as one byte of decoded pixels.
     substitutes
         How often a bad row may be replaced before the step fails; 0: never.
     indexed
@@ -88,6 +90,7 @@ class PlannedStream:
     wanted_slots: int
     row_bytes: int
     frame_bytes: int = 0
+    ease: int = 1
     lengths: Lengths = Lengths.ALIKE
     substitutes: int = 0
     indexed: bool = False
@@ -95,6 +98,11 @@ class PlannedStream:
     padding: float = 0.0
     padding_unsorted: float = 0.0
     why_large: Callable[[], str] = str
+
+    @property
+    def work(self) -> tuple[int, int]:
+        """What a row counts as when steps are cut into tasks, without what varies, and a frame that varies."""
+        return max(1, self.row_bytes // self.ease), -(-self.frame_bytes // self.ease)
 
 
 class Planner(Protocol):

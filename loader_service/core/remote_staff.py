@@ -13,6 +13,7 @@ from loader_service.core.staff import Staff
 from loader_service.core.worker import Worker
 from loader_service.errors import ConfigError
 from loader_service.protocol.messages import Done, ScaleRemote
+from loader_service.sizes import counted
 from loader_service.worker_limits import check_remote_workers
 
 
@@ -59,7 +60,7 @@ class RemoteStaff:
         check_remote_workers(message.workers, self._most)
         if self._is_closed:
             raise ConfigError("the service is stopping; start it when it has ended")
-        line = f"{self._wanted} → {message.workers} remote workers"
+        line = f"{self._wanted} → {counted(message.workers, 'remote worker')}"
         self._ledger.send(client.address, Done(message.request, line))
         self._ledger.add(Note(f"client {client.name} scales: {line}", is_fault=False))
         self.scale(message.workers, now)

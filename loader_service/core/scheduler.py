@@ -75,11 +75,11 @@ class Scheduler:
             worker.ask_for(message.count)
             self.staff.vacancies.update(worker)
 
-    def time_spent(self, message: m.TimeSpent) -> None:
+    def time_spent(self, message: m.TimeSpent, now: float) -> None:
         """Take note of what a worker says that its time went into."""
         worker = self.staff.get(message.worker)
         if worker is not None:
-            worker.times.told(message)
+            worker.times.told(message, now, is_remote=bool(worker.node))
             for each in message.slow:
                 self._ledger.sums.files.slow(each.file, each.count)
 
@@ -108,38 +108,39 @@ class Scheduler:
 
     def settle(self, now: float) -> None:
         """Start who is missing, and give out what waits; to be called after anything has happened."""
-        self.staff.hire(now)
-        self._dispatch(now)
+        if self.staff.missing > 0:
+            self.staff.hire(now)
+        if self._queues.tasks:
+            self._give_waiting(now)
+        if overdue := self.staff.overdue(now):
+            self._redo_late(overdue, now)
 
     def next_deadline(self) -> float | None:
         """Return the time at which `ClockTicked` is due, None when nothing is being waited for."""
         deadline = self.staff.next_deadline()
-        rest_ends = self.staff.vacancies.next_rest_ends if self._queues.tasks else None
+        vacancies = self.staff.vacancies
+        rest_ends = vacancies.next_rest_ends if vacancies.some_rest and self._queues.tasks else None
         if deadline is None or rest_ends is None:
             return rest_ends if deadline is None else deadline
         return min(deadline, rest_ends)
 
-    def _dispatch(self, now: float) -> None:
+    def _give_waiting(self, now: float) -> None:
         """Give each worker its own next tasks; then let those that have nothing to do take what waits longest.
 
         Stragglers that have rested come first: the others may never leave anything, and nobody would learn that a
         worker is fast again. Looks only at workers that have got room and at owners that have got tasks since the last
         event: all others have what they can have.
         """
-        if self._queues.tasks:
-            self._give_waiting(now)
-        if overdue := self.staff.overdue(now):
-            self._redo_late(overdue, now)
-
-    def _give_waiting(self, now: float) -> None:
-        vacancies = self.staff.vacancies
-        while self._queues.tasks and (number := vacancies.rested(now)) is not None:
+        vacancies, queues = self.staff.vacancies, self._queues
+        while vacancies.some_rest and queues.tasks and (number := vacancies.rested(now)) is not None:
             self._give_last_row(self._worker(number), now)
-        if not (vacancies.has_freed or self._queues.have_grown):
+        if not (vacancies.freed or (queues.have_grown and vacancies.some_can_take)):
             return  # as it was when the last event had been acted on
         self._give_own(now)
-        while self._queues.tasks and (number := self._helper()) is not None:
-            if not self._give(self._worker(number), self._queues.take_from_longest(), now):
+        if not (queues.tasks and vacancies.some_can_take):
+            return
+        while queues.tasks and (number := self._helper()) is not None:
+            if not self._give(self._worker(number), queues.take_from_longest(), now):
                 break  # a suspect that must wait for a worker with nothing else in hand; none is idle
             self._ledger.counters.tasks_stolen += 1
             self._give_own(now)  # what waited behind a suspect
@@ -161,26 +162,28 @@ class Scheduler:
         if any(redone):
             for worker in overdue:
                 self.staff.distrust(worker)
-            self._dispatch(now)
+            self._give_waiting(now)
         for worker in overdue:
             stuck = any(self.fillings.is_stuck(task) for task in worker.tasks)
             self.staff.time_late(worker, now, nobody_can_help=stuck)
 
     def _give_own(self, now: float) -> None:
         """Give tasks of their own files to workers with room."""
+        owners = self._queues.owners
         for number in self._candidates():
             worker = self.staff.get(number)
-            while worker and worker.has_room:
+            while worker and (number in owners or NOBODY in owners) and worker.has_room:
                 if not self._give(worker, self._queues.take_own(number), now):
                     break
 
     def _candidates(self) -> list[int]:
         """Return the workers that may have both room and tasks of their own since the last event."""
         grown, freed = self._queues.take_grown(), self.staff.vacancies.take_freed()
+        owners = self._queues.owners
         if NOBODY in grown:
             freed.update(self.staff.vacancies.all())
-        if not self._queues.waiting_for(NOBODY):
-            freed &= self._queues.owners
+        if NOBODY not in owners:
+            freed &= owners
         return sorted(freed | grown)
 
     def _helper(self) -> int | None:

@@ -13,8 +13,9 @@ from typing import Any
 
 from loader_service.core import events as e
 from loader_service.core.clients import Client, Clients
+from loader_service.core.deadlines import Deadlines
 from loader_service.core.effects import Effect, LookAtWorkers, Note, NoteKind, Peer, RemoveSegments
-from loader_service.core.ledger import Counters, Ledger, Limits
+from loader_service.core.ledger import Ledger, Limits
 from loader_service.core.lifetime import Lifetime
 from loader_service.core.openings import Openings
 from loader_service.core.planned import Planner
@@ -27,6 +28,9 @@ from loader_service.core.worker import WorkerState
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.protocol import messages as m
 from loader_service.worker_bounds import WorkerBounds, WorkersGiven
+
+#: What each step takes: these concern the streams and their workers only.
+_OF_STEPS = frozenset((m.Want, m.Release, m.Forget, m.TaskDone))
 
 
 class Service:
@@ -46,6 +50,11 @@ class Service:
         How many there shall be at first, or bounds within which the service sizes itself.
     now
         When it begins.
+
+    Attributes
+    ----------
+    counters
+        What happened since the start.
     """
 
     def __init__(
@@ -60,7 +69,7 @@ class Service:
         self._about = about
         self._limits = limits
         self._ledger = ledger = Ledger()
-        self._sums = ledger.sums
+        self._sums, self.counters = ledger.sums, ledger.counters
         self.scheduler = Scheduler(file_bytes, limits, ledger)
         self.clients = Clients(limits.client_timeout_s, ledger)
         self.probes = Probes(self.scheduler.staff, ledger, limits.probe_timeout_s)
@@ -72,15 +81,21 @@ class Service:
         self._sizing.begin(now)
         self.remote = RemoteStaff(staff, limits.most_remote, ledger)
         self._lifetime = Lifetime(limits.drain_s, ledger)
-        self._timed = (self.clients, self.probes, self.openings, self._lifetime, self._sizing, streams.shares)
-        self._of_stream = self._handlers_of_streams()
+        self._deadlines = Deadlines(
+            (self.scheduler, self.clients, streams.shares), (self.probes, self.openings, self._lifetime, self._sizing)
+        )
+        self._of_stream: dict[type, Callable[[bytes, Any, float], None]] = {
+            m.Want: streams.want,
+            m.Release: streams.release,
+            m.Forget: streams.forget,
+        }
         self._of_client = self._handlers_of_clients()
         self._of_worker: dict[type, Callable[[Any, float], None]] = {
             m.TaskDone: self.scheduler.task_done,
             m.WorkerReady: self._worker_ready,
             m.Probed: self._probed,
             m.TasksWanted: lambda message, _: self.scheduler.tasks_wanted(message),
-            m.TimeSpent: lambda message, _: self.scheduler.time_spent(message),
+            m.TimeSpent: self.scheduler.time_spent,
             m.CopyRead: lambda message, _: self._ledger.copy_read(message),
         }
         self._of_event = self._handlers_of_events()
@@ -94,7 +109,10 @@ class Service:
             self._hello(peer, message, now)
         else:
             self._hear(peer, message, now)
-        return self._settle(now)
+        if type(message) not in _OF_STEPS:
+            return self._settle(now)
+        self.scheduler.settle(now)
+        return self._ledger.take()
 
     def happened(self, event: e.Event, now: float) -> list[Effect]:
         """Take in an event at time `now` and return what to do about it, in order."""
@@ -104,36 +122,22 @@ class Service:
 
     def next_deadline(self) -> float | None:
         """Return when `ClockTicked` is due, None while nothing is waited for."""
-        deadline = self.scheduler.next_deadline()
-        for each in self._timed:
-            other = each.next_deadline()
-            if other is not None and (deadline is None or other < deadline):
-                deadline = other
-        return deadline
+        return self._deadlines.next()
 
     @property
     def workers_wanted(self) -> int:
         """How many workers there should be."""
         return self._sizing.number
 
-    @property
-    def counters(self) -> Counters:
-        """What happened since the start."""
-        return self._ledger.counters
-
     # ---- what acts on what
-
-    def _handlers_of_streams(self) -> dict[type, Callable[[bytes, Any, float], None]]:
-        streams = self.scheduler.streams
-        return {m.Want: streams.want, m.Release: streams.release, m.Forget: streams.forget}
 
     def _handlers_of_clients(self) -> dict[type, Callable[[Client, Any, float], None]]:
         return {
             m.Heartbeat: self._beat,
-            m.Goodbye: self._goodbye,
+            m.Goodbye: lambda client, _, now: self._lose(client.address, "has said goodbye", now, in_peace=True),
             m.OpenStream: self._open,
             m.CloseStream: self._close,
-            m.GetStatus: self._look,
+            m.GetStatus: lambda client, ask, _: self._ledger.add(LookAtWorkers(client.address, ask.request)),
             m.GetCatalog: self._tell_catalog,
             m.GetRecentSteps: lambda client, ask, _: self._ledger.send(
                 client.address, self._reporter.recent(ask.request)
@@ -167,6 +171,7 @@ class Service:
 
     def _settle(self, now: float) -> list[Effect]:
         """Give out what waits, see whether all have come or gone, and return all that is to be done."""
+        self._deadlines.forget()
         self.scheduler.settle(now)
         self.probes.dispatch(now)
         if self._lifetime.is_changing:
@@ -221,9 +226,6 @@ class Service:
         else:  # it has not heard yet who welcomed it; its streams will be asked for under other numbers
             self._ledger.send(client.address, self._about.welcome)
 
-    def _goodbye(self, client: Client, _message: m.Goodbye, now: float) -> None:
-        self._lose(client.address, "has said goodbye", now, in_peace=True)
-
     def _close(self, client: Client, message: m.CloseStream, now: float) -> None:
         if self.scheduler.streams.close(client.address, message.stream):
             self.openings.closed(message.stream)
@@ -236,8 +238,8 @@ class Service:
         held = 0 if in_peace else self.scheduler.streams.leased(address)
         lost = f"; {held} batches that it held are given up" if held else ""
         self._ledger.add(Note(f"{client} {why}{lost}", NoteKind.CLIENT, is_fault=bool(held)))
-        self.clients.forget(address)
-        self.probes.forget(address)
+        for each in (self.clients, self.probes, self._lifetime):
+            each.forget(address)
         self.openings.lose(address, now)
         if self.scheduler.streams.lose(address):
             self.openings.memory_returns(now)
@@ -258,9 +260,6 @@ class Service:
 
     # ---- what clients ask of the service
 
-    def _look(self, client: Client, message: m.GetStatus, _now: float) -> None:
-        self._ledger.add(LookAtWorkers(client.address, message.request))
-
     def _workers_seen(self, event: e.WorkersSeen, now: float) -> None:
         self._ledger.send(event.client, self._reporter.status(event, self._sizing, now))
 
@@ -269,7 +268,7 @@ class Service:
 
     def _stop_asked(self, client: Client, message: m.Stop, now: float) -> None:
         self._ledger.send(client.address, m.Done(message.request, f"service {self._about.welcome.pid} is stopping"))
-        self._stop(f"asked by {client.name} (pid {client.pid})", now)
+        self._stop(f"asked by {client.name} (pid {client.pid})", now, asker=client.address)
 
     def _restart(self, client: Client, message: m.Restart, now: float) -> None:
         if self._about.why_no_restart:
@@ -277,11 +276,11 @@ class Service:
         if self._lifetime.is_stopping:
             raise ConfigError("the service is stopping; start it when it has ended")
         self._ledger.send(client.address, m.Done(message.request, f"service {self._about.welcome.pid} is restarting"))
-        self._stop(f"asked to restart by {client.name} (pid {client.pid})", now, again=True)
+        self._stop(f"asked to restart by {client.name} (pid {client.pid})", now, again=True, asker=client.address)
 
-    def _stop(self, reason: str, now: float, *, again: bool = False) -> None:
+    def _stop(self, reason: str, now: float, *, again: bool = False, asker: bytes = b"") -> None:
         """Let workers finish what they are at, for a while, and then end; begin anew if nobody says otherwise."""
-        if not self._lifetime.stop(reason, now, again=again):
+        if not self._lifetime.stop(reason, now, again=again, asker=asker):
             return
         self.openings.stopping = self._sizing.stopping = True
         for client in self.clients:
@@ -348,3 +347,4 @@ class Service:
     def validate(self) -> None:
         """Raise AssertionError where an invariant does not hold."""
         self.scheduler.validate()
+        self._deadlines.validate()

@@ -18,6 +18,7 @@ from loader_service.core.sums import add
 from loader_service.core.worker_controller import WorkerController
 from loader_service.core.worker_demand import PoolReading, StreamReading
 from loader_service.protocol.messages import Done, Scale
+from loader_service.sizes import counted
 from loader_service.worker_bounds import WorkerBounds
 from loader_service.worker_limits import check_workers
 
@@ -86,8 +87,8 @@ class Sizing:
         before = self.number
         self._bind(bounds, before)
         within = "" if bounds.is_fixed else f", sized within {bounds}"
-        self._ledger.send(client.address, Done(message.request, f"{before} → {self.number} workers{within}"))
-        line = f"client {client.name} scales from {before} to {self.number} workers{within}"
+        self._ledger.send(client.address, Done(message.request, f"{before} → {counted(self.number, 'worker')}{within}"))
+        line = f"client {client.name} scales from {before} to {counted(self.number, 'worker')}{within}"
         self._ledger.add(Note(line, is_fault=False))
         self.begin(now)
 
@@ -121,7 +122,7 @@ class Sizing:
             return
         self.why = decision.why
         if decision.is_change:
-            self._ledger.add(Note(f"{before} → {self.number} workers: {decision.why}", is_fault=False))
+            self._ledger.add(Note(f"{before} → {counted(self.number, 'worker')}: {decision.why}", is_fault=False))
             self.begin(now)
 
     def _bind(self, bounds: WorkerBounds, number: int) -> None:

@@ -2,13 +2,13 @@
 
 A slot is room for one batch. It is in exactly one state, and has a holder in all but the first:
 
-    FREE ──fill──▶ FILLING ──complete──▶ READY ──lease──▶ LEASED
-      ▲               │                                      │
-      └────abandon────┴───────────────release────────────────┘
+    FREE ──fill──▶ FILLING ──lease──▶ LEASED
+      ▲               │                  │
+      └────abandon────┴─────release──────┘
 
-FILLING: workers may write; the holder is the step that is being filled. READY: every row is written, no worker will
-write any more. LEASED: a client may read; the holder is the lease. A slot leaves FILLING only when no task that writes
-into it is left with a living worker, which is the scheduler's to know. A slot is never taken from a client: when a
+FILLING: workers may write; the holder is the step that is being filled. LEASED: every row is written, and a client may
+read; the holder is the lease. A slot leaves FILLING only when no task that writes into it is left with a living worker,
+which is the scheduler's to know. A slot is never taken from a client: when a
 client is lost, its stream's slots are retired with their segments, so a trainer that wakes up after it was given up
 still reads what it leased.
 """
@@ -23,7 +23,6 @@ class SlotState(Enum):
 
     FREE = "free"
     FILLING = "filling"
-    READY = "ready"
     LEASED = "leased"
 
 
@@ -31,9 +30,8 @@ class SlotState(Enum):
 #: enumeration up takes a third of a microsecond.
 _TRANSITIONS: dict[str, tuple[SlotState, SlotState]] = {
     "fill": (SlotState.FREE, SlotState.FILLING),
-    "complete": (SlotState.FILLING, SlotState.READY),
     "abandon": (SlotState.FILLING, SlotState.FREE),
-    "lease": (SlotState.READY, SlotState.LEASED),
+    "lease": (SlotState.FILLING, SlotState.LEASED),
     "release": (SlotState.LEASED, SlotState.FREE),
 }
 
@@ -75,12 +73,8 @@ class SlotTable:
         self._move(slot, "fill")
         return slot
 
-    def complete(self, slot: int) -> None:
-        """Note that every row of the slot is written."""
-        self._move(slot, "complete")
-
     def lease(self, slot: int) -> None:
-        """Hand the slot to the client."""
+        """Hand a slot whose rows are all written to the client."""
         self._move(slot, "lease")
 
     def release(self, slot: int) -> None:

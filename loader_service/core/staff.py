@@ -48,6 +48,8 @@ class Staff:
         Who can be given a task.
     working
         Workers that take tasks.
+    missing
+        Workers that shall be there and are neither working nor starting; negative when there are too many.
     """
 
     def __init__(self, ownership: Ownership, limits: Limits, ledger: Ledger) -> None:
@@ -57,7 +59,7 @@ class Staff:
         self.vacancies = Vacancies()
         self._workers: dict[int, Worker] = {}
         self._starting = 0
-        self.working = 0
+        self.working = self.missing = 0
         self._leaving: set[int] = set()  # work until another one has taken their place
         self._clocks = Clocks()
         self._paces = Paces()
@@ -78,11 +80,6 @@ class Staff:
         return self._workers.get(number)
 
     @property
-    def missing(self) -> int:
-        """Workers that shall be there and are neither working nor starting; negative when there are too many."""
-        return self._wanted - self.working_here - self._starting + len(self._leaving)
-
-    @property
     def working_here(self) -> int:
         """Workers that take tasks and are processes of this host."""
         return self.working - self._remote_working
@@ -101,12 +98,13 @@ class Staff:
         stragglers, and then those that came last.
         """
         self._wanted = count
+        self._count()
         self._starts.forgive()
         self.keep([each for each in self if each.is_counted and not (each.leaves or each.node)], count, now)
         self._relieve(now)
 
     def admit(self, node: str, now: float) -> int:
-        """Take in a remote worker that came by itself; return its number."""
+        """Take in a worker that starts, a remote one by the name of its node; return its number."""
         self._last_number += 1
         worker = self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None, node=node)
         self._clocks.owe(worker, now + self._limits.start_timeout_s)
@@ -124,24 +122,22 @@ class Staff:
             return False
         worker.leaves = True
         self._leaving.add(number)
+        self._count()
         return True
 
     def hire(self, now: float) -> None:
         """Start the workers that are missing, as soon as the last failures allow."""
-        missing = self.missing
-        if missing <= 0:
+        if self.missing <= 0:
             return
         if self._hopeless:
             self._give_up_unless_some_still_start()
             return
         if now < self._starts.not_before:
             return
-        for _ in range(missing):
-            self._last_number += 1
-            starting = self._workers[self._last_number] = Worker(self._last_number, WorkerState.STARTING, None)
+        for _ in range(self.missing):
             self._starting += 1
-            self._clocks.owe(starting, now + self._limits.start_timeout_s)
-            self._ledger.add(StartWorker(self._last_number))
+            self._ledger.add(StartWorker(self.admit("", now)))
+        self._count()
 
     def started(self, number: int, now: float) -> None:
         """Note that a worker waits for tasks: it gets its files."""
@@ -157,7 +153,7 @@ class Staff:
     def give(self, worker: Worker, task: PendingTask, now: float) -> None:
         """Note that a worker was given a task; the clock runs for the one that it is at."""
         worker.tasks.append(task)
-        worker.bytes_given += task.size_bytes
+        worker.bytes_given += task.work_bytes
         if len(worker.tasks) == 1:
             worker.begin(now, self._ledger.sums)
             self._clocks.begun(worker, worker.task_ends_by(now, self._limits))
@@ -174,12 +170,14 @@ class Staff:
         else:
             worker.pace.begun(now)
         worker.late = False
-        if worker.state is _KILLED:
-            self._clocks.begun(worker, None)
-        else:
+        if worker.tasks and worker.state is not _KILLED:
             self._clocks.begun(worker, worker.task_ends_by(now, self._limits))
+        else:
+            self._clocks.clear(worker)
+        if worker.state is _WORKING:
             self._judge(worker)
-            self.rest(worker, now)
+        elif worker.state is _DRAINING and not worker.tasks:
+            self._stop(worker, now)
         self.vacancies.update(worker)
         return task
 
@@ -208,15 +206,10 @@ class Staff:
             return
         deadline = worker.task_ends_by(begun_at, self._limits)
         given_up_at = worker.pace.given_up_at(task.size_bytes)
-        if nobody_can_help and deadline and given_up_at and not (task.strikes or task.probe):
+        if nobody_can_help and given_up_at and not (task.strikes or task.probe):
             deadline = min(deadline, worker.deadline, max(given_up_at, now + _GIVEN_UP_AFTER_S))
         if deadline != worker.deadline:
             self._clocks.owe(worker, deadline)
-
-    def rest(self, worker: Worker, now: float) -> None:
-        """Send a draining worker home once it owes nothing."""
-        if worker.state is _DRAINING and not worker.tasks:
-            self._stop(worker, now)
 
     def kill_late(self, now: float) -> None:
         """Kill the workers whose deadline has passed."""
@@ -243,7 +236,7 @@ class Staff:
         self._leave(worker, cause, now)
         if worker.state is not WorkerState.STOPPING:
             self._ledger.counters.workers_lost += 1
-        self._clocks.forget(worker)
+        self._clocks.clear(worker)
         self._move(worker, None)
         return worker
 
@@ -284,7 +277,8 @@ class Staff:
         self._disown(worker)
         self._move(worker, WorkerState.DRAINING)
         self._stay(worker)
-        self.rest(worker, now)
+        if not worker.tasks:
+            self._stop(worker, now)
 
     def _relieve(self, now: float) -> None:
         """Let those go whose place has been taken."""
@@ -298,8 +292,6 @@ class Staff:
         Who reports is judged, and whoever has the usual pace by now: so never all workers are stragglers.
         """
         pace = reporter.pace.s_per_byte
-        if reporter.state is not _WORKING:
-            return
         if pace is None:
             if reporter.straggles:  # it was late, and nothing else is known
                 self._trust(reporter)
@@ -336,6 +328,7 @@ class Staff:
         """Do not wait any longer for another one to take a worker's place."""
         worker.leaves = False
         self._leaving.discard(worker.worker)
+        self._count()
 
     def _move(self, worker: Worker, state: WorkerState | None) -> None:
         """Change a worker's state; None when it is gone."""
@@ -343,8 +336,13 @@ class Staff:
         self.working += change
         self._remote_working += change if worker.node else 0
         self._starting -= worker.state is WorkerState.STARTING and not worker.node
+        self._count()
         if state is None:
             self.vacancies.forget(worker)
         else:
             worker.state = state
             self.vacancies.update(worker)
+
+    def _count(self) -> None:
+        """Count who is missing, after any change: it is asked for each event."""
+        self.missing = self._wanted - self.working_here - self._starting + len(self._leaving)

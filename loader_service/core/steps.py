@@ -95,9 +95,7 @@ class Filling:
 
     def order(self, task: PendingTask) -> Task:
         """Return what a worker is told of some of its rows."""
-        rows = [self.rows[row] for row in task.rows]
-        offsets = tuple([self._offsets[row] for row in task.rows]) if self._offsets else ()
-        told = Rows.of(task.rows, rows, indexed=self.plan.indexed, offsets=offsets, room=self._room)
+        told = Rows.of(task.rows, self.rows, indexed=self.plan.indexed, offsets=self._offsets, room=self._room)
         return Task(task.task, task.stream, self.wanted.epoch, self.slot, told)
 
     def readiness(self, lease: int) -> Ready:

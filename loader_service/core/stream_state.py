@@ -15,7 +15,7 @@ from loader_service.core.stream_clock import StreamClock
 from loader_service.core.tasks import PendingTask
 from loader_service.plan.order import MAX_POSITIONS
 from loader_service.plan.prefetch import steps_ahead
-from loader_service.protocol.messages import PrepareStream, Resized, StreamStatus, Want
+from loader_service.protocol.messages import PrepareStream, Ready, Resized, StreamStatus, Want
 from loader_service.protocol.recent_steps import MOST_RECENT_ROWS, RecentStep
 from loader_service.protocol.spec import Clip
 
@@ -42,7 +42,7 @@ class StreamState:
     steps: dict[int, Step] = field(default_factory=dict)  # by want
     fillings: dict[int, Filling] = field(default_factory=dict)  # by slot
     waiting: deque[int] = field(default_factory=deque)  # wants without a slot, in the order in which they came
-    leases: dict[int, int] = field(default_factory=dict)  # lease → want
+    leases: dict[int, Ready] = field(default_factory=dict)  # what its client was told of each that is out
     over: dict[int, None] = field(default_factory=dict)  # wants that its client has done with, the latest ones
     slots_asked: int = 0  # for, beside those that it has, and not made yet
     resizes: int = 0  # how often its client was told another size
@@ -51,8 +51,9 @@ class StreamState:
     latest: Filling | None = None  # that was announced, for people who look
     samples_substituted: int = 0  # in the steps that are done
     _was_full: bool = False
+    _was_short: bool = False
 
-    @property
+    @cached_property
     def number(self) -> int:
         """Its number, unique in the service."""
         return self.prepare.stream
@@ -65,12 +66,15 @@ class StreamState:
 
     def take_time(self, now: float) -> bool:
         """Note whether wants are without a slot now, or all lies ready; return whether the former is news."""
-        waits = bool(self.waiting)
-        is_full = not waits and not self.fillings and bool(self.leases)
+        is_short = bool(self.waiting)
+        is_full = not is_short and not self.fillings and bool(self.leases)
         if is_full is not self._was_full:
             self._was_full = is_full
             self.clock.full.set(is_full, now)
-        return waits is not self.clock.short.is_on and self.clock.short.set(waits, now)
+        if is_short is self._was_short:
+            return False
+        self._was_short = is_short
+        return self.clock.short.set(is_short, now)
 
     def end(self, want: int) -> None:
         """Take note that the client has done with a want: what is said of it from now on comes late."""

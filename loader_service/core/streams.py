@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from loader_service.core.effects import RemoveSegments
 from loader_service.core.fillings import Fillings
-from loader_service.core.ledger import Ledger, Limits, require
+from loader_service.core.ledger import Ledger, Limits
 from loader_service.core.ownership import Ownership
 from loader_service.core.planned import PlannedStream
 from loader_service.core.slot_shares import SlotShares
@@ -126,18 +126,17 @@ class Streams:
             return
         if want.want in stream.over:
             return
-        place = f"want {want.want} of stream {want.stream}"
         objection = stream.objection(want)
         if objection:  # to the want itself: its client waits for that
+            words = f"want {want.want} of stream {want.stream}{objection}"
             self._ledger.counters.requests_refused += 1
-            self._ledger.send(client, m.Failed(want.stream, want.want, "ConfigError", f"{place}{objection}"))
+            self._ledger.send(client, m.Failed(want.stream, want.want, "ConfigError", words))
             return
-        slots = len(stream.slots)
-        if len(stream.steps) >= max(
-            self._limits.wants_per_slot * slots, self._limits.least_wants
-        ):  # it may be asked for again, when there is room
-            words = f"{len(stream.steps)} wants are open for {slots} slots; release some first"
-            self._ledger.refuse(client, f"{place}: {words}")
+        slots, wants = len(stream.slots), len(stream.steps)
+        if wants >= max(self._limits.wants_per_slot * slots, self._limits.least_wants):
+            # It may be asked for again, when there is room.
+            words = f"{wants} wants are open for {slots} slots; release some first"
+            self._ledger.refuse(client, f"want {want.want} of stream {want.stream}: {words}")
             return
         stream.steps[want.want] = Step(want, now)
         stream.waiting.append(want.want)
@@ -181,11 +180,10 @@ class Streams:
         return found
 
     def _end_lease(self, stream: StreamState, lease: int) -> None:
-        want = stream.leases.pop(lease)
-        step = stream.steps.pop(want)
-        stream.end(want)
-        require(step.ready is not None, f"lease {lease} was never said")
-        stream.slots.release(step.ready.slot if step.ready else 0)
+        ready = stream.leases.pop(lease)
+        del stream.steps[ready.want]
+        stream.end(ready.want)
+        stream.slots.release(ready.slot)
         self.shares.shrink(stream)
         self.fillings.fill_slots(stream)
 

@@ -43,11 +43,17 @@ class PendingTask:
     stream: int
     slot: int  # unique in the service
     rows: tuple[int, ...]
-    size_bytes: int  # of its output: the measure of work
+    size_bytes: int  # of its output: the measure of work among its stream's tasks
     file: int  # its owner takes the task first; looked up when it is taken, so that it follows the file
     strikes: int = 0  # workers that died while they were at it
     turn: int | None = None  # its place in the fair order; given once, and kept by what is made of it later
     probe: ProbeStream | None = None  # what is to be tried; then it has no rows
+    ease: int = 1  # bytes of its output that are as much work as one byte of decoded pixels
+
+    @property
+    def work_bytes(self) -> int:
+        """What it counts as beside tasks of other streams."""
+        return self.size_bytes // self.ease
 
     @classmethod
     def of_probe(cls, probe: ProbeStream) -> PendingTask:
@@ -76,6 +82,8 @@ def cut(
     list of tuple of int
         Row numbers; each row in exactly one piece.
     """
+    if not frame_bytes and row_bytes * len(rows) <= SMALL_TASK_BYTES:
+        return [tuple(range(len(rows)))]
     sizes = [row_bytes + row.frames * frame_bytes for row in rows] if frame_bytes else [row_bytes] * len(rows)
     total = sum(sizes)
     if total <= SMALL_TASK_BYTES:
@@ -184,7 +192,8 @@ class TaskQueues:
         if task.turn is None:
             task.turn = max(self._latest_turn, self._ends[task.stream])
             self._ends[task.stream] = task.turn + max(1, task.size_bytes)
-        self._group()
+        if self._grouped_at != self._ownership.changes:
+            self._group()
         self.tasks[task.task] = task
         if self._last is not None:
             heappush(self._last, (-task.turn, -task.task))
@@ -194,20 +203,23 @@ class TaskQueues:
 
     def drop(self, tasks: Iterable[int]) -> list[PendingTask]:
         """Remove and return those of these tasks that wait here."""
-        self._group()
+        if self._grouped_at != self._ownership.changes:
+            self._group()
         dropped = [self.tasks[number] for number in tasks if number in self.tasks]
         for task in dropped:
-            self._remove(task)
+            self._remove(task, self._ownership.owner(task.file) or NOBODY)
         return dropped
 
     def take_own(self, worker: int) -> PendingTask | None:
         """Take the next task for one of the worker's own files; of a file that nobody owns, for any worker."""
-        self._group()
+        if self._grouped_at != self._ownership.changes:
+            self._group()
         return self._take(worker if worker in self._waiting else NOBODY)
 
     def take_from_longest(self) -> PendingTask | None:
         """Take the next task of the worker that has most bytes waiting."""
-        self._group()
+        if self._grouped_at != self._ownership.changes:
+            self._group()
         for owner in self._changed:
             if owner in self._waiting:
                 self._longest.put(owner, -self._waiting[owner].size_bytes)
@@ -219,26 +231,28 @@ class TaskQueues:
 
     def take_last(self) -> PendingTask | None:
         """Take the task whose turn comes last: the one that can best wait for a slow worker."""
-        self._group()
+        if self._grouped_at != self._ownership.changes:
+            self._group()
         if self._last is None:
-            self._last = [(-turn, -number) for turn, number in map(_place, self.tasks.values())]
+            self._last = [(-(task.turn or 0), -task.task) for task in self.tasks.values()]
             heapify(self._last)
         while self._last:
-            task = self.tasks.get(-heappop(self._last)[1])
-            if task is not None:
-                self._remove(task)
-                return task
+            last = self.tasks.get(-heappop(self._last)[1])
+            if last is not None:
+                self._remove(last, self._ownership.owner(last.file) or NOBODY)
+                return last
         return None
 
     def waiting_for(self, worker: int) -> int:
         """Return how many tasks wait for files of a worker."""
-        self._group()
+        if self._grouped_at != self._ownership.changes:
+            self._group()
         line = self._waiting.get(worker)
         return line.count if line else 0
 
     @property
     def owners(self) -> AbstractSet[int]:
-        """All owners for whom tasks wait."""
+        """All owners for whom tasks wait, at any time."""
         return self._waiting.keys()
 
     @property
@@ -248,7 +262,8 @@ class TaskQueues:
 
     def take_grown(self) -> set[int]:
         """Return the owners that got tasks since this was asked before; `NOBODY` for files without an owner."""
-        self._group()
+        if self._grouped_at != self._ownership.changes:
+            self._group()
         grown, self._grown = self._grown, set()
         return grown
 
@@ -262,7 +277,7 @@ class TaskQueues:
         while number not in self.tasks:
             turn, number = heappop(line.turns)
         task = self.tasks[number]
-        self._remove(task)
+        self._remove(task, owner)
         self._latest_turn = max(self._latest_turn, turn)
         return task
 
@@ -271,15 +286,14 @@ class TaskQueues:
         line = self._waiting.get(owner)
         if line is None:
             line = self._waiting[owner] = _Line([])
-        heappush(line.turns, _place(task))
+        heappush(line.turns, (task.turn or 0, task.task))
         line.count += 1
         line.size_bytes += task.size_bytes
         self._grown.add(owner)
         self._changed.add(owner)
 
-    def _remove(self, task: PendingTask) -> None:
+    def _remove(self, task: PendingTask, owner: int) -> None:
         """Take a task out; its entry in the heap stays, unless that was taken out before."""
-        owner = self._ownership.owner(task.file) or NOBODY
         line = self._waiting[owner]
         if line.count == 1:
             del self._waiting[owner]
@@ -292,15 +306,9 @@ class TaskQueues:
         self._changed.add(owner)
 
     def _group(self) -> None:
-        """Group the tasks by owner anew when files have changed hands."""
-        if self._grouped_at == self._ownership.changes:
-            return
+        """Group the tasks by owner anew: files have changed hands."""
         self._grouped_at = self._ownership.changes
         self._changed.update(self._waiting)
-        self._waiting = {}
+        self._waiting.clear()
         for task in self.tasks.values():
             self._append(task)
-
-
-def _place(task: PendingTask) -> tuple[int, int]:
-    return task.turn or 0, task.task

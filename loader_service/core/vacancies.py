@@ -14,19 +14,19 @@ class _Numbers:
     One that is taken out leaves its entry in the heap until that comes first, and finds it there when it comes back.
     """
 
-    __slots__ = ("_heap", "_in_heap", "_members")
+    __slots__ = ("_heap", "_in_heap", "members")
 
     def __init__(self) -> None:
-        self._members: set[int] = set()
+        self.members: set[int] = set()
         self._in_heap: set[int] = set()
         self._heap: list[int] = []
 
     def set(self, number: int, *, present: bool) -> None:
         """Put a number in, or take it out."""
         if not present:
-            self._members.discard(number)
+            self.members.discard(number)
             return
-        self._members.add(number)
+        self.members.add(number)
         if number not in self._in_heap:
             self._in_heap.add(number)
             heappush(self._heap, number)
@@ -34,13 +34,13 @@ class _Numbers:
     def first(self) -> int | None:
         """Return the lowest number, None when there is none."""
         heap = self._heap
-        while heap and heap[0] not in self._members:
+        while heap and heap[0] not in self.members:
             self._in_heap.discard(heappop(heap))
         return heap[0] if heap else None
 
     def all(self) -> tuple[int, ...]:
         """Return all numbers, the lowest first."""
-        return tuple(sorted(self._members))
+        return tuple(sorted(self.members))
 
 
 #: What a worker can be given: nothing; a task beside those that it has; its only task, usually; or that as a straggler.
@@ -52,6 +52,13 @@ class Vacancies:
 
     Stragglers are kept apart: they get what can best wait, and only when they have nothing to do. Workers are sorted
     when somebody asks, and not each time that their tasks change.
+
+    Attributes
+    ----------
+    freed
+        Workers that have got room since `take_freed`.
+    some_rest
+        Whether there are stragglers with nothing to do, so that somebody need ask for those that have rested.
     """
 
     def __init__(self) -> None:
@@ -59,17 +66,18 @@ class Vacancies:
         self._with_room = _Numbers()
         self._idle_stragglers = _Numbers()
         self._resting: Ranking[float] = Ranking()  # idle stragglers, by when they can be tried again
-        self._freed: set[int] = set()
+        self.some_rest = False
+        self.freed: set[int] = set()
         self._known: dict[int, int] = {}  # of each worker: what it can be given
         self._changed: dict[int, Worker] = {}  # since then
 
     def update(self, worker: Worker) -> None:
         """Take note of a worker whose tasks, state or pace may have changed."""
         if worker.has_room:
-            self._freed.add(worker.worker)
+            self.freed.add(worker.worker)
         self._changed[worker.worker] = worker
         if worker.straggles:
-            self._sort()  # so that nobody need ask for those that rest while there are none
+            self._sort()  # so that `some_rest` is true as soon as it must be
 
     def filled(self, worker: Worker) -> None:
         """Take note of a worker that was given a task."""
@@ -79,18 +87,20 @@ class Vacancies:
         """Drop a worker that is gone."""
         self._changed.pop(worker.worker, None)
         self._move(worker.worker, _FULL)
-        self._freed.discard(worker.worker)
+        self.freed.discard(worker.worker)
         del self._known[worker.worker]
-
-    @property
-    def has_freed(self) -> bool:
-        """Whether a worker has got room since `take_freed`."""
-        return bool(self._freed)
 
     def take_freed(self) -> set[int]:
         """Return the workers that have got room since this was asked before; some may have none any more."""
-        freed, self._freed = self._freed, set()
+        freed, self.freed = self.freed, set()
         return freed
+
+    @property
+    def some_can_take(self) -> bool:
+        """Whether a worker has room, or a straggler has nothing to do."""
+        if self._changed:
+            self._sort()
+        return bool(self._with_room.members or self._idle_stragglers.members)
 
     def first_idle(self) -> int | None:
         """Return a worker with nothing to do that is no straggler, None when there is none."""
@@ -124,7 +134,7 @@ class Vacancies:
         return first[1] if first and first[0] <= now else None
 
     def _first_resting(self) -> tuple[float, int] | None:
-        if not self._resting:
+        if not self.some_rest:
             return None
         self._sort()
         return self._resting.first()
@@ -151,3 +161,4 @@ class Vacancies:
             self._idle_stragglers.set(number, present=room == _IDLE_STRAGGLER)
             if room != _IDLE_STRAGGLER:
                 self._resting.discard(number)
+            self.some_rest = len(self._resting) > 0

@@ -13,7 +13,7 @@ from loader_service.core.worker_times import WorkerTimes
 
 #: Tasks given to a worker at once: one to do, and one to find waiting when that is done; more when they are small,
 #: since those that travel together share the cost of a message.
-TASKS_OUTSTANDING, SMALL_TASKS_OUTSTANDING = 2, 8
+TASKS_OUTSTANDING, SMALL_TASKS_OUTSTANDING = 2, 16
 
 #: Tasks given to a worker at the most, whose reads are slow and which begins those of its next tasks ahead.
 MOST_TASKS_OUTSTANDING = 64
@@ -40,7 +40,7 @@ class Worker:
     state: WorkerState
     deadline: float | None  # when it is killed unless it reports before; None while it owes nothing
     tasks: list[PendingTask] = field(default_factory=list)  # given and not reported, in the order in which it does them
-    bytes_given: int = 0  # of those tasks
+    bytes_given: int = 0  # of those tasks: their work, as bytes of decoded pixels
     times: WorkerTimes = field(default_factory=WorkerTimes)
     pace: Pace = field(default_factory=Pace)
     straggles: bool = False  # owns no files while it is far slower than the others
@@ -65,7 +65,7 @@ class Worker:
         for place, task in enumerate(self.tasks):
             if task.task == number:
                 del self.tasks[place]
-                self.bytes_given -= task.size_bytes
+                self.bytes_given -= task.work_bytes
                 self.times.done(len(task.rows), task.size_bytes)
                 if not self.tasks:
                     self.times.rest(now, sums.short_s)
@@ -88,13 +88,11 @@ class Worker:
 
     def late_s(self, now: float) -> float:
         """Return the same for a worker that should have come to the end of that task long ago; 0 for others."""
-        late_at = self.pace.late_at(self.tasks[0].size_bytes) if self.tasks else None
-        return self.busy_s(now) if late_at is not None and late_at <= now else 0.0
+        is_late = bool(self.tasks) and self.pace.late_at(self.tasks[0].size_bytes) <= now
+        return self.busy_s(now) if is_late else 0.0
 
-    def task_ends_by(self, now: float, limits: Limits) -> float | None:
-        """Return until when it may be at the first of its tasks, to which it comes now; None when it has none."""
-        if not self.tasks:
-            return None
+    def task_ends_by(self, now: float, limits: Limits) -> float:
+        """Return until when it may be at the first of its tasks, to which it comes now."""
         return now + (limits.probe_timeout_s if self.tasks[0].probe else limits.task_timeout_s)
 
     def worth(self, now: float) -> tuple[bool, float, bool, int]:
@@ -109,12 +107,14 @@ class Worker:
     @property
     def has_room(self) -> bool:
         """Whether it can be given a task."""
-        given = len(self.tasks)
         if self.state is not _WORKING or self.late:
             return False
-        if given and self.tasks[0].strikes:
+        if not self.tasks:
+            return True
+        if self.tasks[0].strikes:
             return False  # a suspect is done alone
-        small = given < SMALL_TASKS_OUTSTANDING and self.bytes_given < SMALL_TASK_BYTES and self.depth > 1
+        given = len(self.tasks)
+        small = self.bytes_given < SMALL_TASK_BYTES and given < SMALL_TASKS_OUTSTANDING and self.depth > 1
         return given < self.depth or small
 
     def validate(self) -> None:

@@ -90,12 +90,11 @@ class WorkerController:
         self._numbers = dict(numbers)
         self._window = DemandWindow()
         self._trial: _Trial | None = None
-        self._few, self._enough = Lesson(), Lesson()
+        self._few, self._enough, self._worth = Lesson(), Lesson(), Lesson()
         self._useless = {name: Lesson() for name in self._kinds}
-        self._worth = Lesson()
         self._calm: deque[tuple[float, float]] = deque()  # seconds and need of the latest windows
         self._calm_s = CALM_S
-        self._has_less = False  # the latest change was for the reason that nobody waited
+        self._has_less, self._before_less = False, 0  # the latest change was since nobody waited; workers before it
         self._failures = 0  # trials that were taken back since the latest one that was kept
         self._no_trial_before = 0.0
         self._windows: list[Evidence] = []  # since the latest change
@@ -134,10 +133,9 @@ class WorkerController:
             most = max(kind.least, min(kind.most, reading.room.get(name, kind.most)))
             fits = min(max(self._numbers[name], kind.least), most)
             if fits != self._numbers[name]:
-                words = (
-                    "the machine has no room for more" if fits < self._numbers[name] else "the least that is allowed"
-                )
                 self._trial = None
+                fewer = fits < self._numbers[name]
+                words = "the machine has no room for more" if fewer else "the least that is allowed"
                 return self._set(name, fits, reading.now, words)
         return None
 
@@ -181,6 +179,8 @@ class WorkerController:
             lesson.review(evidence.need, now)
         if self._enough.number is not None and evidence.waiting > MOST_WAITING and self.total >= self._enough.number:
             self._enough.forget()
+            if self._has_less and self._before_less > self.total:  # for a while it looked as if fewer were enough
+                self._enough.learn(self._before_less, evidence.need, now)
 
     def _judge(self, evidence: Evidence, now: float) -> SizeDecision | None:
         """Keep or take back the step that was tried; None when it is kept, or there was none."""
@@ -288,14 +288,14 @@ class WorkerController:
         for name in reversed(self._kinds):
             spare = self._numbers[name] - self._kinds[name].least
             if spare > 0:
-                self._has_less = True
+                self._has_less, self._before_less = True, total
                 return self._set(name, self._numbers[name] - min(spare, total - to), now, words)
         return self._stay(f"{words}; no fewer are allowed")
 
     def _trim(self) -> None:
         """Drop the oldest windows that are not needed any more for agreement."""
         while (
-            len(self._calm) > _CALM_WINDOWS and sum(each for each, _ in self._calm) - self._calm[0][0] >= self._calm_s
+            len(self._calm) > _CALM_WINDOWS and sum(each for each, _ in self._calm) >= self._calm_s + self._calm[0][0]
         ):
             self._calm.popleft()
 

@@ -16,6 +16,7 @@ class WorkerTimes:
     size_bytes: int = 0  # of what it wrote
     spent: TimeSpent | None = None  # what it told last
     slow_reads: int = 0
+    sending_s: float = 0.0  # of a remote one: with tasks, and not at work, since rows were on their way
     idle_s: float = 0.0  # with nothing to do, altogether
     slot_s: float = 0.0  # of that, while what was wanted had no slot
     ready_at: float | None = None  # None while it starts
@@ -42,9 +43,12 @@ class WorkerTimes:
         self.rows += rows
         self.size_bytes += size_bytes
 
-    def told(self, spent: TimeSpent) -> None:
-        """Take note of what it says of itself."""
+    def told(self, spent: TimeSpent, now: float, *, is_remote: bool = False) -> None:
+        """Take note of what it says of itself; a remote one that had tasks and was not at work waited for its rows."""
         self.spent = spent
+        if is_remote and self.ready_at is not None:
+            busy_s = now - self.ready_at - self.idle_s - (0.0 if self.idle_since is None else now - self.idle_since)
+            self.sending_s = max(self.sending_s, busy_s - spent.work_s)
         self.slow_reads += sum(each.count for each in spent.slow)
 
     def totals(self, now: float, short_s: float) -> WorkerTotals:
@@ -67,4 +71,5 @@ class WorkerTimes:
             rows_total=self.rows,
             bytes_total=self.size_bytes,
             slow_reads_total=self.slow_reads,
+            sending_seconds_total=self.sending_s,
         )

@@ -11,6 +11,7 @@ from loader_service.control_groups import usable_cores
 from loader_service.core.status import About
 from loader_service.daemon.planner import CatalogPlanner
 from loader_service.protocol import messages as m
+from loader_service.sizes import counted
 
 #: How often a client should be heard, in seconds; a tenth of the shortest sensible client timeout.
 HEARTBEAT_S = 1.0
@@ -85,10 +86,11 @@ def serves(catalog: Catalog) -> str:
     """Return what a catalog has, in a few words."""
     match catalog.kind:
         case "videos":
-            return f"{catalog.file_count} files, {catalog.video_count} videos, {catalog.frame_count} frames"
+            videos, frames = counted(catalog.video_count, "video"), counted(catalog.frame_count, "frame")
+            return f"{counted(catalog.file_count, 'file')}, {videos}, {frames}"
         case "rows":
-            return f"{catalog.file_count} files, {catalog.frame_count} rows"
+            return f"{counted(catalog.file_count, 'file')}, {counted(catalog.frame_count, 'row')}"
         case "map":
-            return f"source {catalog.file_path(0)!r}, {catalog.frame_count} items"
+            return f"source {catalog.file_path(0)!r}, {counted(catalog.frame_count, 'item')}"
         case "generator":
             return f"generator {catalog.file_path(0)!r}, a copy per worker: order and resume are not reproducible"

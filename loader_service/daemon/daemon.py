@@ -164,13 +164,6 @@ class Daemon:
                 news = None if checked.status is None else adoption(checked.file, checked.status)
                 self._events.append(e.FileChecked(checked.file, checked.message, news))
 
-        self._look_after_web(bool(ready), now)
-
-    def _look_after_web(self, is_ready: bool, now: float) -> None:
-        web = self._world.web
-        if web is not None and (is_ready or (web.next_deadline() or now + 1) <= now):
-            web.turn(now)
-
     def _tell_events(self) -> None:
         """Tell the core what has happened, also in consequence of what it said."""
         while self._events:
@@ -187,7 +180,6 @@ class Daemon:
             self._world.rechecks.next_deadline(),
             self._world.memory.next_deadline(),
             self._world.beside.next_deadline(),
-            None if self._world.web is None else self._world.web.next_deadline(),
             None if self._world.workers.remote is None else self._world.workers.remote.next_deadline(),
         ]
         deadline = min(each for each in candidates if each is not None)

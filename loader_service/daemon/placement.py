@@ -27,8 +27,9 @@ PROCESSES = "processes"
 #: How long a cluster may take to answer at the start, in seconds: Ray tries for some time itself.
 CONNECT_S = 60.0
 
-#: Of what Ray's own code writes to the standard error, only errors.
-_QUIET = {"RAY_BACKEND_LOG_LEVEL": "error"}
+#: Of what Ray's own code writes to the standard error, only errors. A cluster whose head is gone is given up after so
+#: many seconds, not a minute: until then nothing is placed, and nobody is told.
+_RAY_SETTINGS = {"RAY_BACKEND_LOG_LEVEL": "error", "RAY_gcs_rpc_server_reconnect_timeout_s": "15"}
 
 #: The pause before a placement that ended is started again, in seconds: at first, and at the most.
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 2.0, 30.0
@@ -161,7 +162,7 @@ class Placement:
     def _start(self) -> None:
         module = "process_placement" if self._cluster.partition("@")[0] == PROCESSES else "ray_placement"
         words = command(f"loader_service.remote.{module}", str(os.getpid()), self._cluster)
-        self._child = child = Child(words, environment(**_QUIET), stdin=subprocess.PIPE)
+        self._child = child = Child(words, environment(**_RAY_SETTINGS), stdin=subprocess.PIPE)
         self._received = b""
         self._words = Words(child.errors, "placement", logging.INFO)
 

@@ -44,6 +44,7 @@ def open_port(
         descriptor=listening.socket.fileno(),
         keys=keys,
         catalog=catalog.fingerprint,
+        files=catalog.file_count,
     )
 
 

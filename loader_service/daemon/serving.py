@@ -105,20 +105,13 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         segments = stack.enter_context(SegmentStore())
         frames = stack.enter_context(claimed_frames(config, str(endpoint)))
         listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
-        web = None if config.web is None else stack.enter_context(WebPage(watched, config.web))
+        web = None if config.web is None else stack.enter_context(WebPage(config.web))
         check_transform(config)
         _check_copy(config)
-        source = source_options(config)
-        made = scan_files(config, onlooker.scanned) if source is None else catalog_of(source, config)
-        catalog = stack.enter_context(closing(made))
+        catalog = stack.enter_context(closing(_catalog(config, onlooker)))
         _note_classes(catalog)
         signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
-        context = stack.enter_context(zmq.Context(io_threads=1))
-        of_workers = m.FromWorker | FromReceiver
-        worker_socket: Router[m.FromWorker | FromReceiver] = Router(context, endpoint.workers, of_workers)
-        stack.enter_context(worker_socket)
-        client_socket: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient, sharing_group())
-        stack.enter_context(client_socket)
+        client_socket, worker_socket = _sockets(stack, endpoint)
         log = ServiceLog()
         pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
         own_code = config.source is not None or config.transform is not None
@@ -159,17 +152,31 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
         return _serve(str(endpoint), segments.instance, catalog, config, world, onlooker)
 
 
+def _catalog(config: ServiceConfig, onlooker: Onlooker) -> Catalog:
+    """Return what the files hold, or the source; the caller closes it."""
+    source = source_options(config)
+    return scan_files(config, onlooker.scanned) if source is None else catalog_of(source, config)
+
+
+def _sockets(
+    stack: ExitStack, endpoint: endpoints.Endpoint
+) -> tuple[Router[m.FromClient], Router[m.FromWorker | FromReceiver]]:
+    """Open the sockets of clients and of workers; a stack closes them, and their context after them."""
+    context = stack.enter_context(zmq.Context(io_threads=1))
+    of_workers: Router[m.FromWorker | FromReceiver] = Router(context, endpoint.workers, m.FromWorker | FromReceiver)
+    stack.enter_context(of_workers)
+    of_clients: Router[m.FromClient] = Router(context, str(endpoint), m.FromClient, sharing_group())
+    stack.enter_context(of_clients)
+    return of_clients, of_workers
+
+
 def _serve(
     endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig, world: World, onlooker: Onlooker
 ) -> bool:
     def announce() -> None:
-        if world.web is not None:
-
-            def note(line: str) -> None:
-                world.log.write(Note(line))
-
-            folder, control = str(catalog.directory), config.web_control
-            world.web.start(endpoint, folder, note, control=control, now=time.monotonic())
+        if world.web is not None:  # when the service is ready, which is to have the machine until then
+            own = config.transform or ""
+            world.beside.start(world.web.program(endpoint, str(catalog.directory), own, control=config.web_control))
         onlooker.ready(_describe(endpoint, catalog, config, "" if world.web is None else world.web.link))
         world.notifier.ready(f"serving {serves(catalog)} at {endpoint}")
 

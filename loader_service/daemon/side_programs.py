@@ -1,29 +1,32 @@
-"""Processes beside the service that show it to others, such as its metrics: started, started again, ended.
+"""Processes beside the service that show it to others, its metrics and its web page: started, started again, ended.
 
 They are clients as any other. When one dies, the service goes on, says so, and starts it again after a while.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import logging
+import os
 import select
 import socket
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from loader_service.children import ONE_THREAD, Child, command, environment
+from loader_service.daemon.words import Words
 from loader_service.errors import ConfigError
 from loader_service.lifeline import arguments_for
+from loader_service.tcp import TcpAddress
 
 _LOG = logging.getLogger(__name__)
 
-#: Pause before one that died is started again, in seconds: the first time, and at the most.
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
-
-#: Connections that may wait to be accepted.
-_BACKLOG = 64
+#: Pause before one that died is started again, in seconds: the first time, and at the most. It doubles, and begins anew
+#: after a life of the longest one.
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
 
 
 @dataclass(frozen=True)
@@ -41,20 +44,24 @@ class SideProgram:
     listening
         The socket at which it is asked, bound already: so an address that cannot be had is an error of the start, and
         whoever asks while it is started again waits.
+    secret
+        Told through its standard input, since every user of the machine may read a command line.
     """
 
     name: str
     module: str
     options: Any
     listening: socket.socket
+    secret: str = ""
 
 
 @dataclass
 class _Running:
     program: SideProgram
     child: Child | None = None
+    words: tuple[Words, ...] = ()
     pause_s: float = _FIRST_PAUSE_S
-    start_at: float = 0.0  # while there is no child
+    start_at: float = 0.0  # while there is no child; when it was due, while there is one
 
 
 class SidePrograms:
@@ -63,7 +70,7 @@ class SidePrograms:
     Parameters
     ----------
     watched
-        Becomes ready when one has ended.
+        Becomes ready when one has said something, or ended.
     """
 
     def __init__(self, watched: select.epoll) -> None:
@@ -75,55 +82,66 @@ class SidePrograms:
 
     def __exit__(self, *_: object) -> None:
         for each in self._running:
-            self._end(each)
+            if each.child is not None:
+                each.child.close()
             each.program.listening.close()
 
     def start(self, program: SideProgram) -> None:
-        """Start one, and keep it running.
-
-        Raises
-        ------
-        OSError
-            When the system has no process left for it.
-        """
-        running = _Running(program)
-        self._running.append(running)
-        self._start(running)
+        """Have one started at the next `turn`, and kept running."""
+        self._running.append(_Running(program))
 
     def next_deadline(self) -> float | None:
-        """Return when one is to be started again; None while all run."""
+        """Return when one is to be started; None while all run."""
         return min((each.start_at for each in self._running if each.child is None), default=None)
 
     def turn(self, now: float) -> Iterator[str]:
-        """Look after all; yield a line for people about each that has ended."""
+        """Look after all: log what they said; yield a line for people about each that has ended."""
         for each in self._running:
-            if each.child is not None and each.child.code is not None:
-                yield f"the process of {each.program.name} {each.child.cause()}; it is started again"
-                self._end(each)
-                each.start_at, each.pause_s = now + each.pause_s, min(2 * each.pause_s, _LONGEST_PAUSE_S)
-            elif each.child is None and each.start_at <= now:
+            if each.child is not None:
+                self._listen(each)
+                if each.child.code is not None:
+                    yield self._bury(each, each.child, now)
+            elif each.start_at <= now:
                 try:
-                    self._start(each)
+                    self._begin(each)
                 except OSError as error:
-                    yield f"the process of {each.program.name} cannot be started: {error}; it is tried again"
-                    each.start_at, each.pause_s = now + each.pause_s, min(2 * each.pause_s, _LONGEST_PAUSE_S)
+                    yield _again(each, f"cannot be started: {error}", now)
 
-    def _start(self, running: _Running) -> None:
+    def _begin(self, running: _Running) -> None:
         program = running.program
+        words = command(program.module, *arguments_for(program.options))
         descriptor = program.listening.fileno()
-        running.child = Child(
-            command(program.module, *arguments_for(program.options)),
-            environment(**ONE_THREAD),
-            output=None,  # what it says is for whoever reads what the service says
-            pass_fds=(descriptor,),
-        )
-        self._watched.register(running.child.pidfd, select.EPOLLIN)
+        child = Child(words, environment(**ONE_THREAD), stdin=subprocess.PIPE, pass_fds=(descriptor,))
+        with contextlib.suppress(BrokenPipeError):  # it has ended, as its pidfd says
+            os.write(child.stdin, program.secret.encode("ascii") + b"\n")
+        levels = ((child.out, logging.INFO), (child.errors, logging.WARNING))
+        running.words = tuple(Words(output, program.name, level) for output, level in levels)
+        running.child = child
+        for each in (child.pidfd, *child.outputs):
+            self._watched.register(each, select.EPOLLIN)
 
-    @staticmethod
-    def _end(running: _Running) -> None:
-        child, running.child = running.child, None
-        if child is not None:
-            child.close()
+    def _listen(self, running: _Running) -> None:
+        for words in running.words:
+            was_open = words.output.is_open
+            words.read()
+            if was_open and not words.output.is_open:  # an epoll would report its end for ever
+                self._watched.unregister(words.output.descriptor)
+
+    def _bury(self, running: _Running, child: Child, now: float) -> str:
+        for words in running.words:
+            words.end()
+        cause, running.child = child.cause(), None
+        child.close()
+        if now - running.start_at >= _LONGEST_PAUSE_S:
+            running.pause_s = _FIRST_PAUSE_S
+        return _again(running, cause, now)
+
+
+def _again(running: _Running, cause: str, now: float) -> str:
+    """Have a process started again after a pause; return the line that says so."""
+    pause_s = running.pause_s
+    running.start_at, running.pause_s = now + pause_s, min(2 * pause_s, _LONGEST_PAUSE_S)
+    return f"{running.program.name} {cause}; it is started again in {pause_s:g} s, and trainings go on"
 
 
 @dataclass(frozen=True)
@@ -163,7 +181,7 @@ def metrics_program(endpoint: str, listening: socket.socket) -> SideProgram:
     options = MetricsOptions(endpoint, listening.fileno())
     host, port, *_ = listening.getsockname()
     _LOG.info("metrics at http://%s:%d/metrics", f"[{host}]" if ":" in host else host, port)
-    return SideProgram("the metrics", "loader_service.watching.metrics_process", options, listening)
+    return SideProgram("the process of the metrics", "loader_service.watching.metrics_process", options, listening)
 
 
 def listen_at(option: str, address: str) -> socket.socket:
@@ -179,16 +197,10 @@ def listen_at(option: str, address: str) -> socket.socket:
     if not (colon and host and port.isascii() and port.isdecimal() and int(port) < 2**16):
         raise ConfigError(f"{option}={address!r}; give HOST:PORT, such as 127.0.0.1:9464")
     try:
-        found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, place = found[0]
-        listening = socket.socket(family, kind, protocol)
+        found = TcpAddress.of(host, int(port))
     except OSError as error:
         raise ConfigError(f"{option}={address!r}: {error}; give an address of this host") from error
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        listening.listen(_BACKLOG)
+        return found.listen()
     except OSError as error:
-        listening.close()
         raise ConfigError(f"{option}={address!r}: {error}; give another port, or end who has it") from error
-    return listening

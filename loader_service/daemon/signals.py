@@ -11,7 +11,9 @@ from types import FrameType
 
 from loader_service.errors import ConfigError
 
-_STOPPING = (signal.SIGTERM, signal.SIGINT)
+_ASKED = (signal.SIGTERM, signal.SIGINT)
+#: With what a terminal sends when it is closed; left alone where that is to be survived, as after ``nohup``.
+_STOPPING = (*_ASKED, signal.SIGHUP)
 
 
 class SignalReader:
@@ -23,7 +25,7 @@ class SignalReader:
     Parameters
     ----------
     handler
-        Called with SIGTERM and SIGINT, as `signal.signal` does.
+        Called with SIGTERM, SIGINT and SIGHUP, as `signal.signal` does.
     """
 
     def __init__(self, handler: Callable[[int, FrameType | None], object]) -> None:
@@ -35,7 +37,11 @@ class SignalReader:
     def __enter__(self) -> SignalReader:
         # The descriptor comes first: a signal that arrives between the two must be read.
         self._old_wakeup = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
-        self._old_handlers = {number: signal.signal(number, self._handler) for number in _STOPPING}
+        self._old_handlers = {
+            number: signal.signal(number, self._handler)
+            for number in _STOPPING
+            if number in _ASKED or signal.getsignal(number) is not signal.SIG_IGN
+        }
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -55,10 +61,11 @@ class SignalReader:
 
 
 class StopSignals:
-    """Watches for SIGTERM, SIGINT and the end of another process; a context manager that puts the old handlers back.
+    """Watches for signals to stop and the end of another process; a context manager that puts the old handlers back.
 
     The first signal is taken by the loop, which drains. The second one ends the process at once: the kernel then ends
-    its workers, and the next service on this host removes the segments.
+    its workers, and the next service on this host removes the segments. A terminal that is closed may send several
+    SIGHUP: those after the first one end nothing.
 
     Parameters
     ----------
@@ -103,8 +110,9 @@ class StopSignals:
 
 def _end_at_the_next(_number: int, _frame: FrameType | None) -> None:
     """Leave the first signal to the loop, which is woken by the descriptor; let a second one end the process."""
-    for each in _STOPPING:
+    for each in _ASKED:
         signal.signal(each, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _open_pidfd(pid: int) -> int:

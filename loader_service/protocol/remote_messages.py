@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loader_service.protocol.totals import TimeSpent
 from loader_service.protocol.worker_messages import TaskDone, TasksWanted, ToWorker
 
 # --------------------------------------------------------------------------------------- remote worker → receiver
@@ -124,7 +125,7 @@ class FenceRemote:
     worker: int
 
 
-FromRemote = RemoteHello | RemoteBeat | RemoteLeaving | TaskDone | TasksWanted
+FromRemote = RemoteHello | RemoteBeat | RemoteLeaving | TaskDone | TasksWanted | TimeSpent
 ToRemote = ToWorker | RemoteWelcome | RemoteRefused | ReceiverBeat | RemoteLeave
 FromReceiver = RemoteArrived | RemoteEnded | RemoteRejected | ReceiverLoad
 ToReceiver = AdmitArrival | DismissArrival | FenceRemote

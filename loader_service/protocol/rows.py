@@ -49,14 +49,17 @@ class Rows:
     def of(
         cls, numbers: tuple[int, ...], rows: Sequence[Row], *, indexed: bool, offsets: tuple[int, ...], room: int
     ) -> Rows:
-        """Return the columns of some rows of a step; `offsets` are empty when no field varies."""
+        """Return the columns of some rows of a step, by number; `rows` and `offsets` are those of all of them.
+
+        The offsets are empty when no field varies.
+        """
         # By position, which takes half as long; there is one for each task.
         return cls(
             numbers,
-            tuple([row.sample for row in rows]),
-            tuple([row.position or 0 for row in rows]) if indexed else (),
-            offsets,
-            tuple([row.frames for row in rows]) if offsets else (),
+            tuple([rows[number].sample for number in numbers]),
+            tuple([rows[number].position or 0 for number in numbers]) if indexed else (),
+            tuple([offsets[number] for number in numbers]) if offsets else (),
+            tuple([rows[number].frames for number in numbers]) if offsets else (),
             room,
         )
 

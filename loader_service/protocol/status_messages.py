@@ -8,6 +8,7 @@ from typing import Literal
 from loader_service.html_text import paragraph, table
 from loader_service.protocol.fields import CatalogField
 from loader_service.protocol.totals import FileSystemTotals, FileTotals, StreamTotals, WorkerTotals
+from loader_service.sizes import counted
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,8 @@ class CatalogSummary:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows of it."""
-        counts = f"{self.files:,} files, {self.videos:,} videos, {self.frames:,} frames"
+        numbers = ((self.files, "file"), (self.videos, "video"), (self.frames, "frame"))
+        counts = ", ".join(counted(count, what, ",") for count, what in numbers)
         rows = [
             (each.name, each.kind, each.dtype, " x ".join(map(str, each.shape)), ", ".join(each.classes[:10]))
             for each in self.fields

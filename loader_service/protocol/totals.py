@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loader_service.protocol.later_fields import later
+
 
 @dataclass(frozen=True)
 class WorkerTotals:
@@ -23,6 +25,7 @@ class WorkerTotals:
     rows_total: int = 0
     bytes_total: int = 0  # of output
     slow_reads_total: int = 0  # that took longer than bytes in memory do
+    sending_seconds_total: float = later(0.0)  # of remote workers: they had tasks, and all waited for rows to arrive
 
 
 @dataclass(frozen=True)

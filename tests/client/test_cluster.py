@@ -53,6 +53,8 @@ def test_where_no_cluster_trains_together_nobody_has_a_number(environment: dict[
         {"TF_CONFIG": '{"cluster": {"worker": 3}, "task": {"type": "worker", "index": 0}}'},
         _config({"worker": 2}, "worker", 2),
         _config({"worker": 2}, "chief", 0),
+        _config({"worker": 2, "Worker": 2}, "Worker", 1),
+        _config({"worker": 2}, "trainer", 0),
     ],
 )
 def test_a_configuration_that_does_not_say_which_worker_this_is_is_an_error(environment: dict[str, str]) -> None:

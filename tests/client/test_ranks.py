@@ -85,9 +85,23 @@ def test_ray_outside_of_a_training_says_nothing() -> None:
         _auto(_TORCHRUN, "auto:ray", {"ray.train": SimpleNamespace(get_context=get_context)})
 
 
-def test_a_batch_script_of_slurm_is_no_task_whatever_it_asks_for() -> None:
+@pytest.mark.parametrize("step", ["", "4294967290", "4294967291", "interactive", "batch"])
+def test_a_batch_script_or_a_shell_of_slurm_is_no_task_whatever_it_asks_for(step: str) -> None:
     with pytest.raises(ConfigError, match="start the training by srun"):
-        _auto({"SLURM_JOB_ID": "9", "SLURM_PROCID": "0", "SLURM_NTASKS": "4"})
+        _auto({"SLURM_JOB_ID": "9", "SLURM_STEP_ID": step, "SLURM_PROCID": "0", "SLURM_NTASKS": "4"})
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"SLURM_STEP_NUM_TASKS": "2"}, "SLURM_NTASKS=3 and SLURM_STEP_NUM_TASKS=2; give shard"),
+        ({"SLURM_HET_SIZE": "2"}, "SLURM_HET_SIZE=2 parts of a heterogeneous job count their tasks; give shard"),
+    ],
+)
+def test_tasks_of_slurm_that_are_counted_in_two_ways_are_not_chosen_from(more: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        _auto({**_SLURM, **more})
+    assert _auto({**_SLURM, "SLURM_STEP_NUM_TASKS": "3", "SLURM_HET_SIZE": "1"}) == (2, 3)
 
 
 @pytest.mark.parametrize(

@@ -133,14 +133,24 @@ def test_connections_catalogs_and_streams_show_themselves(service: Service) -> N
     with loader_client.connect(service.endpoint) as connection:
         told = connection._repr_html_()
         assert told.count("<img ") == 4
-        assert "1 files, 6 videos, 36 frames" in told
+        assert "1 file, 6 videos, 36 frames" in told
         for name in ("<i>", "<u>"):
             assert name not in told
         assert "&lt;u&gt;0" in connection.catalog._repr_html_()
         assert loader_client.show(connection, samples=3, side=20).pixels.shape[0] == 3 * 18 - 2
         one = next(connection.batches(None, clip=Frame(), image=Image(size=(12, 12))))
         assert loader_client.show({name: np.asarray(value)[np.newaxis] for name, value in one.items()}).pixels.size
-    assert "closed" in connection._repr_html_()  # and no error of somebody who only looks
+    assert connection._repr_html_().count("closed") == 1  # and no error of somebody who only looks
+
+
+def test_a_connection_says_what_the_trainers_of_its_service_wait_for(service: Service) -> None:
+    with loader_client.connect(service.endpoint) as trainer, loader_client.connect(service.endpoint) as connection:
+        assert "stream" not in connection._repr_html_(), "nobody trains"
+        batches = trainer.batches(2, clip=Clip(1))
+        next(batches)
+        told = connection._repr_html_()
+        assert re.search(r"<b>stream \d+, [^<]*: (the trainer|too early)", told), told
+        batches.close()
 
 
 @pytest.mark.tensorflow

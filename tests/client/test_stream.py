@@ -6,9 +6,7 @@ import gc
 import re
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -21,62 +19,15 @@ from loader_client.patience import Patience
 from loader_client.request import Request
 from loader_client.session import stream_wants
 from loader_client.session_thread import SessionThread
-from loader_client.stream import Stream
-from loader_service.errors import CatalogChanged, DecodeError, LoaderError, ProtocolError, ServiceUnavailable
+from loader_service.errors import DecodeError, LoaderError, ProtocolError, ServiceUnavailable
 from loader_service.protocol import messages as m
 from loader_service.protocol import wire
-from loader_service.protocol.spec import Clip, Frame, Spec
+from loader_service.protocol.spec import Frame, Spec
 from tests.client.scripted_service import ScriptedService
+from tests.client.stream_scene import SOON_S, SPEC, Scene, scene
 from tests.support.machine import at_most
 from tests.support.services import new_endpoint
 from tests.support.waiting import eventually
-
-_SPEC = Spec(2, Clip(frames=1))
-_SOON_S = 10.0
-
-
-class Scene:
-    """A client with one open stream on a scripted service; the client's calls run in threads of their own."""
-
-    def __init__(self, service: ScriptedService, threads: ThreadPoolExecutor, patience: Patience) -> None:
-        self.service = service
-        self.threads = threads
-        connecting = threads.submit(connect, service.endpoint, patience=patience)
-        service.welcome()
-        self.connection: Connection = connecting.result(_SOON_S)
-        opening = threads.submit(self.connection.open, _SPEC)
-        service.open_stream()
-        self.stream: Stream = opening.result(_SOON_S)
-
-    def fetch(self, step: int, epoch: int = 0) -> Future[int]:
-        """Have a step fetched; the result is its `index`."""
-
-        def fetch() -> int:
-            return int(self.stream.fetch(epoch, step)["index"][0])
-
-        return self.threads.submit(fetch)
-
-    def serve(self, step: int, *, lease: int, place: int = 0) -> int:
-        """Fetch a step that is answered at once; return its `index`."""
-        fetching = self.fetch(step)
-        want = self.expect_want(step)
-        self.service.say(self.service.fill(want, lease=lease, place=place))
-        return fetching.result(_SOON_S)
-
-    def expect_want(self, step: int) -> m.Want:
-        """Return the next want of a step."""
-        while True:
-            want = self.service.expect(m.Want)
-            if want.step == step:
-                return want
-
-
-@contextmanager
-def scene(patience: Patience | None = None, **options: Any) -> Iterator[Scene]:
-    with ThreadPoolExecutor(4) as threads, ScriptedService(**options) as service:
-        made = Scene(service, threads, patience or Patience())
-        with made.connection:
-            yield made
 
 
 def test_a_step_is_asked_for_with_those_after_it_and_returned_when_its_arrays_are_gone():
@@ -85,7 +36,7 @@ def test_a_step_is_asked_for_with_those_after_it_and_returned_when_its_arrays_ar
         wants = [play.service.expect(m.Want) for _ in range(3)]
         assert [want.step for want in wants] == [0, 1, 2]
         play.service.say(play.service.fill(wants[0], lease=1))
-        assert fetching.result(_SOON_S) == 0
+        assert fetching.result(SOON_S) == 0
         assert play.service.expect(m.Release) == m.Release(1, 1)
 
 
@@ -96,8 +47,8 @@ def test_an_answer_that_was_lost_is_asked_for_again_though_later_ones_have_come(
         play.service.say(play.service.fill(play.expect_want(1), lease=2, place=1))
         assert play.expect_want(0).want == lost.want
         play.service.say(lost)  # its lease has a lower number than the one that came before it
-        assert fetching.result(_SOON_S) == 0
-        assert play.fetch(1).result(_SOON_S) == 1
+        assert fetching.result(SOON_S) == 0
+        assert play.fetch(1).result(SOON_S) == 1
 
 
 def test_an_answer_said_twice_is_taken_once():
@@ -105,7 +56,7 @@ def test_an_answer_said_twice_is_taken_once():
         fetching = play.fetch(0)
         answer = play.service.fill(play.expect_want(0), lease=1)
         play.service.say(answer, answer)
-        assert fetching.result(_SOON_S) == 0
+        assert fetching.result(SOON_S) == 0
         play.service.say(answer)  # and once more, when it has been fetched and released
         assert play.serve(1, lease=2, place=1) == 1
         assert [play.service.expect(m.Release).lease for _ in range(2)] == [1, 2]
@@ -117,7 +68,7 @@ def test_a_second_lease_for_one_want_is_returned():
         fetching = play.fetch(0)
         want = play.expect_want(0)
         play.service.say(play.service.fill(want, lease=1))
-        assert fetching.result(_SOON_S) == 0
+        assert fetching.result(SOON_S) == 0
         play.service.say(play.service.fill(want, lease=2, place=1))  # asked again when it was released already
         assert {play.service.expect(m.Release).lease for _ in range(2)} == {1, 2}
 
@@ -128,7 +79,7 @@ def test_a_failed_step_raises_the_services_error_and_the_next_one_is_not_touched
         want = play.expect_want(0)
         play.service.say(m.Failed(1, want.want, "DecodeError", "file 'a.h5', video 'v', frame 3: damaged"))
         with pytest.raises(DecodeError, match=r"epoch 0, step 0: file 'a.h5', video 'v', frame 3"):
-            fetching.result(_SOON_S)
+            fetching.result(SOON_S)
         assert play.serve(1, lease=1) == 1
 
 
@@ -137,7 +88,7 @@ def test_a_failure_of_a_kind_that_this_client_does_not_know_is_a_loader_error():
         fetching = play.fetch(0)
         play.service.say(m.Failed(1, play.expect_want(0).want, "FutureError", "news"))
         with pytest.raises(LoaderError, match="news"):
-            fetching.result(_SOON_S)
+            fetching.result(SOON_S)
 
 
 def test_answers_of_unknown_streams_and_to_unknown_wants_harm_nobody():
@@ -150,7 +101,7 @@ def test_answers_of_unknown_streams_and_to_unknown_wants_harm_nobody():
         play.service.say(m.Ready(1, 999, play.service.slots[1], 1, 2))
         assert play.service.expect(m.Release) == m.Release(1, 1)
         play.service.say(play.service.fill(want, lease=2))
-        assert fetching.result(_SOON_S) == 0
+        assert fetching.result(SOON_S) == 0
 
 
 def test_what_is_no_message_is_passed_over():
@@ -160,7 +111,7 @@ def test_what_is_no_message_is_passed_over():
         play.service.say_bytes(b"HTTP/1.1 200 OK\r\n\r\n")
         play.service.say_bytes(b"")
         play.service.say(play.service.fill(want, lease=1))
-        assert fetching.result(_SOON_S) == 0
+        assert fetching.result(SOON_S) == 0
 
 
 def test_the_answer_to_a_forgotten_want_is_neither_taken_nor_returned_twice():
@@ -179,117 +130,12 @@ def test_the_answer_to_a_forgotten_want_is_neither_taken_nor_returned_twice():
         assert play.service.expect(m.Release).lease == 61  # 60 is given up by the service, which was told to forget
 
 
-def test_a_service_that_comes_back_is_asked_again_for_everything():
-    with scene(prefetch=2) as play:
-        fetching = play.fetch(0)
-        before = {play.service.expect(m.Want) for _ in range(3)}
-        play.service.forget_client()
-        play.service.welcome()
-        play.service.open_stream(stream=5)
-        again = [play.service.expect(m.Want) for _ in range(3)]
-        assert {(want.want, want.step) for want in again} == {(want.want, want.step) for want in before}
-        assert {want.stream for want in again} == {5}
-        play.service.say(play.service.fill(again[0], lease=1))
-        assert fetching.result(_SOON_S) == 0
-
-
-def test_an_answered_step_is_delivered_though_its_service_ended_before_it_was_fetched():
-    with ThreadPoolExecutor(4) as threads:
-        with ScriptedService(prefetch=1) as service:
-            play = Scene(service, threads, Patience())
-            fetching = play.fetch(0)
-            zero, one = play.expect_want(0), play.expect_want(1)
-            service.say(service.fill(zero, lease=1), service.fill(one, lease=2, place=1))
-            assert fetching.result(_SOON_S) == 0
-            service.expect(m.Release)
-        with play.connection:
-            assert play.fetch(1).result(_SOON_S) == 1
-
-
-def test_an_answer_that_came_too_late_to_map_its_slot_is_asked_for_again(caplog):
-    with scene() as play:
-        fetching = play.fetch(0)
-        answer = play.service.fill(play.expect_want(0), lease=1)
-        play.service.unlink_slots()  # as a service does that ends just after it has announced a step
-        play.service.say(answer)
-        eventually(lambda: "it will be asked for again" in caplog.text, "the answer is refused")
-        play.service.forget_client()
-        play.service.welcome()
-        play.service.open_stream(stream=2)
-        play.service.say(play.service.fill(play.expect_want(0), lease=1))
-        assert fetching.result(_SOON_S) == 0
-
-
-def test_a_lease_of_the_service_before_is_not_released_to_the_one_after():
-    with scene() as play:
-        held: list[Any] = []
-        fetching = play.threads.submit(lambda: held.append(play.stream.fetch(0, 0)))
-        play.service.say(play.service.fill(play.expect_want(0), lease=1))
-        fetching.result(_SOON_S)
-        play.service.restart()
-        play.service.welcome()
-        play.service.open_stream(stream=1)
-        play.expect_want(1)
-        held.clear()
-        assert play.serve(1, lease=1) == 1
-        assert play.service.expect(m.Release) == m.Release(1, 1)  # of step 1
-        play.serve(2, lease=2)
-        assert play.service.expect(m.Release) == m.Release(1, 2)
-
-
-def test_a_service_that_comes_back_with_other_files_ends_the_stream():
-    with scene() as play:
-        fetching = play.fetch(0)
-        play.expect_want(0)
-        play.service.forget_client()
-        play.service._fingerprint = "e" * 16
-        play.service.welcome()
-        with pytest.raises(CatalogChanged, match=r"came back with another catalog: same counts, "):
-            fetching.result(_SOON_S)
-        with pytest.raises(CatalogChanged):
-            play.stream.fetch(0, 1)
-        play.stream.close()  # a stream that has failed can be closed
-
-
-def test_a_service_that_comes_back_with_another_number_of_steps_ends_the_stream():
-    with scene() as play:
-        fetching = play.fetch(0)
-        play.expect_want(0)
-        play.service.restart()
-        play.service.welcome()
-        play.service.steps_per_epoch = 99
-        play.service.open_stream()
-        with pytest.raises(ProtocolError, match="another number of steps"):
-            fetching.result(_SOON_S)
-
-
-def test_a_service_that_comes_back_and_refuses_the_stream_ends_it_with_its_words():
-    with scene() as play:
-        fetching = play.fetch(0)
-        play.expect_want(0)
-        play.service.forget_client()
-        play.service.welcome()
-        question = play.service.expect(m.OpenStream)
-        play.service.say(m.Refused(question.request, "ConfigError", "the memory does not suffice"))
-        with pytest.raises(LoaderError, match="the memory does not suffice"):
-            fetching.result(_SOON_S)
-
-
-def test_a_service_that_stays_away_is_given_up_with_its_endpoint():
-    with scene(Patience(reconnect_timeout_s=0.5)) as play:
-        fetching = play.fetch(0)
-        play.expect_want(0)
-        play.service.heartbeats = False
-        with pytest.raises(ServiceUnavailable, match=rf"epoch 0, step 0: no service .* at {play.service.endpoint} for"):
-            fetching.result(_SOON_S)
-
-
 def test_a_step_that_takes_too_long_is_given_up_and_taken_back():
     with scene(Patience(step_timeout_s=0.3)) as play:
         fetching = play.fetch(3)
         want = play.expect_want(3)
         with ThreadPoolExecutor(1) as other:
-            waiting = other.submit(fetching.exception, _SOON_S)
+            waiting = other.submit(fetching.exception, SOON_S)
             while not waiting.done():
                 play.service.answers_heartbeats(0.05)  # and does no more
         with pytest.raises(ServiceUnavailable, match=r"epoch 0, step 3: not ready after \d s, .*step_timeout_s"):
@@ -304,7 +150,7 @@ def test_a_wait_for_a_step_is_told_and_names_it(monkeypatch, caplog):
         want = play.expect_want(0)
         eventually(lambda: play.service.answers_heartbeats(0.02) or caplog.records, "a warning")
         play.service.say(play.service.fill(want, lease=1))
-        assert fetching.result(_SOON_S) == 0
+        assert fetching.result(SOON_S) == 0
     told = r"waiting for epoch 0, step 0 for \d s; 0 batches are held here"
     assert any(re.fullmatch(told, message) for message in caplog.messages), caplog.messages
 
@@ -315,7 +161,7 @@ def test_a_wait_for_a_service_is_told_and_names_endpoint_and_time_left(monkeypat
         fetching = play.fetch(0)
         play.expect_want(0)
         play.service.heartbeats = False
-        assert isinstance(fetching.exception(_SOON_S), ServiceUnavailable)
+        assert isinstance(fetching.exception(SOON_S), ServiceUnavailable)
         told = rf"waiting for the service at {play.service.endpoint}, silent for \d s; giving up in \d s"
     assert any(re.fullmatch(told, message) for message in caplog.messages), caplog.messages
 
@@ -326,7 +172,7 @@ def test_a_closed_stream_says_so_to_those_who_wait_and_to_those_who_ask():
         play.expect_want(0)
         play.stream.close()
         with pytest.raises(ServiceUnavailable, match="the stream was closed"):
-            fetching.result(_SOON_S)
+            fetching.result(SOON_S)
         with pytest.raises(ServiceUnavailable, match="the stream was closed"):
             play.stream.fetch(0, 0)
         assert play.service.expect(m.CloseStream) == m.CloseStream(1)
@@ -339,7 +185,7 @@ def test_a_closed_connection_says_so_to_those_who_wait():
         play.expect_want(0)
         play.connection.close()
         with pytest.raises(ServiceUnavailable, match="was closed"):
-            fetching.result(_SOON_S)
+            fetching.result(SOON_S)
         with pytest.raises(ServiceUnavailable, match="the connection was closed"):
             _ = play.connection.catalog
 
@@ -349,9 +195,9 @@ def test_a_stream_given_up_while_it_was_being_opened_is_closed_when_it_opens(mon
     with ScriptedService() as service, ThreadPoolExecutor(1) as threads:
         connecting = threads.submit(connect, service.endpoint)
         service.welcome()
-        with connecting.result(_SOON_S) as connection:
+        with connecting.result(SOON_S) as connection:
             with pytest.raises(ServiceUnavailable, match=r"did not open a stream within 0\.1 s"):
-                connection.open(_SPEC)
+                connection.open(SPEC)
             service.open_stream(stream=3)
             assert service.expect(m.CloseStream) == m.CloseStream(3)
 
@@ -361,7 +207,7 @@ def test_many_threads_may_fetch_at_once():
         fetchings = [play.fetch(step) for step in range(4)]
         for lease, place in enumerate(range(4), start=1):
             play.service.say(play.service.fill(play.expect_want(place), lease=lease, place=place))
-        assert [fetching.result(_SOON_S) for fetching in fetchings] == [0, 1, 2, 3]
+        assert [fetching.result(SOON_S) for fetching in fetchings] == [0, 1, 2, 3]
 
 
 def test_two_threads_do_not_both_keep_the_last_slot_that_may_be_kept():
@@ -370,7 +216,7 @@ def test_two_threads_do_not_both_keep_the_last_slot_that_may_be_kept():
         fetchings = [play.threads.submit(play.stream.fetch, 0, step) for step in range(2)]
         wants = [play.expect_want(step) for step in range(2)]
         play.service.say(*(play.service.fill(want, lease=want.step + 1, place=want.step) for want in wants))
-        held = [fetching.result(_SOON_S) for fetching in fetchings]
+        held = [fetching.result(SOON_S) for fetching in fetchings]
         play.service.expect(m.Release)
         assert (len(held), play.stream.leases_out) == (2, 1)
 
@@ -381,7 +227,7 @@ def test_a_service_of_another_version_is_named(monkeypatch):
         service.expect(m.Hello)
         service.say(m.Refused(0, "ProtocolError", "protocol version 1, expected 2"))
         with pytest.raises(ProtocolError, match="protocol version 1, expected 2"):
-            connecting.result(_SOON_S)
+            connecting.result(SOON_S)
 
 
 def test_closing_without_a_service_does_not_wait_for_one():
@@ -399,7 +245,7 @@ def test_a_connection_that_nobody_has_any_more_ends_by_itself():
         thread = play.connection._thread._thread
         connecting = play.threads.submit(connect, play.service.endpoint)
         play.service.welcome()
-        other: list[Connection] = [connecting.result(_SOON_S)]
+        other: list[Connection] = [connecting.result(SOON_S)]
         del connecting
         others_thread = other[0]._thread._thread
         other.clear()
@@ -428,13 +274,13 @@ def thread_errors(monkeypatch) -> list[Any]:
 def test_a_link_that_breaks_tells_its_cause_to_those_who_wait_and_to_those_who_ask(thread_errors):
     with scene() as play:
         waiting = [play.fetch(0), play.threads.submit(play.connection.status)]
-        waiting.append(play.threads.submit(play.connection.open, _SPEC))
+        waiting.append(play.threads.submit(play.connection.open, SPEC))
         for question in (m.Want, m.GetStatus, m.OpenStream):
             play.service.expect(question)
         play.threads.submit(play.connection._ask, lambda number: m.Scale(number, {2}), m.Done)  # what cannot be packed
         for each in (*waiting, play.fetch(1), play.threads.submit(play.connection.status)):
             with pytest.raises(ProtocolError, match=r"has broken: ProtocolError: Scale\.workers=\{2\} cannot travel"):
-                each.result(_SOON_S)
+                each.result(SOON_S)
         eventually(lambda: thread_errors == [ProtocolError], "the thread has ended, and not in silence")
 
 
@@ -454,14 +300,14 @@ def test_wants_that_are_too_large_together_go_one_by_one():
     with ThreadPoolExecutor(2) as threads, ScriptedService(prefetch=32) as service:
         connecting = threads.submit(connect, service.endpoint)
         service.welcome()
-        with connecting.result(_SOON_S) as connection:
+        with connecting.result(SOON_S) as connection:
             opening = threads.submit(connection.open, request)
             service.open_stream()
-            stream = opening.result(_SOON_S)
+            stream = opening.result(SOON_S)
             fetching = threads.submit(stream.fetch, 0, 0)
             wants = [service.expect(m.Want) for _ in range(33)]
             assert [want.step for want in wants] == list(range(33))
             assert len(wire.encode(*wants[:16])) > 0.5 * wire.MAX_PAYLOAD_BYTES  # all together they are more
             connection.close()
             with pytest.raises(ServiceUnavailable):
-                fetching.result(_SOON_S)
+                fetching.result(SOON_S)

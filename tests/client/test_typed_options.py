@@ -101,5 +101,22 @@ def test_a_type_checker_finds_a_misspelt_option_and_takes_a_right_one(tmp_path: 
 def test_a_misspelt_option_suggests_the_right_one_at_run_time() -> None:
     with pytest.raises(TypeError, match="'shufle' of dataset and batches; did you mean 'shuffle'"):
         StreamChoice(2, "auto", None, shufle=True)
+    with pytest.raises(TypeError, match=r"'num_workers' of .*; did you mean 'workers'"):
+        StreamChoice(2, "auto", None, num_workers=4)
     with pytest.raises(loader_client.ConfigError, match=r"'lables'.* did you mean 'labels'"):
         loader_client.connect("x.h5", service={"lables": "x.csv"})  # type: ignore[typeddict-unknown-key]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("frames", r"give clip=Clip\(frames=…\)"),
+        ("size", r"give image=Image\(size=…\)"),
+        ("workers", "give workers=… to connect or dataset; of one that runs, `loader-service start --workers`"),
+        ("memory", "give service={'memory': …} to connect or dataset; .* `loader-service start --memory` sets it"),
+        ("labels", "give service={'labels': …}"),
+    ],
+)
+def test_an_option_of_another_place_is_told_where_it_belongs(name: str, said: str) -> None:
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}' of dataset and batches; .*{said}"):
+        StreamChoice(2, "auto", None, **{name: 4})  # type: ignore[arg-type]

@@ -52,6 +52,48 @@ else:
     )
 
 
+def test_without_tensorflow_the_package_serves_numpy_and_its_dataset_says_in_one_line_what_to_install() -> None:
+    _run(
+        """
+import sys
+sys.modules["tensorflow"] = None  # as if it were not installed
+import loader_client
+assert callable(loader_client.connect)
+for name in ("dataset", "error_of", "state_after"):
+    try:
+        getattr(loader_client, name)
+    except ModuleNotFoundError as error:
+        assert error.name == "tensorflow"
+        assert "pip install 'loader-service[tensorflow]'" in str(error)
+        assert "\\n" not in str(error)
+    else:
+        raise AssertionError(f"{name} was found without TensorFlow")
+"""
+    )
+
+
+def test_a_tensorflow_that_lacks_a_part_of_itself_is_not_said_to_be_missing() -> None:
+    _run(
+        """
+import sys
+
+class Broken:
+    def find_spec(self, name, path=None, target=None):
+        if name == "tensorflow":
+            raise ModuleNotFoundError("No module named 'numpy.core._multiarray_umath'", name="numpy.core")
+
+sys.meta_path.insert(0, Broken())
+import loader_client
+try:
+    loader_client.dataset
+except ModuleNotFoundError as error:
+    assert error.name == "numpy.core", error
+else:
+    raise AssertionError("a broken TensorFlow was imported")
+"""
+    )
+
+
 @pytest.mark.tensorflow
 def test_dataset_is_the_function_at_every_access() -> None:
     _run(

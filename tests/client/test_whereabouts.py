@@ -50,6 +50,14 @@ def test_what_is_no_socket_is_named(place: Path) -> None:
     assert _unanswered(place / "x.sock").endswith(f"'{place}/x.sock' is no socket")
 
 
+def test_nobody_waits_for_a_service_where_none_can_begin(place: Path) -> None:
+    (place / "x.sock").write_text("mine")
+    began = time.monotonic()
+    with pytest.raises(ServiceUnavailable, match=r"no service answers at .*'/tmp/.*/x.sock' is no socket"):
+        loader_client.connect(f"ipc://{place}/x.sock", timeout_s=60)
+    assert time.monotonic() - began < 30
+
+
 def test_a_socket_that_nobody_listens_at_and_one_of_another_program_are_told_apart(place: Path) -> None:
     path = place / "x.sock"
     with socket.socket(socket.AF_UNIX) as other:

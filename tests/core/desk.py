@@ -198,3 +198,8 @@ def at(order: Send, positions: tuple[int, ...]) -> Send:
 def killed(worker: int, why: str) -> list[Effect]:
     """Return how a worker is killed."""
     return [Note(f"worker {worker} {why}; it is killed, and another takes its tasks"), KillWorker(worker)]
+
+
+def told(answers: list[Effect], kind: type) -> list[object]:
+    """Return the messages of a kind among some effects."""
+    return [each.message for each in answers if isinstance(each, Send) and isinstance(each.message, kind)]

@@ -275,3 +275,32 @@ def test_slots_that_were_made_for_late_steps_go_when_nobody_is_late_any_more(des
         answers += desk.release(lease)
     assert desk.streams()[0].slots == 3
     assert any(isinstance(each, a.RemoveSegments) for each in answers)
+
+
+def test_a_worker_is_not_given_up_for_a_second_late_step_while_the_first_is_on_its_way() -> None:
+    desk = Desk(workers=4)  # of which the last ones have no files
+    desk.open(slots=3)
+    desk.want(1)
+    desk.now = 0.1
+    desk.end(1, 2)
+    desk.end(2, 1)
+    desk.release(1)
+    for want in (2, 3):
+        desk.want(want)
+    for task in (4, 6):
+        desk.end(1, task)
+    late = desk.scheduler.staff.get(2)
+    assert late is not None
+    full_time = late.deadline
+    desk.now += 1.0
+    again = orders(desk.happen(e.ClockTicked()))
+    assert {task.slot for _, task in again} == {12}, "want 2, and there is no slot for want 3"
+    desk.happen(e.SegmentsMade(1, (), e.Shortage("none left")))
+    assert late.deadline == full_time, "want 2 is on its way, and a worker is idle"
+    for worker, task in again:
+        answers = desk.end(worker, task.task)
+    assert [each.want for each in announced(answers)] == [2]
+    assert late.deadline == pytest.approx(desk.now + 0.4), "its client now waits for want 3"
+    desk.release(2)
+    assert desk.service.counters.steps_redone == 2
+    assert late.deadline == full_time, "want 3 has the slot that came free"

@@ -12,10 +12,10 @@ def test_a_slot_goes_round() -> None:
     seen = [slots.state(7)]
     assert slots.fill() == 7
     seen.append(slots.state(7))
-    for verb in (slots.complete, slots.lease, slots.release):
+    for verb in (slots.lease, slots.release):
         verb(7)
         seen.append(slots.state(7))
-    assert seen == [SlotState.FREE, SlotState.FILLING, SlotState.READY, SlotState.LEASED, SlotState.FREE]
+    assert seen == [SlotState.FREE, SlotState.FILLING, SlotState.LEASED, SlotState.FREE]
 
 
 def test_an_abandoned_slot_is_free_again() -> None:
@@ -34,7 +34,6 @@ def test_the_slot_released_last_is_used_first() -> None:
     slots = SlotTable((1, 2, 3))
     for slot in (slots.fill(), slots.fill()):
         assert slot is not None
-        slots.complete(slot)
         slots.lease(slot)
     slots.release(2)
     slots.release(1)
@@ -45,23 +44,21 @@ def test_counts_are_by_state() -> None:
     slots = SlotTable((1, 2, 3))
     slots.fill()
     slots.fill()
-    slots.complete(1)
     slots.lease(1)
     counts = {state.value: slots.count(state) for state in SlotState}
-    assert counts == {"free": 1, "filling": 1, "ready": 0, "leased": 1}
+    assert counts == {"free": 1, "filling": 1, "leased": 1}
 
 
 _WAYS = {  # what brings a new slot into each state
     SlotState.FREE: (),
     SlotState.FILLING: ("fill",),
-    SlotState.READY: ("fill", "complete"),
-    SlotState.LEASED: ("fill", "complete", "lease"),
+    SlotState.LEASED: ("fill", "lease"),
 }
-_LEGAL = {("filling", "complete"), ("filling", "abandon"), ("ready", "lease"), ("leased", "release")}
+_LEGAL = {("filling", "lease"), ("filling", "abandon"), ("leased", "release")}
 
 
 @pytest.mark.parametrize("state", SlotState)
-@pytest.mark.parametrize("verb", ["complete", "lease", "release", "abandon"])
+@pytest.mark.parametrize("verb", ["lease", "release", "abandon"])
 def test_an_illegal_transition_raises_and_changes_nothing(state: SlotState, verb: str) -> None:
     if (state.value, verb) in _LEGAL:
         return

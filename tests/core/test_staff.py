@@ -1,94 +1,16 @@
-"""Who is started, stopped, killed and replaced, and when."""
+"""Who is started, given tasks, killed and replaced, and when."""
 
 from __future__ import annotations
 
 import pytest
 
-from loader_service.core.effects import Effect, GiveUp, KillWorker, Send, StartWorker
-from loader_service.core.ledger import Ledger, Limits
-from loader_service.core.ownership import Ownership
-from loader_service.core.staff import Staff
-from loader_service.core.tasks import SMALL_TASK_BYTES, PendingTask
+from loader_service.core.effects import GiveUp, KillWorker, Send, StartWorker
+from loader_service.core.tasks import SMALL_TASK_BYTES
 from loader_service.core.worker import MOST_TASKS_OUTSTANDING, Worker, WorkerState
 from loader_service.core.worker_starts import FIRST_RETRY_S, LAST_RETRY_S
 from loader_service.protocol.messages import Drain
+from tests.core.crew import Crew
 from tests.core.desk import killed
-
-LIMITS = Limits(task_timeout_s=60.0, start_timeout_s=30.0, failed_starts=3)
-
-
-class Crew:
-    """A staff with its ledger, at literal times."""
-
-    def __init__(self) -> None:
-        self.ledger = Ledger()
-        self.ownership = Ownership([100, 100, 100, 100])
-        self.staff = Staff(self.ownership, LIMITS, self.ledger)
-
-    def scale(self, count: int, now: float) -> list[Effect]:
-        """Ask for a number of workers."""
-        self.staff.scale(count, now)
-        return self.hire(now)
-
-    def hire(self, now: float) -> list[Effect]:
-        """Let the staff do what is due."""
-        self.staff.hire(now)
-        self.staff.validate()
-        return self.ledger.take()
-
-    def tick(self, now: float) -> list[Effect]:
-        """Let the clock strike."""
-        self.staff.kill_late(now)
-        return self.hire(now)
-
-    def start(self, worker: int, now: float = 0.0) -> None:
-        """Let a worker say that it waits for tasks."""
-        self.staff.started(worker, now)
-
-    def exit(self, worker: int, now: float, cause: str = "exited with 1") -> list[Effect]:
-        """Reap a worker."""
-        self.staff.exited(worker, cause, now)
-        return self.hire(now)
-
-    def give(self, worker: int, task: int, now: float, size: int = SMALL_TASK_BYTES) -> PendingTask:
-        """Give a worker a task."""
-        given = PendingTask(task=task, stream=1, slot=1, rows=(0,), size_bytes=size, file=0)
-        self.staff.give(self.worker(worker), given, now)
-        return given
-
-    def work(self, worker: int, task: int, now: float, seconds: float) -> float:
-        """Have a worker do a task; return when it is done."""
-        self.give(worker, task, now)
-        assert self.staff.take_back(worker, task, now + seconds) is not None
-        self.staff.validate()
-        return now + seconds
-
-    def worker(self, number: int) -> Worker:
-        """Return a worker that is there."""
-        found = self.staff.get(number)
-        assert found is not None
-        return found
-
-    def states(self) -> dict[int, WorkerState]:
-        """Return who is there."""
-        return {worker.worker: worker.state for worker in self.staff}
-
-
-@pytest.fixture
-def crew() -> Crew:
-    return Crew()
-
-
-@pytest.fixture
-def pair() -> Crew:
-    """Two workers that work."""
-    made = Crew()
-    assert made.scale(2, 0.0) == [StartWorker(1), StartWorker(2)]
-    made.start(1)
-    made.start(2)
-    assert made.hire(1.0) == []
-    return made
-
 
 # ---- coming
 
@@ -114,6 +36,14 @@ def test_a_worker_that_starts_twice_owns_its_files_once(pair: Crew) -> None:
 def test_an_unknown_worker_that_starts_changes_nothing(pair: Crew) -> None:
     pair.start(77)
     assert pair.states() == {1: WorkerState.WORKING, 2: WorkerState.WORKING}
+
+
+@pytest.mark.parametrize(("size", "ease", "held"), [(SMALL_TASK_BYTES, 1, 2), (SMALL_TASK_BYTES, 8, 8), (99, 1, 16)])
+def test_tasks_of_little_work_are_held_together(pair: Crew, size: int, ease: int, held: int) -> None:
+    assert pair.fill(1, size, ease) == held
+    for task in range(held):
+        assert pair.staff.take_back(1, task, 1.0) is not None
+    assert pair.worker(1).bytes_given == 0
 
 
 def test_a_dead_idle_worker_is_replaced_at_once_under_a_new_number(pair: Crew) -> None:
@@ -300,8 +230,8 @@ def test_a_worker_has_room_for_two_tasks_of_some_size(pair: Crew) -> None:
     assert not pair.worker(1).has_room
 
 
-def test_a_worker_has_room_for_eight_small_tasks(pair: Crew) -> None:
-    for task in range(8):
+def test_a_worker_has_room_for_sixteen_small_tasks(pair: Crew) -> None:
+    for task in range(16):
         assert pair.worker(1).has_room
         pair.give(1, task, now=0.0, size=100)
     assert not pair.worker(1).has_room
@@ -332,142 +262,3 @@ def test_waiting_for_the_disk_makes_no_straggler(pair: Crew) -> None:
 def test_only_a_working_worker_has_room(crew: Crew) -> None:
     for state in WorkerState:
         assert Worker(1, state, None).has_room == (state is WorkerState.WORKING)
-
-
-# ---- leaving
-
-
-def test_scaling_one_to_four_to_two_lets_the_last_two_drain(crew: Crew) -> None:
-    assert crew.scale(1, 0.0) == [StartWorker(1)]
-    crew.start(1)
-    assert crew.scale(4, 1.0) == [StartWorker(2), StartWorker(3), StartWorker(4)]
-    for worker in (2, 3, 4):
-        crew.start(worker)
-    crew.give(3, 31, now=2.0)
-    assert crew.scale(2, 3.0) == [Send(4, Drain())]
-    assert crew.states()[3] is WorkerState.DRAINING
-    assert crew.ownership.workers == (1, 2)
-    crew.staff.take_back(3, 31, now=4.0)
-    assert crew.hire(4.0) == [Send(3, Drain())]
-    assert [crew.exit(worker, 5.0) for worker in (4, 3)] == [[], []]
-    assert crew.ledger.counters.workers_lost == 0
-
-
-def test_a_worker_that_is_not_wanted_any_more_before_it_started_is_stopped(crew: Crew) -> None:
-    crew.scale(2, 0.0)
-    assert crew.scale(1, 1.0) == [KillWorker(2)], "it cannot hear yet"
-    crew.start(2)
-    assert crew.states() == {1: WorkerState.STARTING, 2: WorkerState.STOPPING}
-    assert crew.exit(2, 2.0) == []
-    assert crew.staff.next_deadline() == 30.0  # of worker 1; the exit of worker 2 was no failure
-
-
-def test_a_draining_worker_that_dies_is_not_replaced(pair: Crew) -> None:
-    pair.give(2, 11, now=0.0)
-    pair.scale(1, 1.0)
-    assert pair.exit(2, 2.0) == []
-    assert pair.ledger.counters.workers_lost == 1
-
-
-def test_a_draining_worker_that_hangs_is_killed(pair: Crew) -> None:
-    pair.give(2, 11, now=0.0)
-    pair.scale(1, 1.0)
-    assert pair.tick(60.0) == [*killed(2, "did not finish task 11 within 60 s")]
-
-
-def test_a_worker_that_does_not_stop_is_killed(pair: Crew) -> None:
-    pair.scale(1, 1.0)
-    assert pair.staff.next_deadline() == 31.0
-    assert pair.tick(31.0) == [*killed(2, "was stopping for more than 30 s")]
-    assert pair.tick(99.0) == []
-
-
-def test_scaling_up_while_others_drain_starts_new_ones(pair: Crew) -> None:
-    pair.give(2, 11, now=0.0)
-    pair.scale(1, 1.0)
-    assert pair.scale(2, 2.0) == [StartWorker(3)]
-
-
-def test_a_heavy_worker_leaves_when_another_has_started_in_its_place(pair: Crew) -> None:
-    assert pair.staff.replace(1)
-    assert not pair.staff.replace(1)
-    assert pair.hire(1.0) == [StartWorker(3)]
-    assert pair.ownership.workers == (1, 2)
-    pair.start(3, 2.0)
-    assert pair.hire(2.0) == [Send(1, Drain())]
-    assert pair.ownership.workers == (2, 3)
-    assert pair.exit(1, 3.0) == []
-    assert pair.ledger.counters.workers_lost == 0
-
-
-def test_a_heavy_worker_that_dies_before_it_is_replaced_costs_no_second_replacement(pair: Crew) -> None:
-    pair.staff.replace(1)
-    pair.hire(1.0)
-    assert pair.exit(1, 2.0) == []
-    assert pair.states() == {2: WorkerState.WORKING, 3: WorkerState.STARTING}
-
-
-def test_scaling_to_the_same_number_changes_nothing(pair: Crew) -> None:
-    assert pair.scale(2, 1.0) == []
-
-
-def test_scaling_to_none_leaves_no_owner(pair: Crew) -> None:
-    assert pair.scale(0, 1.0) == [Send(2, Drain()), Send(1, Drain())]
-    assert pair.ownership.owner(0) is None
-
-
-# ---- who leaves when there are too many
-
-
-def test_the_worker_that_is_late_with_its_task_leaves_and_not_a_healthy_one(pair: Crew) -> None:
-    pair.give(1, task=1, now=5.0)
-    assert pair.scale(1, 35.0) == []  # it has not done what it holds
-    assert pair.states() == {1: WorkerState.DRAINING, 2: WorkerState.WORKING}
-    assert pair.ownership.workers == (2,)
-    assert pair.tick(65.0) == [*killed(1, "did not finish task 1 within 60 s")]
-
-
-def test_of_two_late_workers_the_one_that_is_longest_at_its_task_leaves_first() -> None:
-    crew = Crew()
-    crew.scale(3, 0.0)
-    for worker in (1, 2, 3):
-        crew.start(worker)
-    crew.give(1, task=1, now=10.0)
-    crew.give(2, task=2, now=5.0)
-    crew.scale(2, 30.0)
-    assert [each for each, state in crew.states().items() if state is WorkerState.DRAINING] == [2]
-    crew.scale(1, 31.0)
-    assert [each for each, state in crew.states().items() if state is WorkerState.DRAINING] == [1, 2]
-
-
-def test_a_worker_whose_tasks_take_long_is_not_late_for_that(pair: Crew) -> None:
-    for number in range(1, 7):
-        pair.give(1, task=number, now=10.0 * number)
-        pair.staff.take_back(1, number, 10.0 * number + 9.0)
-    pair.give(1, task=9, now=100.0)
-    assert pair.worker(1).busy_s(109.0) == 9.0
-    assert pair.worker(1).late_s(109.0) == 0.0
-    assert pair.worker(1).late_s(137.0) == 37.0
-    assert pair.scale(1, 109.0) == [Send(2, Drain())]
-
-
-def test_a_straggler_leaves_before_a_faster_one(pair: Crew) -> None:
-    pair.worker(1).straggles = True
-    pair.ownership.leave(1)
-    assert pair.scale(1, 10.0) == [Send(1, Drain())]
-
-
-def test_those_that_start_leave_before_those_that_are_late(pair: Crew) -> None:
-    pair.scale(3, 1.0)
-    pair.give(1, task=1, now=2.0)
-    assert pair.scale(2, 50.0) == [KillWorker(3)]
-
-
-def test_a_task_that_waits_behind_another_is_not_what_a_worker_is_at(pair: Crew) -> None:
-    pair.give(1, task=1, now=5.0)
-    pair.give(1, task=2, now=6.0)
-    assert pair.worker(1).busy_s(9.0) == 4.0
-    pair.staff.take_back(1, 1, 10.0)
-    assert pair.worker(1).busy_s(12.0) == 2.0
-    pair.staff.take_back(1, 2, 13.0)
-    assert pair.worker(1).busy_s(20.0) == 0.0

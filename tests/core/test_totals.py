@@ -8,6 +8,7 @@ import pytest
 
 from loader_service.core import events as e
 from loader_service.core.file_troubles import FileTroubles
+from loader_service.core.worker_times import WorkerTimes
 from loader_service.protocol import messages as m
 from loader_service.protocol.totals import (
     FileSystemReads,
@@ -168,6 +169,25 @@ def test_what_a_worker_says_of_its_time_becomes_its_totals(desk: Desk) -> None:
         FileSystemTotals("nfs4 at /data", 2.5, 700, 3),
         FileSystemTotals("ext4 at /", 0.5, 50, 0),
     )
+
+
+def test_what_a_remote_worker_had_tasks_for_beyond_its_work_went_into_sending() -> None:
+    times = WorkerTimes()
+    times.rest(now=10.0, short_s=0.0)
+    times.work(now=12.0, short_s=0.0)
+    times.told(TimeSpent(7, 3.0, 1.0, 0.0), now=20.0, is_remote=True)
+    assert times.totals(now=20.0, short_s=0.0).sending_seconds_total == 5.0, "8 s with tasks, and 3 s of work"
+    times.rest(now=21.0, short_s=0.0)
+    times.told(TimeSpent(7, 8.5, 1.0, 0.0), now=30.0, is_remote=True)
+    assert times.totals(now=30.0, short_s=0.0).sending_seconds_total == 5.0, "it does not shrink"
+
+
+def test_a_worker_of_this_host_sends_nothing() -> None:
+    times = WorkerTimes()
+    times.rest(now=10.0, short_s=0.0)
+    times.work(now=12.0, short_s=0.0)
+    times.told(TimeSpent(7, 3.0, 1.0, 0.0), now=20.0)
+    assert times.totals(now=20.0, short_s=0.0).sending_seconds_total == 0.0
 
 
 def test_sums_do_not_shrink_when_workers_and_streams_go(desk: Desk) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from math import ceil
+from itertools import pairwise
+from math import ceil, pi, sin
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -35,15 +37,22 @@ def sized(host: Host, start: int, most: int = 16, least: int = 1, seconds: float
 
 
 def at_rest(run: Run) -> int:
-    """Return the number at which a run has come to rest, within the decisions that it may take."""
-    number = run.workers
+    """Return the number that a run holds, once it has come to rest within the decisions that it may take.
+
+    A try of one less, which is taken back, may be under way at any moment: it is the number that is there for longest.
+    """
+    number, began = run.workers, run.host.now
     early = len(run.changes)
     assert early <= DECISIONS, f"{early} decisions: {run.changes}"
     run.go_on(REST_S)
-    late = [each for _, each in run.changes[early:]]
+    late = run.changes[early:]
     assert len(late) <= 2, f"it does not rest: {run.changes}"
-    assert not late or abs(late[0] - number) <= max(1, number // 4), run.changes
-    return number
+    assert not late or abs(late[0][1] - number) <= max(1, number // 4), run.changes
+    times = [began, *(when for when, _ in late), run.host.now]
+    held = Counter[int]()
+    for workers, (since, until) in zip([number, *(each for _, each in late)], pairwise(times), strict=True):
+        held[workers] += round(until - since)
+    return held.most_common(1)[0][0]
 
 
 def cycle(works_s: float, rests_s: float) -> Callable[[float], bool]:
@@ -158,6 +167,32 @@ def test_another_demand_is_followed_up_at_once_and_down_after_a_while() -> None:
     assert run.workers == 9
     run.go_on(20 * CALM_S)
     assert run.workers == 2
+
+
+@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(
+    need=some.floats(1.0, 12.0),
+    swing=some.floats(0.05, 0.35),
+    period_s=some.floats(60.0, 900.0),
+    noise=NOISE,
+    seed=SEEDS,
+)
+def test_rates_that_drift_are_followed_without_a_restless_pool(
+    need: float, swing: float, period_s: float, noise: float, seed: int
+) -> None:
+    host = Host([Trainer(1 / need)], noise=noise, seed=seed)
+    run = sized(host, 4, seconds=300)
+    early, waited_s = len(run.changes), host.trainers[0].waited_s
+    for second in range(1800):
+        host.worker_rate = 1 + swing * sin(2 * pi * second / period_s)
+        run.go_on(1)
+    late = [number for _, number in run.changes[early:]]
+    ups = [after > before for before, after in pairwise(late)]
+    turns = sum(before != after for before, after in pairwise(ups))
+    assert turns <= min(12, 2 * 1800 / period_s + 4), f"it turns more often than the rate does: {run.changes}"
+    assert host.trainers[0].waited_s - waited_s <= 0.05 * 1800
+    most = ceil(need / (1 - swing)) + 1
+    assert max(late, default=0) <= min(16, most), run.changes
 
 
 def test_the_reason_says_what_was_measured() -> None:

@@ -124,6 +124,20 @@ def test_every_64_bit_integer_is_accepted(value):
     assert wire.decode(status_request(value), m.FromClient) == [m.GetStatus(value)]
 
 
+@pytest.mark.parametrize("place", [0, 1, 127])
+@pytest.mark.parametrize("value", [2**63, 2**64 - 1, 1.0, "1", True, None, [1], {"a": 1}])
+def test_what_is_no_64_bit_integer_is_refused_anywhere_in_a_column(value, place):
+    column = [*range(place), value, *range(place + 1, 128)]
+    plain = {**vars(m.Want(1, 2, 3, 4)), "samples": column, "is": "Want"}
+    assert "Want.samples: expected a 64-bit integer" in refusal(packed(plain), m.FromClient)
+
+
+@pytest.mark.parametrize("column", [(), (-(2**63), -1, 0, 2**63 - 1)])
+def test_every_column_of_64_bit_integers_is_accepted(column):
+    want = m.Want(1, 2, 3, 4, samples=column, positions=column)
+    assert wire.decode(wire.encode(want), m.FromClient) == [want]
+
+
 @pytest.mark.parametrize(
     "plain",
     [

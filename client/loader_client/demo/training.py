@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import signal
 import sys
@@ -12,11 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import loader_client
 from loader_client import Clip, Image, LoaderError
 from loader_client.demo.videos import DIRECTIONS, HEIGHT, WIDTH, write_videos
+from loader_service.sizes import counted
 
 #: Below this the model has not learned; four directions by chance are 0.25, and 0.97 or more is usual.
 _PASSING_ACCURACY = 0.85
@@ -43,12 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _leave)  # so that the directory is removed then, too
     started = time.monotonic()
     try:
+        _check_installed()
         with tempfile.TemporaryDirectory(prefix="loader-service-demo-") as directory:
             outcome = _write_and_train(Path(directory), options)
     except KeyboardInterrupt:
         _say("interrupted; the data set is removed")
         return 130
-    except LoaderError as error:
+    except (LoaderError, ModuleNotFoundError) as error:
         _say(f"demo failed: {error}")
         return 1
     _say(
@@ -61,8 +64,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+class _OneLine(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line, as the other commands do."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it, and exit with 2."""
+        sys.stderr.write(f"{self.prog}: {message.removeprefix('argument ')}\n")
+        sys.exit(2)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _OneLine(
         prog="loader-service demo",
         description="Write JPEG videos of moving shapes in HDF5 files, serve them, and train a Keras model on them.",
     )
@@ -82,6 +94,15 @@ def _at_least(lowest: int) -> Any:
         return number
 
     return whole_number
+
+
+def _check_installed() -> None:
+    """Raise ModuleNotFoundError when what trains is not there, before anything is written."""
+    for name in ("tensorflow", "keras"):
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(
+                f"it trains a Keras model, and this Python has no {name}: pip install 'loader-service[tensorflow]'"
+            )
 
 
 def _choose_keras_backend() -> None:
@@ -110,7 +131,7 @@ def _write_and_train(directory: Path, options: argparse.Namespace) -> _Outcome:
     training = _dataset(directory / "train-*.h5", classes, "random", options.workers)
     validation = _dataset(directory / "validation-*.h5", classes, "center", workers=1)
     frames_per_s = _loading_rate(training)
-    _say(f"loading alone: {frames_per_s:,.0f} frames/s with {options.workers} workers")
+    _say(f"loading alone: {frames_per_s:,.0f} frames/s with {counted(options.workers, 'worker')}")
     return _Outcome(_validation_accuracy(training, validation, options.epochs), frames_per_s)
 
 

@@ -50,6 +50,11 @@ class LeaseBook:
         return len(self._lent)
 
     @property
+    def free(self) -> int:
+        """Slots that the trainer does not hold."""
+        return self._slots - len(self._lent)
+
+    @property
     def is_full(self) -> bool:
         """Whether all slots are ours, so the service has none left to fill."""
         return len(self._held) >= self._slots

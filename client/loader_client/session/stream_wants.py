@@ -20,7 +20,8 @@ from loader_client.session.delivery import Delivery, StreamAtService
 from loader_client.session.lease_book import LeaseBook
 from loader_client.session.lookahead import Claim, Lookahead, Position
 from loader_client.session.pending import Pending, anew
-from loader_client.session.session_effects import Effect, Enqueue, Flush, MapSlot, Settled, UnmapSlots, Warn
+from loader_client.session.session_effects import Effect, Enqueue, MapSlot, Settled, UnmapSlots, Warn
+from loader_client.session.unsent import Unsent
 from loader_client.session.wanted import Wanted
 from loader_service.errors import LoaderError, ServiceUnavailable, from_name
 from loader_service.protocol.messages import BadSample, Failed, Forget, Opened, Ready, Release, Resized
@@ -63,7 +64,7 @@ class StreamWants:
         self.awaited: dict[int, Pending] = {}  # who waits for steps, by want
         self._forgotten: deque[int] = deque(maxlen=_FORGOTTEN_KEPT)
         self._mapped: set[int] = set()
-        self._unsent = 0  # wants that wait for company
+        self._unsent = Unsent()
 
     @property
     def steps_per_epoch(self) -> int:
@@ -95,7 +96,8 @@ class StreamWants:
         self.awaited[claim.want] = pending
         pending.say_at, pending.ask_at = now + SAY_EVERY_S, now + patience.ask_again_s
         pending.deadline = now + patience.step_timeout_s
-        effects.append(Flush())
+        if self._book is None or not self._unsent.can_wait(claim.want, self._book.free - len(self._wants)):
+            effects.append(self._unsent.flush())
         return effects
 
     def announce(self, position: Position, samples: NDArray[Any], first: int) -> list[Effect]:
@@ -151,7 +153,7 @@ class StreamWants:
             wanted.begin_anew()
         # Slots go in this order.
         wants = [self._want(want) for want in sorted(self._wants, key=lambda want: want not in self.awaited)]
-        return [*wants, Flush()] if wants else []
+        return [*wants, self._unsent.flush()] if wants else []
 
     def resumed(self) -> list[Effect]:
         """Go on with a service that did not lose the stream; what we said of late may not have come."""
@@ -159,7 +161,7 @@ class StreamWants:
             return []
         self._known = True
         missing = [want for want, wanted in self._wants.items() if wanted.answer is None]
-        return [*self._forget_again(), *map(self._want, missing), Flush()]
+        return [*self._forget_again(), *map(self._want, missing), self._unsent.flush()]
 
     def lost(self) -> None:
         """Take note that the service that the stream is at does not know us any more."""
@@ -202,7 +204,7 @@ class StreamWants:
         surplus = self._lookahead.resize(resized.prefetch)
         forgotten = [effect for want in surplus for effect in self.forget(want)]
         unmapped = [UnmapSlots(self.at, resized.removed)] if resized.removed else []
-        return [*forgotten, *unmapped, Flush()]
+        return [*forgotten, *unmapped, self._unsent.flush()]
 
     def mapped(self, at: StreamAtService, want: int, error: LoaderError | None) -> list[Effect]:
         """Take note that the slot of an answer is readable, or why it cannot be mapped."""
@@ -274,10 +276,9 @@ class StreamWants:
             self._wants[want] = Wanted(position, contents)
             if self._known:
                 effects.append(self._want(want))
-        self._unsent += len(claim.new)
-        if self._lookahead is not None and self._unsent >= max(1, self._lookahead.prefetch // _WANTS_TOGETHER):
-            self._unsent = 0
-            effects.append(Flush())
+            self._unsent.want(want)
+        if self._lookahead is not None and self._unsent.wants >= max(1, self._lookahead.prefetch // _WANTS_TOGETHER):
+            effects.append(self._unsent.flush())
         return effects
 
     def _take(self, wanted: Wanted, answer: Ready | Failed) -> list[Effect]:
@@ -323,13 +324,10 @@ class StreamWants:
         """
         if not self._known:
             return []
-        return [*self._forget_again(), *self._make_room(), self._want(want), Flush()]
+        return [*self._forget_again(), *self._make_room(), self._want(want), self._unsent.flush()]
 
     def _make_room(self) -> list[Effect]:
-        """Give back the last step that came ahead of what is waited for, if no slot is left for that.
-
-        That step was wanted first; when the want was lost, those after it have come in its place.
-        """
+        """Give back the last step that came ahead of what is waited for, and was wanted first, if that has no slot."""
         ahead = [want for want, wanted in self._wants.items() if wanted.is_mapped and wanted.pending is None]
         if self._book is None or self._lookahead is None or not self._book.is_full or not ahead:
             return []
@@ -347,4 +345,5 @@ class StreamWants:
     def _send(self, kind: type[Forget | Release], number: int) -> list[Effect]:
         if not self._known or self.at is None:
             return []
+        self._unsent.other()
         return [Enqueue(kind(self.at.opened.stream, number))]

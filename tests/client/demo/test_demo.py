@@ -15,7 +15,7 @@ import pytest
 _OWN_LINES = (
     r"writing 80 videos to train on and 20 to validate \.\.\.",
     r"wrote [\d,]+ JPEG frames, \d+ MB, in [\d.]+ s",
-    r"loading alone: [\d,]+ frames/s with 1 workers",
+    r"loading alone: [\d,]+ frames/s with 1 worker",
     r"Epoch 1/1",
     r"5/5 - .* - accuracy: [\d.]+ - loss: [\d.]+ - val_accuracy: [\d.]+ - val_loss: [\d.]+",
     r"validation accuracy [\d.]+%, loading [\d,]+ frames/s, \d+ s in all; the data set is removed",
@@ -37,6 +37,27 @@ def test_the_demo_says_nothing_but_its_own() -> None:
     lines = done.stdout.splitlines()
     assert [line for line in lines if not any(re.fullmatch(own, line) for own in _OWN_LINES)] == []
     assert done.returncode == int("the model has not learned" in done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--videos", "0"], "loader-service demo: --videos: 0 is too few; give 80 or more"),
+        (["--workers", "0"], "loader-service demo: --workers: 0 is too few; give 1 or more"),
+    ],
+)
+def test_a_wrong_number_is_one_line(arguments: list[str], said: str) -> None:
+    done = _run("-m", "loader_service", "demo", *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said}\n")
+
+
+def test_without_tensorflow_the_demo_says_so_in_one_line_before_it_writes_anything() -> None:
+    program = "import sys; sys.modules['tensorflow'] = None; from loader_client.demo.training import main; main([])"
+    done = _run("-c", f"import importlib.util as u; u.find_spec = lambda name: None; {program}")
+    assert done.stdout.splitlines() == [
+        "demo failed: it trains a Keras model, and this Python has no tensorflow: "
+        "pip install 'loader-service[tensorflow]'"
+    ]
 
 
 _LINES = """\

@@ -1,0 +1,42 @@
+"""What a stream has said that waits to be sent, in company, and when it must wait no longer; pure, knows no socket."""
+
+from __future__ import annotations
+
+from loader_client.session.session_effects import Flush
+
+
+class Unsent:
+    """The wants and the returned leases of one stream that may not have been sent yet."""
+
+    def __init__(self) -> None:
+        self.wants = 0
+        self._said = self._sent = 0  # the latest want that was said, and that was sent
+        self._others = 0  # leases that were returned, wants that were taken back
+
+    def want(self, number: int) -> None:
+        """Take note of a new want."""
+        self.wants += 1
+        self._said = number
+
+    def other(self) -> None:
+        """Take note of a lease that was returned, or a want that was taken back."""
+        self._others += 1
+
+    def flush(self) -> Flush:
+        """Return what has all of it sent."""
+        self.wants = self._others = 0
+        self._sent = self._said
+        return Flush()
+
+    def can_wait(self, want: int, free: int) -> bool:
+        """Tell whether a want will be answered though nothing more is sent.
+
+        Parameters
+        ----------
+        want
+            Its number.
+        free
+            Slots beside those that all wants and the trainer take. Each returned lease that the service has not heard
+            of takes one of them.
+        """
+        return want <= self._sent and self._others <= free
