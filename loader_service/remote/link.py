@@ -218,8 +218,8 @@ class Link:
 
     def _hear(self, socket: zmq.Socket[bytes], proof: str) -> None:
         messages: list[ToWorker] = []
-        while self.end is None and socket.poll(0):
-            arrived: list[r.ToRemote] = wire.decode(socket.recv(), r.ToRemote)
+        while self.end is None and (payload := _received(socket)) is not None:
+            arrived: list[r.ToRemote] = wire.decode(payload, r.ToRemote)
             for message in arrived:
                 match message:
                     case r.RemoteWelcome(shown):
@@ -277,6 +277,13 @@ class Link:
             item = self._waiting.get()
             if isinstance(item, SentRows):
                 item.sent(item.memory)
+
+
+def _received(socket: zmq.Socket[bytes]) -> bytes | None:
+    try:
+        return socket.recv(zmq.NOBLOCK)
+    except zmq.Again:
+        return None
 
 
 def _messages_of(item: SentRows | bytes) -> Generator[list[bytes], None, None]:

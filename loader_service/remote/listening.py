@@ -7,9 +7,7 @@ import socket
 from dataclasses import dataclass
 
 from loader_service.errors import ConfigError
-
-#: Connections that wait until the receiver takes them.
-_BACKLOG = 128
+from loader_service.tcp import TcpAddress
 
 
 @dataclass(frozen=True)
@@ -56,21 +54,17 @@ def listen(at: ListenAddress) -> Listening:
         When the address is none of this host, names all interfaces, or the port is in use.
     """
     try:
-        family, kind, number, _, place = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0]
+        found = TcpAddress.of(at.host, at.port)
     except OSError as error:
         raise ConfigError(f"listen={at.host!r}: {error.strerror}; give an address of this host") from error
-    if place[0] in ("0.0.0.0", "::"):  # noqa: S104 - refused, not used
+    if found.place[0] in ("0.0.0.0", "::"):  # noqa: S104 - refused, not used
         raise ConfigError(f"listen={at.host!r} would open all interfaces; name the address that the cluster reaches")
-    opened = socket.socket(family, kind, number)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(place)
-        opened.listen(_BACKLOG)
+        opened = found.listen()
     except OSError as error:
-        opened.close()
         raise ConfigError(_why(at, error)) from error
     host, port = opened.getsockname()[:2]
-    return Listening(opened, f"tcp://[{host}]:{port}" if family == socket.AF_INET6 else f"tcp://{host}:{port}")
+    return Listening(opened, f"tcp://[{host}]:{port}" if found.family == socket.AF_INET6 else f"tcp://{host}:{port}")
 
 
 def _why(at: ListenAddress, error: OSError) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import zmq
 
+from loader_service import failpoints
 from loader_service.errors import LoaderError
 from loader_service.lifeline import die_with_parent
 from loader_service.protocol import messages as m
@@ -23,7 +24,7 @@ from loader_service.protocol import wire
 from loader_service.protocol.segment_files import map_segment
 from loader_service.remote import row_intake as act
 from loader_service.remote.remote_options import ReceiverOptions, next_line, own_versions
-from loader_service.remote.row_frames import WAITING_MESSAGES, read_row_head
+from loader_service.remote.row_frames import MOST_FRAME_BYTES, WAITING_MESSAGES, read_row_head
 from loader_service.remote.row_intake import RowIntake
 from loader_service.remote.run_keys import Gatekeeper, open_door
 from loader_service.remote.throttle import USUAL, Throttle
@@ -63,7 +64,7 @@ class Receiver:
         self._options = options
         self._context = context
         expected = {**own_versions(), "catalog": options.catalog}
-        self._intake = RowIntake(expected, options.receiver * ARRIVALS, now)
+        self._intake = RowIntake(expected, options.files, options.receiver * ARRIVALS, now)
         self._throttle = Throttle(now, time.process_time())
         self._wanted: dict[int, int] = {}  # tasks that workers ask for themselves
         self._gate = Gatekeeper(options.keys)
@@ -100,7 +101,7 @@ class Receiver:
     def _open_door(self) -> zmq.Socket[bytes]:
         door = self._context.socket(zmq.ROUTER)
         door.setsockopt(zmq.ROUTER_MANDATORY, 1)
-        door.setsockopt(zmq.MAXMSGSIZE, wire.MAX_PAYLOAD_BYTES)
+        door.setsockopt(zmq.MAXMSGSIZE, MOST_FRAME_BYTES)
         door.setsockopt(zmq.RCVHWM, WAITING_MESSAGES)
         door.setsockopt(zmq.HANDSHAKE_IVL, _HANDSHAKE_MS)
         door.setsockopt(zmq.LINGER, 0)
@@ -127,8 +128,12 @@ class Receiver:
     def _pass_on(self, worker: int) -> None:
         """Pass on what the daemon says to a worker, which may be let go meanwhile."""
         socket = self._workers.get(worker)
-        while socket is not None and not socket.closed and socket.poll(0):
-            messages: list[m.ToWorker] = wire.decode(socket.recv(), m.ToWorker)
+        while socket is not None and not socket.closed:
+            try:
+                payload = socket.recv(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            messages: list[m.ToWorker] = wire.decode(payload, m.ToWorker)
             for message in messages:
                 self._act(self._intake.given(worker, message))
 
@@ -172,6 +177,7 @@ class Receiver:
             self._wanted[worker] = max(USUAL, message.count)
 
     def _take_rows(self, connection: bytes, head: bytes, frame: zmq.Frame) -> None:
+        failpoints.passing("receiver.rows")
         data = frame.buffer
         self._received_bytes += len(data)
         try:

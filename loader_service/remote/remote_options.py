@@ -63,6 +63,8 @@ class ReceiverOptions:
         Of this run.
     catalog
         Fingerprint of what the files hold.
+    files
+        How many these are.
     """
 
     receiver: int
@@ -72,6 +74,7 @@ class ReceiverOptions:
     descriptor: int
     keys: RunKeys
     catalog: str
+    files: int
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> ReceiverOptions:

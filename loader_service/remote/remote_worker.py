@@ -23,6 +23,7 @@ from loader_service.remote.link import Link, LinkEnd, SentRows
 from loader_service.remote.node_files import NodeFiles
 from loader_service.remote.private_slots import PrivateSlots
 from loader_service.remote.remote_options import RemoteWorkerOptions, differences, next_line, own_versions
+from loader_service.remote.remote_reports import fitting
 from loader_service.remote.slot_pieces import slot_pieces
 from loader_service.worker.main import WorkerProcess
 from loader_service.worker_options import WorkerOptions
@@ -84,7 +85,7 @@ class RemoteWorker(WorkerProcess):
     def report(self, *messages: FromWorker) -> None:
         """Send what a worker reports."""
         for message in messages:
-            self._link.send(message)
+            self._link.send(fitting(message) if isinstance(message, TaskDone) else message)
 
 
 def serve_remote(options: RemoteWorkerOptions, catalog: Catalog) -> str:

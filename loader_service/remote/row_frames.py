@@ -10,6 +10,10 @@ from loader_service.errors import ProtocolError
 #: 128 KiB, 0.54 at 256 KiB, 0.36 at 1 MiB, and with CURVE 1.44, 1.16, 0.98 (`benchmarks/remote.py`, a busy machine).
 PIECE_BYTES = 2**20
 
+#: Bytes of one frame that the receiver takes: a piece of rows, with what encryption adds. ZeroMQ makes room for a frame
+#: before it knows who sends it: a stranger can make the receiver take so much, for as long as a handshake may last.
+MOST_FRAME_BYTES = PIECE_BYTES + 4096
+
 #: Messages of rows that may wait at each end of a connection, beside what the kernel holds.
 WAITING_MESSAGES = 8
 

@@ -19,6 +19,7 @@ from loader_service.protocol import messages as m
 from loader_service.protocol import remote_messages as r
 from loader_service.protocol.fields import SlotLayout
 from loader_service.remote.remote_options import differences
+from loader_service.remote.remote_reports import LONGEST_CAUSE, wrong_in_done, wrong_in_hello, wrong_in_times
 from loader_service.remote.slot_pieces import Piece, cut, slot_pieces, total
 
 #: A connection that has said nothing for so long is dead, in seconds: six beats. A training pauses for as long at most.
@@ -107,14 +108,17 @@ class RowIntake:
     ----------
     expected
         What a hello must say: `version`, `decoder` and `catalog`.
+    files
+        How many the catalog has.
     first_arrival
         Number of the first arrival; those of another receiver are others.
     now
         When it begins, in seconds, monotonic.
     """
 
-    def __init__(self, expected: Mapping[str, str], first_arrival: int, now: float) -> None:
+    def __init__(self, expected: Mapping[str, str], files: int, first_arrival: int, now: float) -> None:
         self._expected = expected
+        self._files = files
         self._next_arrival = first_arrival
         self._peers: dict[bytes, _Peer] = {}
         self._workers: dict[int, _Peer] = {}
@@ -132,11 +136,6 @@ class RowIntake:
         """All that are workers."""
         return tuple(self._workers)
 
-    def tasks_open(self, worker: int) -> int:
-        """Return how many tasks a worker holds."""
-        peer = self._workers.get(worker)
-        return len(peer.tasks) if peer else 0
-
     # ---- what connections say
 
     def heard(self, connection: bytes, message: r.FromRemote, proof: str, now: float) -> list[Act]:
@@ -147,14 +146,19 @@ class RowIntake:
         if peer is None:
             return [Tell(connection, r.RemoteLeave(comes_again=True))]
         peer.last_heard = now
+        acts: list[Act] = []
         match message:
             case m.TaskDone() if peer.worker:
-                return self._done(peer, message)
+                acts = self._done(peer, message)
+            case m.TimeSpent() if peer.worker:
+                acts = self._told(peer, message)
             case r.RemoteLeaving(cause):
-                return self._end(peer, cause or "has left", comes_again=False)
+                acts = self._end(peer, cause[:LONGEST_CAUSE] or "has left", comes_again=False)
             case r.RemoteBeat():
-                return []
-        return self._end(peer, f"said {type(message).__name__} before it was a worker", comes_again=False)
+                pass
+            case _:
+                acts = self._end(peer, f"said {type(message).__name__} before it was a worker", comes_again=False)
+        return acts
 
     def rows(
         self, connection: bytes, task: int, begin: int, size: int, now: float
@@ -268,6 +272,8 @@ class RowIntake:
     def _hello(self, connection: bytes, hello: r.RemoteHello, proof: str, now: float) -> list[Act]:
         if connection in self._peers:
             return self._end(self._peers[connection], "said hello twice", comes_again=False)
+        if why := wrong_in_hello(hello):
+            return self.malformed(connection, why)
         theirs = {"version": hello.version, "decoder": hello.decoder, "catalog": hello.catalog}
         wrong = differences(self._expected, theirs)
         if wrong or len(self._peers) >= MOST_ARRIVALS:
@@ -304,8 +310,16 @@ class RowIntake:
         if incoming.pieces is not None and incoming.received != incoming.size_bytes:
             cause = f"reported task {done.task} after {incoming.received} of {incoming.size_bytes} bytes"
             return self._end(peer, cause, comes_again=True)
+        if wrong := wrong_in_done(done, incoming.numbers):
+            return self._end(peer, wrong, comes_again=False)
         bad = tuple(m.BadRow(row, ServiceUnavailable.__name__, incoming.why_bad) for row in incoming.numbers)
         return [Speak(peer.worker, replace(done, worker=peer.worker, bad=bad if incoming.why_bad else done.bad))]
+
+    def _told(self, peer: _Peer, spent: m.TimeSpent) -> list[Act]:
+        wrong = wrong_in_times(spent, self._files)
+        if wrong:
+            return self._end(peer, wrong, comes_again=False)
+        return [Speak(peer.worker, replace(spent, worker=peer.worker))]
 
     def _drop(self, stream: int) -> list[Act]:
         """Let go of a stream: rows of it that are on their way still are counted, and dropped."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import zmq
 from zmq.utils import z85
@@ -32,10 +32,10 @@ class RunKeys:
 
     encrypt: bool
     receiver_public: str
-    receiver_secret: str
+    receiver_secret: str = field(repr=False)  # no log line and no traceback shows it
     worker_public: str
-    worker_secret: str
-    key: str
+    worker_secret: str = field(repr=False)
+    key: str = field(repr=False)
 
     @classmethod
     def make(cls, *, encrypt: bool) -> RunKeys:

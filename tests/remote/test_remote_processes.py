@@ -34,8 +34,11 @@ def test_bytes_and_order_are_those_of_local_workers(small_videos, expected, opti
     with remote_service(small_videos / "*.h5", remote=2, **options) as (_, connection):
         assert list(steps(connection, epochs=3)) == expected
         assert sum(each.tasks_done for each in remote_workers(connection)) > 0
-        counters = {each.name: each.count for each in connection.status().counters}
         eventually(lambda: _counter(connection, "received_bytes") > 0, "a count of the bytes")
+        eventually(
+            lambda: list(steps(connection)) and _have_told_of_their_time(connection), "what their time went into"
+        )
+        counters = {each.name: each.count for each in connection.status().counters}
         assert counters["samples_bad"] == counters["messages_malformed"] == counters["workers_lost"] == 0
 
 
@@ -63,7 +66,7 @@ def test_lost_workers_and_receivers_are_replaced_and_no_step_is_lost_doubled_or_
             assert got == expected
             assert longest < PAUSE_S * 5, f"a pause of {longest:.1f} s after {module} was killed"
             eventually(lambda: len(remote_workers(connection)) == 2, f"two remote workers after {module} was killed")
-            assert not any(map(processes.is_alive, victims))
+            eventually(lambda victim=victims[0]: not processes.is_alive(victim), f"the {module} has ended")
 
 
 def test_a_worker_that_stands_still_is_let_go_and_comes_again_when_it_goes_on(small_videos, expected):
@@ -127,6 +130,10 @@ def test_a_port_in_use_and_a_foreign_address_are_errors_at_the_start(small_video
             with started_service(small_videos / "*.h5", workers=1, ray="processes", listen=listen) as service:
                 assert service.wait() == 2
                 assert words in service.log
+
+
+def _have_told_of_their_time(connection):
+    return all(each.totals.decoding_seconds_total > 0 for each in remote_workers(connection))
 
 
 def _counter(connection, name):

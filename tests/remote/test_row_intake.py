@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import typing
+from dataclasses import replace
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ from loader_service.protocol import remote_messages as r
 from loader_service.protocol.fields import Field
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
+from loader_service.protocol.totals import FileSystemReads, SlowReads
 from loader_service.remote.row_intake import SILENCE_S, Attach, Detach, Report, RowIntake, Speak, Tell, Unmap
 
 SAME = {"version": "1", "decoder": "d", "catalog": "f"}
@@ -33,7 +37,7 @@ def said(acts, kind):
 @pytest.fixture
 def intake():
     """One worker, number 5, on connection `a`, with a stream."""
-    made = RowIntake(SAME, 0, 0.0)
+    made = RowIntake(SAME, 3, 0, 0.0)
     made.heard(b"a", HELLO, "proof", 0.0)
     made.told(r.AdmitArrival(0, 5))
     made.given(5, PREPARE)
@@ -41,7 +45,7 @@ def intake():
 
 
 def test_a_connection_is_welcome_arrives_and_becomes_a_worker():
-    intake = RowIntake(SAME, 100, 0.0)
+    intake = RowIntake(SAME, 3, 100, 0.0)
     assert intake.heard(b"a", HELLO, "proof", 0.0) == [
         Tell(b"a", r.RemoteWelcome("proof")),
         Report(r.RemoteArrived(100, "n1", 7)),
@@ -74,6 +78,11 @@ def test_a_task_that_is_reported_before_its_rows_came_is_not_done(intake):
     assert ended == r.RemoteEnded(5, "on node n1 (pid 7) reported task 1 after 10 of 108 bytes")
 
 
+def test_what_a_worker_says_of_its_time_is_passed_on_as_that_worker_s(intake):
+    spent = m.TimeSpent(0, 9.5, 3.5, 2.0)
+    assert intake.heard(b"a", spent, "", 0.0) == [Speak(5, replace(spent, worker=5))]
+
+
 def test_a_worker_that_is_fenced_writes_nothing_more(intake):
     intake.given(5, task(1, 0))
     assert said(intake.told(r.FenceRemote(5)), r.RemoteEnded) == [r.RemoteEnded(5, "on node n1 (pid 7) was let go")]
@@ -99,11 +108,20 @@ def test_a_slot_that_cannot_be_mapped_makes_all_rows_of_the_task_bad(intake):
 
 @pytest.mark.parametrize("name", ["version", "decoder", "catalog"])
 def test_another_version_is_refused_by_name(name):
-    intake = RowIntake(SAME, 0, 0.0)
+    intake = RowIntake(SAME, 3, 0, 0.0)
     other = r.RemoteHello(**{**SAME, name: "x"}, node="n1", pid=7)
     refusal, rejected = intake.heard(b"a", other, "", 0.0)
     assert f"{name} 'x' instead of {SAME[name]!r}" in refusal.message.message
     assert "on node n1" in rejected.message.line
+    assert intake.connections == ()
+
+
+@pytest.mark.parametrize("name", ["version", "node"])
+def test_a_hello_of_a_million_letters_is_refused_in_a_short_line(name):
+    intake = RowIntake(SAME, 3, 0, 0.0)
+    refusal, rejected = intake.heard(b"a", replace(HELLO, **{name: "x" * 2**20}), "", 0.0)
+    assert refusal.message.message == "it says more than who it is"
+    assert rejected.message.line == "a connection was refused: it says more than who it is"
     assert intake.connections == ()
 
 
@@ -117,12 +135,39 @@ def test_a_stranger_is_told_to_come_anew(intake):
     assert intake.heard(b"b", r.RemoteBeat(), "", 0.0) == [Tell(b"b", r.RemoteLeave(comes_again=True))]
 
 
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (m.TaskDone(0, 1, (m.BadRow(3, "DecodeError", "x"),)), "row 3 of task 1, which has no such row"),
+        (m.TaskDone(0, 1, (), -1.0), "waited for -1 s"),
+        (m.TimeSpent(0, 1.0, 0.0, 0.0, slow=(SlowReads(3, 1),)), "file 3, of 3"),
+        (m.TimeSpent(0, 1.0, 0.0, 0.0, slow=(SlowReads(2**70, 1),)), "file 1180591620717411303424"),
+        (m.TimeSpent(0, -1.0, 0.0, 0.0), "below zero"),
+        (m.TimeSpent(0, 1.0, 0.0, 0.0, (FileSystemReads("x" * 5000, 1.0, 1, 0),)), "longer name"),
+        (m.TimeSpent(0, 1.0, 0.0, 0.0, (FileSystemReads("x", 1.0, 1, 0),) * 300), "300 file systems"),
+    ],
+    ids=["row", "wait", "file", "huge file", "negative", "name", "names"],
+)
+def test_a_report_that_cannot_be_true_ends_the_connection_and_goes_nowhere(intake, message, words):
+    intake.given(5, task(1, 0))
+    intake.rows(b"a", 1, 0, ROW_BYTES, 0.0)
+    acts = intake.heard(b"a", message, "", 0.0)
+    (ended,) = said(acts, r.RemoteEnded)
+    assert words in ended.cause
+    assert not [act for act in acts if isinstance(act, Speak)]
+
+
+def test_whatever_the_loop_of_a_worker_reports_a_remote_one_may_say():
+    others = {m.WorkerReady, m.CopyRead, m.Probed}  # said by the receiver; of a local copy; of a transform
+    assert set(typing.get_args(m.FromWorker)) - others <= set(typing.get_args(r.FromRemote))
+
+
 class Table(RuleBasedStateMachine):
     """The daemon, three connections that say anything at any time, and a model of what may be written."""
 
     @initialize()
     def begin(self) -> None:
-        self.intake = RowIntake(SAME, 0, 0.0)
+        self.intake = RowIntake(SAME, 3, 0, 0.0)
         self.now = 0.0
         self.waiting: list[int] = []  # arrivals
         self.alive: dict[int, bytes] = {}  # workers, as the daemon knows them
