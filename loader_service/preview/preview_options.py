@@ -13,9 +13,12 @@ class PreviewOptions:
     ----------
     catalog
         Folder of the columns.
+    transform
+        The service's own, ``package.module:function``; "" in a process that runs no code of users.
     nice
         By how much others go first: whoever looks at pictures must not slow a training down.
     """
 
     catalog: str
+    transform: str = ""
     nice: int = 10

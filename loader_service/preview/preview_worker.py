@@ -12,7 +12,8 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 from loader_service.catalog.cache.column_files import open_catalog
 from loader_service.catalog.columns import Catalog
@@ -21,11 +22,16 @@ from loader_service.errors import ConfigError, LoaderError
 from loader_service.lifeline import answers, told
 from loader_service.preview.preview_options import PreviewOptions
 from loader_service.preview.sample_pictures import SamplePictures
+from loader_service.preview.transform_outputs import TransformOutputs
 from loader_service.preview.video_pictures import VideoPictures
 from loader_service.protocol import wire
-from loader_service.protocol.recent_steps import RecentSteps
+from loader_service.protocol.recent_steps import RecentStep, RecentSteps
+from loader_service.worker.frame_fields import Origin
 from loader_service.worker.reader import Reader
 from loader_service.worker.retry_patience import RetryPatience
+from loader_service.worker.transforms import TransformedStreams
+
+_Made = TypeVar("_Made")
 
 #: Steps of which the samples are kept.
 _KEPT_STEPS = 4
@@ -47,15 +53,21 @@ class PreviewWorker:
     ----------
     catalog
         What the files hold.
+    transform
+        As `PreviewOptions` has it.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, transform: str = "") -> None:
         self._catalog = catalog
         self._reader = Reader(catalog, max_open_files=8, patience=RetryPatience(_PATIENCE_S))
         self._videos = VideoPictures(catalog, self._reader)
-        self._steps: OrderedDict[str, SamplePictures] = OrderedDict()
+        self._steps: _Kept[SamplePictures] = _Kept(_KEPT_STEPS)
+        self._transform = transform
+        self._outputs: _Kept[TransformOutputs] = _Kept(1)  # they are large
         self._answers: dict[str, Callable[..., dict[str, Any]]] = {
             "samples": self._samples,
+            "outputs": self._tell_outputs,
+            "output_strip": self._output_strip,
             "strip": self._strip,
             "numbers": self._numbers,
             "frames": self._frames,
@@ -102,15 +114,47 @@ class PreviewWorker:
     def _plot(self, *, video: int, field: str, points: int) -> dict[str, Any]:
         return self._videos.plot(video, field, min(points, 1000))._asdict()
 
+    def _tell_outputs(self, step: str) -> dict[str, Any]:
+        made = self._made(step)
+        return {"made": len(made.rows), "fields": [each._asdict() for each in made.outputs()]}
+
+    def _output_strip(self, *, step: str, field: str, row: int, frames: int, side: int) -> dict[str, Any]:
+        _check(frames, side)
+        return _pictures(*self._made(step).pictures(field, row, frames, side))
+
     def _step(self, text: str) -> SamplePictures:
-        made = self._steps.pop(text, None)
-        if made is None:
-            (recent,) = wire.decode(base64.b64decode(text), RecentSteps)
-            made = SamplePictures(self._catalog, self._reader, recent.steps[0])
-            if len(self._steps) >= _KEPT_STEPS:
-                self._steps.popitem(last=False)
-        self._steps[text] = made
-        return made
+        return self._steps.get(text, lambda: SamplePictures(self._catalog, self._reader, _read(text)))
+
+    def _made(self, text: str) -> TransformOutputs:
+        return self._outputs.get(text, lambda: TransformOutputs(self._transforms, _read(text)))
+
+    @cached_property
+    def _transforms(self) -> TransformedStreams:
+        if not self._transform:
+            raise ConfigError("this process runs no transform")
+        return TransformedStreams(Origin(self._catalog, self._reader), self._transform)
+
+
+class _Kept(Generic[_Made]):
+    """What was made last, by the text of its step."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._found = most, OrderedDict[str, _Made]()
+
+    def get(self, text: str, make: Callable[[], _Made]) -> _Made:
+        """Return what is kept of a step, else make it."""
+        if text in self._found:
+            self._found.move_to_end(text)
+        else:
+            while len(self._found) >= self._most:
+                self._found.popitem(last=False)
+            self._found[text] = make()
+        return self._found[text]
+
+
+def _read(text: str) -> RecentStep:
+    (recent,) = wire.decode(base64.b64decode(text), RecentSteps)
+    return recent.steps[0]
 
 
 def _check(frames: int, side: int) -> None:
@@ -130,7 +174,7 @@ def main() -> None:
     """Run the process."""
     options = told(PreviewOptions)
     os.nice(options.nice)
-    worker = PreviewWorker(open_catalog(options.catalog))
+    worker = PreviewWorker(open_catalog(options.catalog), options.transform)
     replies = answers()
     for line in sys.stdin.buffer:
         replies.write(json.dumps(worker.answer(json.loads(line))).encode("ascii") + b"\n")

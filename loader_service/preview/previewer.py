@@ -37,12 +37,16 @@ class Previewer:
     ----------
     catalog
         Folder of the columns.
+    transform
+        The service's own, for a process that runs it; "" for one that runs no code of users.
     answer_s
         How long one request may take, in seconds.
     """
 
-    def __init__(self, catalog: str, *, answer_s: float = _ANSWER_S) -> None:
-        self._words = command("loader_service.preview.preview_worker", *arguments_for(PreviewOptions(catalog)))
+    def __init__(self, catalog: str, *, transform: str = "", answer_s: float = _ANSWER_S) -> None:
+        options = PreviewOptions(catalog, transform)
+        self._words = command("loader_service.preview.preview_worker", *arguments_for(options))
+        self._transform = transform
         self._answer_s = answer_s
         self._waiting: SimpleQueue[tuple[_Answer, Future[_Answer]] | None] = SimpleQueue()
         self._kept: OrderedDict[str, _Answer] = OrderedDict()
@@ -121,8 +125,13 @@ class Previewer:
                 return replies[0]
             left_s = deadline - time.monotonic()
             if worker.is_over(is_busy=True) or left_s <= 0:
-                raise WorkerDied(f"the process that made this picture {worker.end()}; the file may be damaged")
+                raise WorkerDied(self._blame(worker.end()))
             readable(worker.outputs, min(1.0, left_s))
+
+    def _blame(self, end: str) -> str:
+        if self._transform:
+            return f"the process that ran transform {self._transform!r} for this page {end}; the training has its own"
+        return f"the process that made this picture {end}; the file may be damaged"
 
     def _keep(self, request: _Answer, answer: _Answer) -> _Answer:
         size = len(str(answer.get("jpeg", ""))) + 1000

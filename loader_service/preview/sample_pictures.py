@@ -42,6 +42,19 @@ class Shown(NamedTuple):
     crop: str
 
 
+def rows_of(step: RecentStep) -> Rows:
+    """Return the rows of a step, as a worker is told of them, without a place in a slot."""
+    count = len(step.samples)
+    return Rows(
+        tuple(range(count)),
+        step.samples,
+        step.positions,
+        offsets=(0,) * count if step.lengths else (),
+        lengths=step.lengths,
+        room=max(step.lengths, default=0),
+    )
+
+
 class SamplePictures:
     """The samples of one step; used by one thread.
 
@@ -66,16 +79,7 @@ class SamplePictures:
         self._catalog, self._reader, self._step, self._spec = catalog, reader, step, step.spec
         names = [field.name for field in step.fields]
         samples = make_samples(catalog.counts_with(names), step.spec.clip, step.spec.seed)
-        count = len(step.samples)
-        rows = Rows(
-            tuple(range(count)),
-            step.samples,
-            step.positions,
-            offsets=(0,) * count if step.lengths else (),
-            lengths=step.lengths,
-            room=max(step.lengths, default=0),
-        )
-        self.picks: Picks = make_picks(samples, step.spec, step.epoch, rows)
+        self.picks: Picks = make_picks(samples, step.spec, step.epoch, rows_of(step))
         self._picks = self.picks.each()
         self._columns = {each.name: column(catalog, step.spec, each.name) for each in step.fields}
         self._parts: dict[str, FieldWriter] = {}

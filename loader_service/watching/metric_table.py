@@ -71,7 +71,7 @@ def _of_streams(name: str) -> Callable[[Status, tuple[StreamVerdict, ...]], Valu
 
 def _activities(status: Status, _: object) -> Values:
     totals = status.worker_totals
-    names = ("reading", "decoding", "transforming", "waiting_task", "waiting_slot")
+    names = ("reading", "decoding", "transforming", "sending", "waiting_task", "waiting_slot")
     return {name: getattr(totals, f"{name}_seconds_total") for name in names}
 
 

@@ -9,6 +9,9 @@ from typing import TypeVar
 from loader_service.protocol.messages import Status
 from loader_service.protocol.totals import FileSystemTotals, StreamTotals, WorkerTotals
 
+#: A trainer that waits for less than this share of its time is not held up.
+HELD_UP = 0.05
+
 _Totals = TypeVar("_Totals", WorkerTotals, StreamTotals)
 
 
@@ -20,8 +23,8 @@ class WorkerRates:
     ----------
     working, waiting_task, waiting_slot
         Shares of the time, of 1 for each worker.
-    reading, decoding, transforming
-        Shares of the work; 0 where none was told yet.
+    reading, decoding, transforming, sending
+        Shares of the work, which of remote workers has the time until their rows have arrived; 0 where none was told.
     rows_per_s, bytes_per_s
         What was made.
     s_per_byte
@@ -34,6 +37,7 @@ class WorkerRates:
     reading: float
     decoding: float
     transforming: float
+    sending: float
     rows_per_s: float
     bytes_per_s: float
     s_per_byte: float
@@ -74,6 +78,10 @@ class Rates:
         By number; those of the later look.
     all_workers
         Those together, each as one.
+    remote_workers
+        Those of other hosts together; None without one.
+    receiver
+        Share of a core that taking in the rows of remote workers took.
     file_systems
         What was read between the looks, the one that took most time first.
     """
@@ -83,6 +91,8 @@ class Rates:
     streams: Mapping[int, StreamRates]
     all_workers: WorkerRates
     file_systems: tuple[FileSystemTotals, ...]
+    remote_workers: WorkerRates | None = None
+    receiver: float = 0.0
 
 
 def rates(before: Status | None, after: Status) -> Rates:
@@ -106,12 +116,15 @@ def rates(before: Status | None, after: Status) -> Rates:
     delivered = {
         each.stream: _difference(each.totals, streams_then.get(each.stream, StreamTotals())) for each in after.streams
     }
+    remote = [made[each.worker] for each in after.workers if each.node]
     return Rates(
         seconds=seconds,
         workers={number: _worker_rates([each]) for number, each in made.items()},
         streams={number: _stream_rates(each) for number, each in delivered.items()},
         all_workers=_worker_rates(list(made.values())),
         file_systems=_reads(before, after),
+        remote_workers=_worker_rates(remote) if remote else None,
+        receiver=(_receiver_s(after) - (_receiver_s(before) if before else 0.0)) / max(seconds, 1e-9),
     )
 
 
@@ -129,7 +142,8 @@ def _worker_rates(workers: list[WorkerTotals]) -> WorkerRates:
     reading = sum(each.reading_seconds_total for each in workers)
     decoding = sum(each.decoding_seconds_total for each in workers)
     transforming = sum(each.transforming_seconds_total for each in workers)
-    told = reading + decoding + transforming
+    sending = sum(each.sending_seconds_total for each in workers)
+    told = reading + decoding + transforming + sending
     time = sum(each.up_seconds_total for each in workers)
     seconds = max((each.up_seconds_total for each in workers), default=0.0)
     idle = sum(each.waiting_task_seconds_total for each in workers)
@@ -143,6 +157,7 @@ def _worker_rates(workers: list[WorkerTotals]) -> WorkerRates:
         reading=reading / told if told else 0.0,
         decoding=decoding / told if told else 0.0,
         transforming=transforming / told if told else 0.0,
+        sending=sending / told if told else 0.0,
         rows_per_s=sum(each.rows_total for each in workers) / max(seconds, 1e-9),
         bytes_per_s=size_bytes / max(seconds, 1e-9),
         s_per_byte=working * time / size_bytes if size_bytes else 0.0,
@@ -161,6 +176,11 @@ def _stream_rates(stream: StreamTotals) -> StreamRates:
         frames_per_s=stream.frames_total / seconds,
         bytes_per_s=stream.bytes_total / seconds,
     )
+
+
+def _receiver_s(status: Status) -> float:
+    """Return the CPU that the receiver of remote workers' rows has taken, in seconds."""
+    return sum(each.count for each in status.counters if each.name == "receiver_cpu_ms") / 1000
 
 
 def _reads(before: Status | None, after: Status) -> tuple[FileSystemTotals, ...]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
+from loader_service.plan.prefetch import steps_ahead
 from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
-from loader_service.watching.rates import Rates
+from loader_service.watching.rates import HELD_UP, Rates
 
 #: Workers that wait for reads need no core: so many for each core may help.
 _READERS_PER_CORE = 4
+
+#: A receiver that takes this share of a core is the limit itself; below that, the network is.
+_RECEIVER_BUSY = 0.8
 
 #: Workers that would do are said to do with this share of their time to spare.
 _SPARE = 0.8
@@ -36,7 +40,9 @@ class Remedy:
         self._place = f" {place}" if place else ""
 
     def for_trainer(self) -> str:
-        """Return with how many workers less it would do, "" when it needs them all."""
+        """Return with how many workers less it would do, "" when it needs them all, or another trainer waits."""
+        if any((each.waiting or 0.0) >= HELD_UP for each in self._rates.streams.values()):
+            return ""
         workers = self._workers
         enough = max(1, math.ceil(self._rates.all_workers.working * workers / _SPARE))
         if enough >= workers:
@@ -97,6 +103,23 @@ class Remedy:
             f"with `docker run --shm-size {math.ceil(2 * need / 2**20)}m`; or make batches smaller"
         )
 
+    def receiver_words(self) -> str:
+        """Return for how long remote workers wait until their rows have arrived, and what receiving takes."""
+        remote = self._rates.remote_workers
+        share = remote.sending if remote else 0.0
+        return (
+            f"rows of remote workers arrive too slowly, for {share:.0%} of these workers' time; "
+            f"the receiver takes {self._rates.receiver:.0%} of a core"
+        )
+
+    def for_receiver(self) -> str:
+        """Return what takes load from receiver and network, or what each row costs there."""
+        smaller = "ask for smaller frames: Image(size=…)"
+        if self._rates.receiver >= _RECEIVER_BUSY:
+            smaller += ", or on a closed network start it with --no-encrypt"
+        more = self._more_workers(self._status.cores)
+        return f"on this host, {more}; or {smaller}" if more else smaller
+
     def for_slow_worker(self, slow: tuple[WorkerStatus, float]) -> tuple[str, str]:
         """Return which worker holds the others up, and what helps."""
         worker, times = slow
@@ -110,8 +133,9 @@ class Remedy:
         )
 
     def for_lookahead(self) -> str:
-        """Return how steps are wanted earlier."""
-        return f"look further ahead: prefetch={max(2, self._stream.slots_wanted)} in loader_client.dataset(…)"
+        """Return how steps are wanted earlier: twice as many at a time, and one for each worker at the least."""
+        ahead = max(2 * steps_ahead(self._stream.slots_wanted), len(self._rates.workers))
+        return f"look further ahead: prefetch={ahead} in loader_client.dataset(…)"
 
     # ---- inside
 
@@ -135,7 +159,8 @@ class Remedy:
 
     def _smaller_frames(self) -> str:
         """Return how frames become cheaper where no core is left for more workers."""
-        cores = f"all {counted(self._status.cores, 'core')} are at work"
+        number = self._status.cores
+        cores = f"all {number} cores are at work" if number > 1 else "the one core is at work"
         stored, shape = self._status.stored_frame, self._stream.frame_shape
         if len(stored) == 2 and len(shape) == 3 and (shape[0] > stored[0] // 2 or shape[1] > stored[1] // 2):
             half = (max(1, stored[0] // 2), max(1, stored[1] // 2))

@@ -7,7 +7,7 @@ from typing import Any
 
 from loader_service.printable import one_line
 from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
-from loader_service.sizes import counted, size_text
+from loader_service.sizes import counted, size_text, time_text
 from loader_service.watching.frame_cache_text import frame_cache_lines
 from loader_service.watching.rates import Rates, StreamRates, WorkerRates, rates
 from loader_service.watching.verdict import StreamVerdict, verdicts
@@ -37,7 +37,7 @@ def status_text(
     lines += [] if after.streams else ["no stream is open: nobody asks for data"]
     lines += [
         "",
-        f"{after.endpoint}: pid {after.pid}, version {after.version}, up {after.uptime_s:.0f} s, "
+        f"{after.endpoint}: pid {after.pid}, version {after.version}, up {time_text(after.uptime_s)}, "
         f"{size_text(after.memory_bytes)} of {size_text(after.memory_budget_bytes)} shared memory in batches",
         f"serves {after.serves}" + (f"; transform {after.transform!r}" if after.transform else ""),
         *(f"JPEGs: {each}" for each in sorted({worker.decoder for worker in after.workers if worker.decoder})),
@@ -58,17 +58,23 @@ def rate_words(found: StreamRates) -> str:
 
 def work_words(found: WorkerRates) -> str:
     """Return what work consists of, the largest part first, such as ``decoding 92%, reading 8%``."""
-    parts = (("decoding", found.decoding), ("reading", found.reading), ("transform", found.transforming))
+    parts = (
+        ("decoding", found.decoding),
+        ("reading", found.reading),
+        ("transform", found.transforming),
+        ("sending", found.sending),
+    )
     return ", ".join(
         f"{name} {share:.0%}" for name, share in sorted(parts, key=lambda each: -each[1]) if share >= 0.005
     )
 
 
-def epoch_text(stream: StreamStatus) -> str:
-    """Return how many steps an epoch of a stream has; with an index of its own, only the client knows."""
+def steps_text(stream: StreamStatus) -> str:
+    """Return how many steps are done, and how many an epoch has; with an index of its own, only the client knows."""
+    an_epoch = f"{stream.steps_per_epoch} an epoch" if stream.steps_per_epoch else "epochs by index"
     if stream.steps_per_epoch >= _ENDLESS_STEPS:
-        return "endless"
-    return str(stream.steps_per_epoch) if stream.steps_per_epoch else "by index"
+        an_epoch = "an endless epoch"
+    return f"{counted(stream.steps_done, 'step')} done, {an_epoch}"
 
 
 def doing_text(worker: WorkerStatus) -> str:
@@ -96,7 +102,7 @@ def _stream(stream: StreamStatus, verdict: StreamVerdict, found: StreamRates) ->
     late = [f"the oldest want is {stream.oldest_want_s:.1f} s old"] if stream.oldest_want_s >= 1.0 else []
     client = f"{stream.client} (pid {stream.client_pid})"
     facts = [
-        "; ".join([f"{stream.steps_done} steps done, an epoch {epoch_text(stream)}", rate_words(found), *first, *late]),
+        "; ".join([steps_text(stream), rate_words(found), *first, *late]),
         ", ".join([counted(stream.slots, "slot"), *slots, *waiting]),
     ]
     if stream.padded_videos:
@@ -145,31 +151,54 @@ def _local_copy(counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _counts(status: Status, found: Rates) -> list[str]:
-    """Return what happened since the start, but for what never did."""
-    counters = [
-        f"{each.name.replace('_', ' ')}: {each.count}"
+def _receiving(status: Status, found: Rates) -> list[str]:
+    """Return what taking in the rows of remote workers takes; nothing where none came."""
+    size_bytes = sum(each.count for each in status.counters if each.name == "received_bytes")
+    if not size_bytes:
+        return []
+    return [f"receiver of remote rows: {found.receiver:.0%} of a core, {size_text(size_bytes)} so far"]
+
+
+def counters_text(status: Status) -> str:
+    """Return what happened since the start, but for what never did, and what has lines of its own."""
+    return ", ".join(
+        f"{each.name.replace('_', ' ')}: {each.count:,}"
         for each in status.counters
-        if each.count and not each.name.startswith("copy_")
-    ]
-    slow = [each for each in found.file_systems if each.slow_reads_total]
-    files = [each for each in status.files if each.bad_samples_total or each.slow_reads_total][:_MOST_FILES]
+        if each.count and not each.name.startswith(("copy_", "receive"))
+    )
+
+
+def _counts(status: Status, found: Rates) -> list[str]:
+    """Return what happened since the start, in lines of its kinds."""
+    files = [each for each in status.files if each.bad_samples_total][:_MOST_FILES]
     return [
-        *([", ".join(counters)] if counters else []),
+        *filter(None, [counters_text(status)]),
+        *_receiving(status, found),
         *_local_copy({each.name: each.count for each in status.counters}),
-        *(f"slow reads from {each.file_system} of late: {each.slow_reads_total}" for each in slow),
-        *(f"{each.path!r}: {_troubles(each.bad_samples_total, each.slow_reads_total)}" for each in files),
+        *_slow_reads(status, found),
+        *(f"{each.path!r}: {counted(each.bad_samples_total, 'bad sample')}" for each in files),
     ]
 
 
-def _troubles(bad: int, slow: int) -> str:
-    return ", ".join([*([counted(bad, "bad sample")] if bad else []), *([counted(slow, "slow read")] if slow else [])])
+def _slow_reads(status: Status, found: Rates) -> list[str]:
+    """Return one line of all slow reads, since a busy machine has them in every file; none where there were none."""
+    late = {each.file_system: each.slow_reads_total for each in found.file_systems}
+    told = [
+        f"{each.slow_reads_total:,} from {each.file_system} ({late.get(each.file_system, 0):,} of late)"
+        for each in status.file_systems
+        if each.slow_reads_total
+    ]
+    worst = max(status.files, key=lambda each: each.slow_reads_total, default=None)
+    most = [f"most in {worst.path!r} ({worst.slow_reads_total:,})"] if worst and worst.slow_reads_total else []
+    return (
+        [f"slow reads since the start: {'; '.join([*filter(None, [', '.join(told)]), *most])}"] if told or most else []
+    )
 
 
 def _fault(fault: Fault, uptime_s: float, clock: Callable[[float], str] | None) -> str:
     at = f" ({clock(fault.at_s)})" if clock is not None else ""
     times = f" ({fault.count} times)" if fault.count > 1 else ""
-    return f"{max(0.0, uptime_s - fault.at_s):.1f} s ago{at}: {fault.line}{times}"
+    return f"{time_text(max(0.0, uptime_s - fault.at_s))} ago{at}: {fault.line}{times}"
 
 
 def _busy_text(worker: WorkerStatus) -> str:

@@ -5,23 +5,31 @@ Names of clients and videos are others' words: they become `Text`, never markup,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from loader_service.printable import one_line
 from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
-from loader_service.sizes import counted, size_text
+from loader_service.sizes import counted, size_text, time_text
 from loader_service.watching.history import History, sparkline
-from loader_service.watching.rates import Rates, WorkerRates
-from loader_service.watching.status_text import doing_text, epoch_text, rate_words, work_words
-from loader_service.watching.verdict import HELD_UP, StreamVerdict
+from loader_service.watching.rates import HELD_UP, Rates, WorkerRates
+from loader_service.watching.status_text import counters_text, doing_text, rate_words, steps_text, work_words
+from loader_service.watching.verdict import StreamVerdict
 
 #: Columns of a terminal from which on workers have all columns, and sparklines have room.
 _WIDE, _NARROW = 100, 60
 
-#: Faults that are shown at the most, and the lines that all but the workers take.
-_MOST_FAULTS, _MOST_STREAMS = 3, 6
+#: Faults that are shown at the most, and workers for which streams leave room.
+_MOST_FAULTS, _LEAST_WORKERS = 3, 4
+
+#: How much is shown of each stream, the most first.
+_Detail = Literal["charts", "facts", "advice", "line"]
+_Lines = Callable[[Iterable[RenderableType]], int]
+_DETAILS: tuple[_Detail, ...] = ("charts", "facts", "advice", "line")
 
 _COLOURS = {"trainer": "green", "idle": "dim", "unknown": "dim", "starting": "yellow"}
 
@@ -52,38 +60,71 @@ class TopView:
             return
         height = options.height or console.size.height
         found = self._history.rates(look)
-        above = [*_head(look), *self._streams(look, found, options.max_width)]
-        below = [*_faults(look), _text(self._notice, "yellow"), _keys()]
+        head = _head(look)
+        below = [*_faults(look), *([_text(self._notice, "yellow")] if self._notice else []), _keys()]
         work = _work_line(look, found, self._history, options.max_width)
-        lines = sum(_lines(console, options, each) for each in [*above, work, *below])
-        room = max(0, height - lines - 3)
-        yield Group(*above, work, _workers(look, found, options.max_width, room), *below)
 
-    def _streams(self, look: Status, found: Rates, width: int) -> list[RenderableType]:
+        def lines(shown: Iterable[RenderableType]) -> int:
+            return sum(len(console.render_lines(each, options.update(height=None))) for each in shown)
+
+        room = height - 1 - lines([*head, work, *below])
+        least = min(len(look.workers), _LEAST_WORKERS) + 1
+        streams = self._streams(look, found, options.max_width, max(1, room - least), lines)
+        workers = _workers(look, found, options.max_width, max(0, room - lines(streams) - 1))
+        yield Group(*head, *streams, work, workers, *below)
+
+    def _streams(self, look: Status, found: Rates, width: int, room: int, lines: _Lines) -> list[RenderableType]:
+        """Return all streams with as much of each as fits; where even a line of each does not, those that wait most."""
         if not look.streams:
             return [Text("no stream is open: nobody asks for data", style="dim"), Text("")]
         said = {each.stream: each for each in self._history.verdicts(look, self._place)}
-        shown: list[RenderableType] = []
-        for stream in look.streams[:_MOST_STREAMS]:
-            shown += self._stream(stream, said[stream.stream], found, width)
-        rest = len(look.streams) - _MOST_STREAMS
-        return [*shown, *([Text(f"and {counted(rest, 'more stream')}", style="dim")] if rest > 0 else [])]
+        if len(look.streams) <= room:
+            for detail in _DETAILS if width >= _NARROW else _DETAILS[1:]:
+                shown = self._as_detailed(look.streams, said, found, width, detail)
+                if detail == "line" or lines(shown) <= room:
+                    return shown
+        ranked = sorted(look.streams, key=lambda each: -(said[each.stream].waiting or 0.0))[: max(1, room - 1)]
+        few = sorted(ranked, key=lambda each: each.stream)
+        rest = Text(f"and {counted(len(look.streams) - len(few), 'more stream')}", style="dim")
+        return [*self._as_detailed(few, said, found, width, "line"), *([rest] if len(few) < len(look.streams) else [])]
 
-    def _stream(self, stream: StreamStatus, verdict: StreamVerdict, found: Rates, width: int) -> list[RenderableType]:
-        colour = _COLOURS.get(verdict.kind, "bold red" if (verdict.waiting or 0) >= HELD_UP else "green")
-        lines = [_text(f"{stream.client}, stream {stream.stream}: {verdict.summary}", colour)]
-        if verdict.advice:
-            lines.append(_text(f"  → {verdict.advice}", "bold"))
-        facts = f"  {rate_words(found.streams[stream.stream])}; {stream.steps_done} of {epoch_text(stream)}"
-        lines.append(Text(facts, style="dim"))
-        if width >= _NARROW:
-            bars = max(10, width - 20)
-            moments = self._history.moments
-            waiting = [each.waiting.get(stream.stream, 0.0) for each in moments]
-            steps = [each.steps_per_s.get(stream.stream, 0.0) for each in moments]
-            lines.append(Text.assemble("  waiting ", (sparkline(waiting, 1.0, bars), "red")))
-            lines.append(Text.assemble("  steps/s ", (sparkline(steps, 0.0, bars), "cyan")))
-        return [*(each for each in lines), Text("")]
+    def _as_detailed(
+        self,
+        streams: Iterable[StreamStatus],
+        said: Mapping[int, StreamVerdict],
+        found: Rates,
+        width: int,
+        detail: _Detail,
+    ) -> list[RenderableType]:
+        shown: list[RenderableType] = []
+        advised = ""
+        for stream in streams:
+            verdict = said[stream.stream]
+            colour = _COLOURS.get(verdict.kind, "bold red" if (verdict.waiting or 0) >= HELD_UP else "green")
+            line = _text(f"{stream.client}, stream {stream.stream}: {verdict.summary}", colour)
+            line.no_wrap, line.overflow = detail == "line", "ellipsis"
+            shown.append(line)
+            if detail == "line":
+                continue
+            if verdict.advice and verdict.advice != advised:
+                advised = verdict.advice
+                shown.append(_text(f"  → {verdict.advice}", "bold"))
+            if detail == "advice":
+                continue
+            shown.append(Text(f"  {rate_words(found.streams[stream.stream])}; {steps_text(stream)}", style="dim"))
+            if detail == "charts":
+                shown += self._charts(stream, width)
+            shown.append(Text(""))
+        return shown
+
+    def _charts(self, stream: StreamStatus, width: int) -> list[RenderableType]:
+        moments, bars = self._history.moments, max(10, width - 20)
+        waiting = [each.waiting.get(stream.stream, 0.0) for each in moments]
+        steps = [each.steps_per_s.get(stream.stream, 0.0) for each in moments]
+        return [
+            Text.assemble("  waiting ", (sparkline(waiting, 1.0, bars), "red")),
+            Text.assemble("  steps/s ", (sparkline(steps, 0.0, bars), "cyan")),
+        ]
 
 
 def _text(line: str, style: str = "") -> Text:
@@ -91,14 +132,10 @@ def _text(line: str, style: str = "") -> Text:
     return Text(one_line(line), style=style)
 
 
-def _lines(console: Console, options: ConsoleOptions, shown: RenderableType) -> int:
-    return len(console.render_lines(shown, options.update(height=None)))
-
-
 def _head(look: Status) -> list[RenderableType]:
     memory = f"{size_text(look.memory_bytes)} of {size_text(look.memory_budget_bytes)} in batches"
     return [
-        Text.assemble(("loader-service ", "bold"), f"{look.endpoint}, pid {look.pid}, up {look.uptime_s:.0f} s"),
+        Text.assemble(("loader-service ", "bold"), f"{look.endpoint}, pid {look.pid}, up {time_text(look.uptime_s)}"),
         _text(f"serves {look.serves}; {memory}", "dim"),
         Text(""),
     ]  # fmt: skip
@@ -120,18 +157,14 @@ def _workers(look: Status, found: Rates, width: int, room: int) -> Table:
     few = sorted(shown[:room], key=lambda each: each.worker)
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     wide = width >= _WIDE
-    for name in (
-        "worker",
-        *(("pid", "files") if wide else ()),
-        "state",
-        "working",
-        *(("rows/s",) if wide else ()),
-        "for",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
+    heads = ("worker", *(("pid", "files") if wide else ()), "state", "working", *(("rows/s",) if wide else ()), "for")
+    rows = [_row(each, found.workers[each.worker], wide=wide) for each in few]
+    for place, head in enumerate(heads):  # of these nothing is cut off; what is left is for the last column
+        least = max([len(head), *(len(row[place]) for row in rows)])
+        table.add_column(head, justify="right", no_wrap=True, min_width=least)
     table.add_column("at", no_wrap=True, overflow="ellipsis", ratio=1)
-    for each in few:
-        table.add_row(*_row(each, found.workers[each.worker], wide=wide))
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -150,14 +183,14 @@ def _row(worker: WorkerStatus, found: WorkerRates, *, wide: bool) -> list[Text]:
 
 
 def _faults(look: Status) -> list[RenderableType]:
-    counts = [f"{each.name.replace('_', ' ')}: {each.count}" for each in look.counters if each.count]
+    counts = counters_text(look)
     shown: list[RenderableType] = [Text("")]
     if counts:
-        shown.append(Text(", ".join(counts), style="dim"))
+        shown.append(Text(counts, style="dim"))
     for fault in look.faults[-_MOST_FAULTS:]:
         times = f" ({fault.count} times)" if fault.count > 1 else ""
-        ago = max(0.0, look.uptime_s - fault.at_s)
-        line = one_line(f"{ago:.0f} s ago: {fault.line}{times}")
+        ago = time_text(max(0.0, look.uptime_s - fault.at_s))
+        line = one_line(f"{ago} ago: {fault.line}{times}")
         shown.append(Text(line, style="red", overflow="ellipsis", no_wrap=True))
     return shown
 

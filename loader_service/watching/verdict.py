@@ -5,13 +5,15 @@ The first of these that holds is the verdict: the order goes from what is certai
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from loader_service.plan.prefetch import steps_ahead
 from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
 from loader_service.watching import remedies_of_waiting as remedies
-from loader_service.watching.rates import Rates, StreamRates, WorkerRates, rates
+from loader_service.watching.rates import HELD_UP, Rates, StreamRates, WorkerRates, rates
 
 Kind = Literal[
     "trainer",
@@ -27,11 +29,11 @@ Kind = Literal[
     "unknown",
 ]
 
-#: A trainer that waits for less than this share of its time is not held up.
-HELD_UP = 0.05
-
 #: Workers that work for more than this share of their time are what is waited for.
 _BUSY = 0.5
+
+#: Cores whose workers take this share of them have no time left, however many more workers wait for a core.
+_ALL_CORES = 0.75
 
 #: Time that the trainer must have been observed for, in seconds, before a verdict is given.
 _TELLING_S = 0.5
@@ -104,6 +106,8 @@ class _Case:
         """Return what there is to say, and what to do about it."""
         remedy = self._remedy
         match kind:
+            case "receiver":
+                words, advice = remedy.receiver_words(), remedy.for_receiver()
             case "slow_worker" if (slow := self.slow_worker()) is not None:
                 words, advice = remedy.for_slow_worker(slow)
             case "trainer":
@@ -147,6 +151,21 @@ class _Case:
         few = stream.slots < stream.slots_wanted and self._rates.all_workers.working < _BUSY
         return few or min(self._mine.waiting_slot, self._rates.all_workers.waiting_slot) >= _SHORT
 
+    def has_time(self) -> bool:
+        """Return whether workers have time, and could use it: cores are left, or too few steps are wanted for all."""
+        work, count = self._rates.all_workers, len(self._rates.workers)
+        computing = work.working * count * (1 - work.reading - work.sending)
+        is_ahead = steps_ahead(self._stream.slots) >= count
+        return work.working < _BUSY and not (is_ahead and computing >= _ALL_CORES * (self._status.cores or math.inf))
+
+    def is_receiver_slow(self) -> bool:
+        """Return whether rows of remote workers arrive too slowly, and this holds more up than anything else does."""
+        remote, all_ = self._rates.remote_workers, self._rates.all_workers
+        if remote is None or remote.working < _BUSY or remote.sending < _BUSY:
+            return False
+        largest = all_.sending >= max(all_.reading, all_.decoding, all_.transforming)
+        return largest or all_.working < _BUSY
+
     def slow_worker(self) -> tuple[WorkerStatus, float] | None:
         """Return the one that the others wait for, and how many times as long it takes; None without one."""
         working = [each for each in self._status.workers if each.state == "working"]
@@ -180,15 +199,16 @@ _WITHOUT_A_SHARE: dict[Kind, str] = {
     "idle": "the trainer asks for nothing",
 }
 
-#: The first one that holds is the verdict. Remote workers will have a row of their own, for their receiver.
+#: The first one that holds is the verdict.
 _RULES: tuple[tuple[Kind, Callable[[_Case], object]], ...] = (
     ("starting", lambda case: not case.has_workers()),
     ("unknown", lambda case: not case.is_known()),
     ("idle", _Case.is_idle),
     ("trainer", lambda case: not case.is_held_up()),
+    ("receiver", _Case.is_receiver_slow),
     ("slow_worker", _Case.slow_worker),
     ("memory", _Case.is_short),
-    ("lookahead", lambda case: case.work.working < _BUSY),
+    ("lookahead", _Case.has_time),
     ("reading", lambda case: case.work.reading >= max(case.work.decoding, case.work.transforming)),
     ("transform", lambda case: case.work.transforming >= case.work.decoding),
     ("decoding", lambda _: True),

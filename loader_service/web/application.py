@@ -19,6 +19,7 @@ from loader_service.errors import LoaderError
 from loader_service.preview.previewer import Previewer
 from loader_service.protocol import wire
 from loader_service.protocol.messages import RecentStep, RecentSteps
+from loader_service.protocol.option_text import option_text
 from loader_service.web.browse import MOST_ENTRIES, Browser
 from loader_service.web.service_watch import ServiceWatch
 from loader_service.web_options import WebOptions
@@ -47,8 +48,10 @@ class Refusal(Exception):
 class _Pages:
     """The answers. Used by the loop of the server."""
 
-    def __init__(self, watch: ServiceWatch, previewer: Previewer | None, browser: Browser | None) -> None:
-        self._watch, self._previewer, self._browser = watch, previewer, browser
+    def __init__(
+        self, watch: ServiceWatch, previewer: Previewer | None, outputs: Previewer | None, browser: Browser | None
+    ) -> None:
+        self._watch, self._previewer, self._outputs, self._browser = watch, previewer, outputs, browser
 
     async def now(self, _request: Request) -> Response:
         """Tell how the service is."""
@@ -70,16 +73,15 @@ class _Pages:
 
     async def strip(self, request: Request) -> Response:
         """Show frames of one sample, side by side."""
-        return await self._picture(
-            {
-                "do": "strip",
-                "step": self._step(request),
-                "field": request.query_params.get("field", "frames"),
-                "row": _number(request, "row", 0, 0, 2**16),
-                "frames": _number(request, "frames", 8, 1, 64),
-                "side": _number(request, "side", 128, 8, 1024),
-            }
-        )
+        return await self._picture({"do": "strip", **self._strip(request)})
+
+    async def outputs(self, request: Request) -> Response:
+        """Tell what the transform returns for a step."""
+        return _json(await self._transformed({"do": "outputs", "step": self._step(request)}))
+
+    async def output_strip(self, request: Request) -> Response:
+        """Show pictures that the transform returns for one sample, side by side."""
+        return _jpeg(await self._transformed({"do": "output_strip", **self._strip(request)}))
 
     async def numbers(self, request: Request) -> Response:
         """Tell numbers of one sample."""
@@ -158,8 +160,21 @@ class _Pages:
         return await asyncio.wrap_future(self._previewer.ask(request))
 
     async def _picture(self, request: dict[str, Any]) -> Response:
-        made = await self._asked(request)
-        return Response(base64.b64decode(made["jpeg"]), media_type="image/jpeg", headers=_PICTURE_HEADERS)
+        return _jpeg(await self._asked(request))
+
+    async def _transformed(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._outputs is None:
+            raise Refusal(404, "there is no transform here; use `loader-service start --transform … --web`")
+        return await asyncio.wrap_future(self._outputs.ask(request))
+
+    def _strip(self, request: Request) -> dict[str, Any]:
+        return {
+            "step": self._step(request),
+            "field": request.query_params.get("field", "frames"),
+            "row": _number(request, "row", 0, 0, 2**16),
+            "frames": _number(request, "frames", 8, 1, 64),
+            "side": _number(request, "side", 128, 8, 1024),
+        }
 
     def _step(self, request: Request) -> str:
         place = tuple(request.path_params[name] for name in ("stream", "epoch", "step"))
@@ -174,18 +189,20 @@ class _Pages:
         return self._browser
 
 
-def make_application(options: WebOptions, watch: ServiceWatch, previewer: Previewer | None) -> Starlette:
+def make_application(
+    options: WebOptions, watch: ServiceWatch, previewer: Previewer | None, outputs: Previewer | None
+) -> Starlette:
     """Return the application; `Gate` is to stand before it.
 
     Parameters
     ----------
     options
         Says where the catalog is, and whether the page may act.
-    watch, previewer
-        Stay the caller's; no previewer where there is no catalog.
+    watch, previewer, outputs
+        Stay the caller's; no previewer where there is no catalog, and none of outputs where there is no transform.
     """
     catalog = open_catalog(options.catalog) if options.catalog else None
-    pages = _Pages(watch, previewer, None if catalog is None else Browser(catalog))
+    pages = _Pages(watch, previewer, outputs, None if catalog is None else Browser(catalog))
     step = "/api/steps/{stream:int}/{epoch:int}/{step:int}"
     routes: dict[str, _Handler] = {
         "/api/now": pages.now,
@@ -194,6 +211,8 @@ def make_application(options: WebOptions, watch: ServiceWatch, previewer: Previe
         f"{step}/samples": pages.samples,
         f"{step}/strip.jpg": pages.strip,
         f"{step}/numbers": pages.numbers,
+        f"{step}/outputs": pages.outputs,
+        f"{step}/outputs.jpg": pages.output_strip,
         "/api/data": pages.data,
         "/api/files": pages.files,
         "/api/videos": pages.videos,
@@ -239,6 +258,10 @@ def _json(value: Any, status: int = 200) -> Response:
     return Response(json.dumps(value), status, media_type="application/json")
 
 
+def _jpeg(made: dict[str, Any]) -> Response:
+    return Response(base64.b64decode(made["jpeg"]), media_type="image/jpeg", headers=_PICTURE_HEADERS)
+
+
 def _number(request: Request, name: str, default: int, low: int, high: int) -> int:
     text = request.query_params.get(name)
     if text is None:
@@ -262,6 +285,11 @@ def _step_facts(step: RecentStep) -> dict[str, Any]:
         "rows": step.rows,
         "shown": len(step.samples),
         "transformed": step.transformed,
-        "spec": {"batch_size": spec.batch_size, "clip": repr(spec.clip), "image": repr(spec.image), "seed": spec.seed},
+        "spec": {
+            "batch_size": spec.batch_size,
+            "clip": option_text(spec.clip),
+            "image": option_text(spec.image),
+            "seed": spec.seed,
+        },
         "fields": [{"name": each.name, "dtype": each.dtype, "shape": list(each.shape)} for each in step.fields],
     }

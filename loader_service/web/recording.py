@@ -26,7 +26,7 @@ class RecordedSums:
         Delivered.
     waiting_s, observed_s
         In which trainers waited for a step, of the time in which they have told.
-    reading_s, decoding_s, transforming_s, idle_s
+    reading_s, decoding_s, transforming_s, sending_s, idle_s
         What workers spent their time on.
     workers
         How many there were.
@@ -44,6 +44,7 @@ class RecordedSums:
     reading_s: float = 0.0
     decoding_s: float = 0.0
     transforming_s: float = 0.0
+    sending_s: float = 0.0
     idle_s: float = 0.0
     workers: float = 0.0
     memory_bytes: float = 0.0
@@ -81,7 +82,8 @@ class Recording:
         -------
         dict of str to list
             ``t``: seconds before now, rising to 0. Per second: ``steps``, ``frames``, ``size_bytes``. Shares of the
-            trainers' time: ``waiting``; of the workers': ``reading``, ``decoding``, ``transforming``, ``idle``.
+            trainers' time: ``waiting``; of the workers': ``reading``, ``decoding``, ``transforming``,
+            ``sending``, ``idle``.
             ``workers`` and ``memory_bytes`` as they were. None where nothing is known, as while the service was away.
         """
         if not self._moments:
@@ -99,8 +101,8 @@ class Recording:
 
 
 _SERIES = (
-    "t", "steps", "frames", "size_bytes", "waiting", "reading", "decoding", "transforming", "idle", "workers",
-    "memory_bytes",
+    "t", "steps", "frames", "size_bytes", "waiting", "reading", "decoding", "transforming", "sending", "idle",
+    "workers", "memory_bytes",
 )  # fmt: skip
 
 
@@ -113,7 +115,7 @@ def rates_between(before: RecordedSums, after: RecordedSums) -> dict[str, float]
     found: dict[str, Any] = {name: grown[name] / seconds for name in ("steps", "frames", "size_bytes")}
     if grown["observed_s"] > 0:
         found["waiting"] = min(1.0, grown["waiting_s"] / grown["observed_s"])
-    kinds = ("reading", "decoding", "transforming", "idle")
+    kinds = ("reading", "decoding", "transforming", "sending", "idle")
     spent = sum(grown[f"{kind}_s"] for kind in kinds)
     if spent > 0:
         found.update({kind: grown[f"{kind}_s"] / spent for kind in kinds})

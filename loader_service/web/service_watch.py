@@ -24,6 +24,10 @@ _LATELY = 10
 _KEPT_STEPS, _FRESH_S = 256, 1.0
 
 
+#: A status that is older is said to be, in seconds: one that is asked for is waited for longer.
+_LATE_S = 5.0
+
+
 class ServiceWatch:
     """The service as it was a second ago, and in the last hour. Any thread may ask; a context manager.
 
@@ -44,6 +48,7 @@ class ServiceWatch:
         self._earlier: deque[m.Status] = deque(maxlen=_LATELY)  # the latest is the last
         self._error = "the service has not answered yet"
         self._now = b"{}"
+        self._taken_at = 0.0
         self._histories: dict[tuple[float, int], bytes] = {}
         self._steps: OrderedDict[tuple[int, int, int], m.RecentStep] = OrderedDict()
         self._latest: tuple[m.RecentStep, ...] = ()
@@ -67,6 +72,9 @@ class ServiceWatch:
     def now(self) -> bytes:
         """How the service is, as JSON."""
         with self._lock:
+            if not self._error and time.monotonic() - self._taken_at > _LATE_S:
+                self._error = "The service does not answer."
+                self._now = self._described()
             return self._now
 
     def history(self, seconds: float, points: int) -> bytes:
@@ -144,7 +152,7 @@ class ServiceWatch:
     def _take(self, status: m.Status) -> None:
         with self._lock:
             self._recording.add(moment_of(status, time.monotonic()))
-            self._status, self._error = status, ""
+            self._status, self._error, self._taken_at = status, "", time.monotonic()
             self._earlier.append(status)
             self._histories.clear()
             self._now = self._described()

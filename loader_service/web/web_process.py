@@ -13,6 +13,7 @@ import uvicorn
 from loader_service.lifeline import told
 from loader_service.preview.previewer import Previewer
 from loader_service.web.application import make_application
+from loader_service.web.connections import PromptConnection
 from loader_service.web.gate import Gate
 from loader_service.web.service_watch import ServiceWatch
 from loader_service.web_options import WebOptions
@@ -35,7 +36,10 @@ def serve(options: WebOptions, token: str, listening: socket.socket) -> None:
     with ExitStack() as stack:
         watch = stack.enter_context(ServiceWatch(options.endpoint, control=options.control))
         previewer = stack.enter_context(Previewer(options.catalog)) if options.catalog else None
-        application = make_application(options, watch, previewer)
+        outputs = None
+        if options.catalog and options.transform:  # one that hangs holds up no pictures of files
+            outputs = stack.enter_context(Previewer(options.catalog, transform=options.transform))
+        application = make_application(options, watch, previewer, outputs)
         gate = Gate(application, token, (options.host, options.port))
         server(gate).run(sockets=[listening])
 
@@ -45,7 +49,7 @@ def server(application: Gate) -> uvicorn.Server:
     config = uvicorn.Config(
         application,
         loop="asyncio",
-        http="h11",
+        http=PromptConnection,
         ws="none",
         lifespan="off",
         log_level="warning",

@@ -7,20 +7,24 @@ from typing import Any
 from loader_service.protocol.messages import Counter, Fault, Status, StreamStatus, WorkerStatus
 from loader_service.protocol.totals import FileSystemTotals, StreamTotals, WorkerTotals
 
+#: What a worker's work consists of beside decoding, as shares of it.
+_PARTS = (("reading", 0.05), ("transforming", 0.0), ("sending", 0.0))
+
 
 def worker(number: int, up_s: float, *, working: float = 1.0, short: float = 0.0, **more: Any) -> WorkerStatus:
     """Return a worker that worked and was without a slot for such shares of its time, and had no task for the rest.
 
-    `reading` and `transforming` are shares of its work, `row_bytes` what it made in a second of it.
+    `reading`, `transforming` and `sending` are shares of its work, `row_bytes` what it made in a second of it.
     """
     work_s = up_s * working
-    reading, transforming = more.pop("reading", 0.05), more.pop("transforming", 0.0)
+    reading, transforming, sending = (more.pop(name, usual) for name, usual in _PARTS)
     made = int(work_s * more.pop("bytes_per_s", 10_000_000))
     totals = WorkerTotals(
         up_seconds_total=up_s,
         reading_seconds_total=work_s * reading,
-        decoding_seconds_total=work_s * (1 - reading - transforming),
+        decoding_seconds_total=work_s * (1 - reading - transforming - sending),
         transforming_seconds_total=work_s * transforming,
+        sending_seconds_total=work_s * sending,
         waiting_task_seconds_total=up_s * (1 - working - short),
         waiting_slot_seconds_total=up_s * short,
         tasks_total=int(10 * up_s),

@@ -62,7 +62,7 @@ def test_what_is_served_and_the_transform_are_named():
     lines = text_of(dataclasses.replace(STATUS, transform="scenes:brighten")).splitlines()
     at = lines.index(f"serves {STATUS.serves}; transform 'scenes:brighten'")
     assert lines[at - 1] == (
-        "ipc:///here.sock: pid 41, version 1.0, up 5 s, 1.0 MiB of 1.0 GiB shared memory in batches"
+        "ipc:///here.sock: pid 41, version 1.0, up 5.0 s, 1.0 MiB of 1.0 GiB shared memory in batches"
     )
     assert "transform" not in text_of()
 
@@ -97,9 +97,22 @@ def test_files_and_file_systems_that_gave_trouble_are_named():
         file_systems=(FileSystemTotals("nfs4 at /data", 3.0, 2**20, 4),),
     )
     lines = text_of(troubled).splitlines()
-    assert "'/data/a.h5': 2 bad samples, 1 slow read" in lines
-    assert "'/data/b.h5': 3 slow reads" in lines
-    assert "slow reads from nfs4 at /data of late: 4" in lines
+    assert "'/data/a.h5': 2 bad samples" in lines
+    assert "slow reads since the start: 4 from nfs4 at /data (4 of late); most in '/data/b.h5' (3)" in lines
+
+
+def test_slow_reads_of_many_files_are_one_line():
+    before, after = (
+        dataclasses.replace(
+            STATUS,
+            uptime_s=up_s,
+            files=tuple(FileTotals(n, f"/data/{n}.h5", 0, n * slow) for n in range(300)),
+            file_systems=(FileSystemTotals("ext4 at /", 3.0, 2**20, 1200 * slow), FileSystemTotals("tmpfs", 1.0, 9, 0)),
+        )
+        for up_s, slow in ((5.0, 1), (6.0, 2))
+    )
+    (line,) = (each for each in status_text(before, after).splitlines() if "slow read" in each)
+    assert line == "slow reads since the start: 2,400 from ext4 at / (1,200 of late); most in '/data/299.h5' (598)"
 
 
 def test_replaced_samples_and_padding_are_listed_where_there_are_some():
@@ -110,10 +123,12 @@ def test_replaced_samples_and_padding_are_listed_where_there_are_some():
     assert "  padding: 7.5% of its frames (18.3% without buckets)" in text.splitlines()
 
 
-@pytest.mark.parametrize(("steps", "shown"), [(128, "128"), (2**46, "endless"), (0, "by index")])
+@pytest.mark.parametrize(
+    ("steps", "shown"), [(128, "128 an epoch"), (2**46, "an endless epoch"), (0, "epochs by index")]
+)
 def test_an_epoch_without_an_end_or_of_an_index_is_said_to_be_so(steps, shown):
     (line,) = (line for line in text_of(steps_per_epoch=steps).splitlines() if "steps done" in line)
-    assert line.split("; ")[0] == f"  7 steps done, an epoch {shown}"
+    assert line.split("; ")[0] == f"  7 steps done, {shown}"
 
 
 def test_slots_and_what_is_late_are_shown_where_there_is_something_to_say():

@@ -70,6 +70,22 @@ def test_it_fits_into_any_terminal(width: int, height: int) -> None:
         assert "quit" in lines[-1]
 
 
+@pytest.mark.parametrize(("streams", "height"), [(3, 24), (6, 24), (40, 24), (3, 18)])
+def test_keys_faults_and_workers_are_seen_however_many_streams_there_are(streams: int, height: int) -> None:
+    at = {"doing": "task", "file": f"/data/{'long/' * 20}a.h5", "video": "v", "stream": 1}
+
+    def one(up_s: float) -> Status:
+        open_ = [stream(n, up_s, waiting=0.01 * n) for n in range(1, streams + 1)]
+        return look(up_s, [worker(n, up_s, **at) for n in range(1, 17)], open_)
+
+    lines = shown(history_of([one(100.0 + n) for n in range(8)]), 80, height).splitlines()
+    assert len(lines) <= height
+    assert "quit" in lines[-1]
+    assert any("killed by SIGKILL" in line for line in lines)
+    assert sum(bool(re.match(r" +\d+ +working ", line)) for line in lines) >= 3
+    assert any(f"stream {streams}: the trainer waits" in line for line in lines), "the one that waits most"
+
+
 def test_of_more_workers_than_lines_those_are_shown_that_are_longest_at_their_task() -> None:
     text = shown(history_of(looks(workers=200)), height=30)
     assert re.search(r"^ *200 .*19\.9 s", text, re.MULTILINE)

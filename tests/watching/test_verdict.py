@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from loader_service.protocol.messages import Status
+from loader_service.protocol.messages import Counter, Status
 from loader_service.protocol.totals import FileSystemTotals
 from loader_service.watching.verdict import StreamVerdict, verdicts
 from tests.watching.looks import look, stream, worker
@@ -112,6 +112,43 @@ CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
         lambda t: look(t, [worker(n, t, working=0.4) for n in (1, 2)], [stream(1, t, slots=2)]),
         "start it with --memory 441M",
     ),
+    "rows of remote workers arrive too slowly": (
+        "receiver",
+        lambda t: look(
+            t,
+            [worker(1, t, working=0.9), *(worker(n, t, sending=0.8, node="far") for n in (2, 3, 4))],
+            [stream(1, t)],
+            workers_wanted=1,
+            counters=(Counter("receiver_cpu_ms", int(300 * t)),),
+        ),
+        "on this host, 1 more worker would help: `loader-service scale 2`; or ask for smaller frames: Image(size=…)",
+    ),
+    "… since the receiver takes a whole core, of which none is left": (
+        "receiver",
+        lambda t: look(
+            t,
+            [worker(1, t, working=0.3), *(worker(n, t, sending=0.8, node="far") for n in (2, 3, 4))],
+            [stream(1, t)],
+            workers_wanted=1,
+            cores=1,
+            counters=(Counter("receiver_cpu_ms", int(950 * t)),),
+        ),
+        "ask for smaller frames: Image(size=…), or on a closed network start it with --no-encrypt",
+    ),
+    "remote workers whose rows arrive in time": (
+        "decoding",
+        lambda t: look(
+            t, [worker(1, t), *(worker(n, t, sending=0.2, node="far") for n in (2, 3))], [stream(1, t)], cores=1
+        ),
+        "the one core is at work",
+    ),
+    "rows arrive slowly, and what this host decodes holds more up": (
+        "decoding",
+        lambda t: look(
+            t, [*(worker(n, t) for n in range(1, 9)), worker(9, t, sending=0.8, node="far")], [stream(1, t)], cores=8
+        ),
+        "all 8 cores are at work",
+    ),
     "one worker is far slower than the others": (
         "slow_worker",
         lambda t: look(
@@ -137,6 +174,25 @@ CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
         "lookahead",
         lambda t: look(t, [worker(n, t, working=0.3) for n in (1, 2)], [stream(1, t)]),
         "look further ahead: prefetch=12 in loader_client.dataset(…)",
+    ),
+    "more workers than cores, which are all at work": (
+        "decoding",
+        lambda t: look(
+            t, [worker(n, t, working=0.4) for n in range(16)], [stream(1, t, slots=64, slots_wanted=64)], cores=2
+        ),
+        "all 2 cores are at work; decode at half scale",
+    ),
+    "… and fewer steps are wanted at a time than there are workers": (
+        "lookahead",
+        lambda t: look(
+            t, [worker(n, t, working=0.4) for n in range(16)], [stream(1, t, slots=2, slots_wanted=2)], cores=2
+        ),
+        "look further ahead: prefetch=16",
+    ),
+    "… and the workers do not need them, since they read": (
+        "lookahead",
+        lambda t: look(t, [worker(n, t, working=0.4, reading=0.9) for n in range(16)], [stream(1, t)], cores=2),
+        "look further ahead: prefetch=16",
     ),
     "no worker is there yet": (
         "starting",
@@ -195,6 +251,15 @@ def test_what_was_before_the_earlier_look_does_not_count() -> None:
 def test_a_look_at_an_earlier_run_counts_for_nothing() -> None:
     other = look(5000.0, [worker(1, 5000.0)], [stream(1, 5000.0, waiting=0.9)])
     assert verdicts(other, busy(10.0, waiting=0.5)) == verdicts(None, busy(10.0, waiting=0.5))
+
+
+def test_nobody_is_told_to_do_with_fewer_workers_while_another_trainer_waits() -> None:
+    def make(t: float) -> Status:
+        staff = [worker(n, t, working=0.6) for n in (1, 2, 3, 4)]
+        return look(t, staff, [stream(1, t, waiting=0.4), stream(2, t, waiting=0.0)])
+
+    first, second = verdicts(make(10.0), make(20.0))
+    assert (first.kind, second.kind, second.advice) == ("decoding", "trainer", "")
 
 
 def test_each_of_several_streams_has_its_own() -> None:

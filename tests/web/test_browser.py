@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -50,8 +51,9 @@ class Trainer:
     def _run(self) -> None:
         with loader_client.connect(self._endpoint) as connection:
             image = Image(size=(128, 128), crop="random", flip=True, short_side=150)
+            # 18 rehearsals are three whole steps: of a last one of two samples too few would be seen.
             for _ in connection.batches(
-                8, clip=Clip(12, stride=2), image=image, epochs=None, prefetch=4, drop_remainder=False
+                6, clip=Clip(12, stride=2), image=image, epochs=None, prefetch=4, drop_remainder=False
             ):
                 self.steps += 1
                 if self._ended.wait(self.pause_s):
@@ -100,6 +102,7 @@ def test_who_waits_is_said_first_and_the_charts_move(tab: Tab, page: Page, servi
         assert "waits for data" in said
         assert tab.run("return document.querySelector('.stage.narrow').dataset.stage") == "decoding"
         assert tab.run("return location.search") == ""  # the token has left the address
+        tab.await_that(lambda: tab.count(".chart path.line"), "a line")
         first = tab.run("return document.querySelector('.chart path.line').getAttribute('d')")
         tab.await_that(lambda: tab.run("return document.querySelector('.chart path.line').getAttribute('d')") != first,
                        "a chart that moves")  # fmt: skip
@@ -131,8 +134,25 @@ def test_the_samples_of_a_batch_are_seen_and_clips_play(tab: Tab, service: Servi
         tab.await_that(lambda: tab.run(script) != first, "a clip that plays")
         shot(tab, "web-clip")
         tab.click("dialog button")
-        assert tab.count("dialog") == 0
+        tab.await_that(lambda: tab.count("dialog") == 0, "a closed dialog")
     assert tab.complaints() == []
+
+
+def test_what_a_transform_returns_is_seen_with_its_numbers(rehearsals: Path) -> None:
+    own = "tests.preview.own_transforms:brightened"
+    with running_service(rehearsals / "*0.h5", transform=own, web="127.0.0.1:0") as running, browser() as tab:
+        with Trainer(running.endpoint, 0.2) as trainer:
+            eventually(lambda: trainer.steps > 1, "some steps")
+            tab.open(Page(lambda: running.said).link)
+            tab.run("location.hash = 'samples'")
+            tab.await_text("What the transform returns", "float32", "black is ", selector="#outputs")
+            tab.await_that(lambda: tab.loaded_pictures(".sample img") >= 4, "pictures of outputs")
+            assert "outputs.jpg" in tab.run("return document.querySelector('.sample img').src")
+            tab.click(".sample")
+            script = "const c = document.querySelector('dialog canvas'); return c && c.width ? c.toDataURL() : ''"
+            tab.await_that(lambda: tab.run(script), "the clip")
+            tab.click("dialog button")
+        assert tab.complaints() == []
 
 
 def test_files_lead_to_videos_and_these_to_frames_and_joints(tab: Tab) -> None:
@@ -175,7 +195,7 @@ def test_scaling_from_the_page(tab: Tab, page: Page) -> None:
     tab.await_that(lambda: tab.count("#scale"), "the button")
     tab.run("document.querySelector('#workers-wanted').value = 1")
     tab.click("#scale")
-    tab.await_text("2 → 1 workers")
+    tab.await_text("2 → 1 worker")
     tab.await_text("Workers (1)")
 
 
@@ -197,9 +217,9 @@ def hostile_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servic
 
 
 def test_names_that_are_html_stay_texts(hostile_service: Service) -> None:
-    with browser() as tab, Trainer(hostile_service.endpoint, 0.1):
+    with browser() as tab, Trainer(hostile_service.endpoint):
         tab.open(Page(lambda: hostile_service.said).link)
-        tab.await_text("<img src=x")  # what a worker is at
+        tab.await_text("<img src=x")  # what a worker is at, which has no rest
         tab.run("location.hash = 'samples'")
         tab.await_that(lambda: tab.loaded_pictures(".sample img") == 4, "samples")
         tab.click(".sample")
@@ -220,6 +240,20 @@ def test_names_that_are_html_stay_texts(hostile_service: Service) -> None:
         ):
             assert tab.run(refused % attempt) == "TypeError", attempt
         assert tab.run("return document.title") == "loader-service"
+
+
+def test_a_page_whose_service_does_not_answer_says_of_when_it_is(tab: Tab, service: Service) -> None:
+    tab.run("location.hash = 'now'")
+    tab.await_text("1188 frames", selector="#health")
+    assert tab.count("body.stale") == 0
+    os.kill(service.pid, signal.SIGSTOP)
+    try:
+        tab.await_text("What is shown is of", selector="#health")
+        assert tab.count("body.stale") == 1
+    finally:
+        os.kill(service.pid, signal.SIGCONT)
+    tab.await_text("1188 frames", selector="#health")
+    assert tab.count("body.stale") == 0
 
 
 def test_without_the_token_nothing_is_shown(page: Page) -> None:

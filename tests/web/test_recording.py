@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from loader_service.web.live_facts import moment_of
 from loader_service.web.recording import KEPT_S, Recording, rates_between
 from loader_service.web.recording import RecordedSums as Sums
+from tests.watching.looks import look, stream, worker
 
 
 def recorded(*moments: Sums) -> Recording:
@@ -21,8 +23,16 @@ def test_rates_are_differences_of_sums() -> None:
                    workers=4)  # fmt: skip
     assert rates_between(before, after) == pytest.approx(
         {"steps": 5, "frames": 80, "size_bytes": 0, "waiting": 0.5, "reading": 0, "decoding": 0.6, "transforming": 0,
-         "idle": 0.4, "workers": 4, "memory_bytes": 0}
+         "sending": 0, "idle": 0.4, "workers": 4, "memory_bytes": 0}
     )  # fmt: skip
+
+
+def test_sending_is_a_part_of_what_workers_do() -> None:
+    parts = [(t, worker(1, t, working=0.8, sending=0.5, reading=0.25)) for t in (5.0, 15.0)]
+    moments = [moment_of(look(t, [each], [stream(1, t)], worker_totals=each.totals), t) for t, each in parts]
+    found = rates_between(*moments)
+    assert [found[name] for name in ("sending", "reading", "decoding", "idle")] == pytest.approx([0.4, 0.2, 0.2, 0.2])
+    assert recorded(*moments).history(60, 10)["sending"] == [0.4]
 
 
 def test_nothing_is_known_across_a_new_beginning() -> None:

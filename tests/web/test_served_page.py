@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -145,6 +146,28 @@ def test_the_samples_are_those_that_the_trainer_gets(service: Service, page: Pag
         assert np.abs(shown - batch["frames"][0, 0]).mean() < 12  # once more a JPEG
 
 
+def test_what_the_transform_returns_is_shown(small_videos: Path) -> None:
+    own = "tests.preview.own_transforms:pictures_and_numbers"
+    with running_service(small_videos / "part0.h5", transform=own, web="127.0.0.1:0") as service:
+        page = Page(lambda: service.said)
+        spec = Spec(2, Clip(4), Image(size=(32, 40), crop="random", flip=True), drop_remainder=False, prefetch=1)
+        with loader_client.connect(service.endpoint) as connection:
+            stream = connection.open(spec)
+            stream.fetch(0, 0)
+            found = eventually(lambda: page.get("/api/streams")["streams"], "a step that was announced")[0]
+            batch = stream.fetch(found["epoch"], found["step"])
+            place = f"/api/steps/{found['stream']}/{found['epoch']}/{found['step']}"
+            told = page.get(f"{place}/outputs")
+            low = {each["name"]: each["low"] for each in told["fields"]}
+            assert (told["made"], low["noisy"]) == (2, pytest.approx(float(batch["noisy"].min())))
+            body = page.ask(f"{place}/outputs.jpg?field=frames&row=1&frames=4&side=64")[2]
+            shown = simplejpeg.decode_jpeg(body)[:, :40].astype(int)
+            assert np.abs(shown - batch["frames"][1, 0]).mean() < 12  # once more a JPEG
+            status, _, body = page.ask(f"{place}/outputs.jpg?field=x")
+            assert (status, json.loads(body)["error"]) == (502, "the transform returns no pictures called 'x'")
+        assert service.process.poll() is None
+
+
 def test_only_the_page_scales_and_only_within_bounds(page: Page) -> None:
     own = {"origin": f"http://{page.host}:{page.port}", "x_loader_service": "1"}
     assert page.ask("/api/scale", method="POST", body='{"workers": 2}')[0] == 403
@@ -176,6 +199,11 @@ def test_many_half_requests_do_not_shut_the_others_out(page: Page) -> None:
         held[0].sendall(b"x" * 100_000)
         held[1].sendall(b"\r\n\r\n")
         assert held[1].recv(100).startswith(b"HTTP/1.1 401")
+        for number in range(300):  # silent ones, and ones that go on letter by letter
+            held.append(socket.create_connection((page.host, page.port), timeout=10))
+            held[-1].sendall(b"GET / HTTP/1.1\r\nHost: l" * (number % 2))
+        assert page.ask("/api/now")[0] == 200
+        assert held[2].recv(100) == b"", "those that have waited longest are closed"
     finally:
         for each in held:
             each.close()
@@ -207,7 +235,7 @@ def test_files_after_the_option_are_files(small_videos: Path, words: list[str]) 
     try:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
-        assert b"1 files" in lines[0]
+        assert b"1 file," in lines[0]
         assert lines[2].startswith(b"web page: http://127.0.0.1:")
     finally:
         process.terminate()

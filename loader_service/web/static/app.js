@@ -23,11 +23,16 @@ function route() {
   end = PAGES[page](main, rest) ?? (() => {});
 }
 
+let asOf = null; // when the service was heard last
+
 function health(error, service) {
+  if (!error) asOf = new Date();
+  document.body.classList.toggle("stale", Boolean(error));
   const dot = document.querySelector("#health .dot");
   dot.className = `dot ${error ? "bad" : "good"}`;
   const words = document.getElementById("health-words");
-  words.textContent = error || `${service.serves} · up ${duration(service.up_s)}`;
+  const old = asOf ? ` What is shown is of ${asOf.toLocaleTimeString()}.` : "";
+  words.textContent = error ? `${error}${old}` : `${service.serves} · up ${duration(service.up_s)}`;
   words.title = service ? `${service.endpoint}, pid ${service.pid}, version ${service.version}` : "";
 }
 

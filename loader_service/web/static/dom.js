@@ -41,7 +41,7 @@ export function percent(value) {
 
 export function size(value) {
   if (value === null || value === undefined) return "–";
-  const units = ["B", "KB", "MB", "GB", "TB"];
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let place = 0;
   while (value >= 1024 && place < units.length - 1) { value /= 1024; place += 1; }
   return `${place && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[place]}`;

@@ -99,7 +99,7 @@ function makeCharts() {
     new Chart({ title: "Frames to trainers", series: [{ key: "frames", label: "frames/s", tone: "accent" }], show: rate }),
     new Chart({
       title: "What workers do", stacked: true, most: 1, show: percent,
-      series: [{ key: "reading", label: "read", tone: "read" }, { key: "decoding", label: "decode", tone: "decode" }, { key: "transforming", label: "transform", tone: "transform" }, { key: "idle", label: "idle", tone: "idle" }],
+      series: [{ key: "reading", label: "read", tone: "read" }, { key: "decoding", label: "decode", tone: "decode" }, { key: "transforming", label: "transform", tone: "transform" }, { key: "sending", label: "send", tone: "send" }, { key: "idle", label: "idle", tone: "idle" }],
     }),
     new Chart({ title: "Batches to trainers", series: [{ key: "steps", label: "steps/s", tone: "good" }], show: rate }),
   ];
