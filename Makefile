@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# The native code beside its sources, where installations that are editable look for it; optional (build.py).
+NATIVE := loader_service/native/.built
+READY := $(INSTALLED) $(NATIVE)
 
 # Tests that have targets of their own.
 APART := soak or ray or hosts or browser
@@ -13,7 +16,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test again ray web web-short check format bench docs hosts hosts-short soak clean
+.PHONY: help install native demo test again ray web web-short check format bench docs hosts hosts-short soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
@@ -28,6 +31,7 @@ help:
 	@echo "make hosts    trainings of several processes, as in examples/ and deploy/ (some minutes)"
 	@echo "make soak     the long tests: both ends against each other, and processes that are killed, for hours"
 	@echo "make install  only the set-up: a .venv with this project and its tools"
+	@echo "make native   only compile the native code, beside its sources; every target does when they change"
 	@echo "make clean    remove the .venv and all caches"
 
 $(INSTALLED): pyproject.toml
@@ -35,57 +39,67 @@ $(INSTALLED): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-install: $(INSTALLED)
+$(NATIVE): $(wildcard loader_service/native/*.c loader_service/native/*.h) loader_service/native/build.py
+	$(PYTHON) loader_service/native/build.py
+	@touch $@
 
-demo: $(INSTALLED)
+native: $(NATIVE)
+
+install: $(READY)
+
+demo: $(READY)
 	$(BIN)/loader-service demo
 
-test: $(INSTALLED)
+test: $(READY)
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not ($(APART))'
 
-again: $(INSTALLED)
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m 'not ($(APART))' -v
+# MARKED=ray, hosts or browser: of those.
+MARKED ?= not ($(APART))
+again: $(READY)
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m '$(MARKED)' -v
 
 # SCREENSHOTS=1 makes those of the docs anew.
-web: $(INSTALLED)
+web: $(READY)
 	$(BIN)/python -m pytest -m browser tests/web
 
 # Without fifty tabs: what CI runs.
-web-short: $(INSTALLED)
+web-short: $(READY)
 	$(BIN)/python -m pytest -m browser tests/web -k 'not fifty'
 
-ray: $(INSTALLED)
+ray: $(READY)
 	$(BIN)/python -m pytest -m ray -n 0
 
-check: $(INSTALLED)
+check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(INSTALLED)
+format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(INSTALLED)
+bench: $(READY)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
 	$(BIN)/python -m benchmarks.unpacking --results benchmarks/results
 	$(BIN)/python -m benchmarks.reading --results benchmarks/results
+	$(BIN)/python -m benchmarks.measuring
 
-docs: $(INSTALLED)
+docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-hosts: $(INSTALLED)
+hosts: $(READY)
 	$(BIN)/python -m pytest -m hosts -v
 
 # What CI runs.
-hosts-short: $(INSTALLED)
+hosts-short: $(READY)
 	$(BIN)/python -m pytest -m hosts tests/docs/test_hosts_examples.py
 
-soak: $(INSTALLED)
+soak: $(READY)
 	$(BIN)/python -m tests.ends 1800
 	$(BIN)/python -m pytest -m soak --timeout 0
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache build dist
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache build dist \
+		loader_service/native/*.so $(NATIVE)

@@ -71,12 +71,12 @@ class Constants:
         Reads that the file system serves, of all hosts together; each clip is one.
     """
 
-    core_step_s: float = 50e-6
-    core_task_s: float = 26e-6
+    core_step_s: float = 32e-6
+    core_task_s: float = 15.5e-6
     loop_step_s: float = 150e-6
     loop_task_s: float = 60e-6
     client_step_s: float = 0.7e-3
-    receive_s_per_byte: float = 0.5e-9
+    receive_s_per_byte: float = 0.3e-9
     network_bytes_per_s: float = 1.25e9
     read_calls_per_s: float = inf
 
@@ -222,7 +222,7 @@ def main() -> None:
     parser.add_argument("--encrypt", action="store_true", help="rows of remote workers come by CURVE")
     parser.add_argument("--gbit", type=float, default=10.0, help="of the host's link")
     args = parser.parse_args()
-    receive = 1.1e-9 if args.encrypt else Constants().receive_s_per_byte
+    receive = 0.7e-9 if args.encrypt else Constants().receive_s_per_byte
     print("\n".join(lines(replace(Constants(), receive_s_per_byte=receive, network_bytes_per_s=args.gbit / 8 * 1e9))))
 
 

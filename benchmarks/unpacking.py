@@ -69,7 +69,7 @@ def _read_tensorflow(path: Path) -> float:
 
 def _unpack(files: list[str], place: Path, target: str) -> float:
     catalog = scan(files, ScanOptions(), cache_dir=Path(files[0]).parent / "cache")
-    options = UnpackOptions(out=str(place), to=target, fps=_FPS if target == "mp4" else 0.0)  # type: ignore[arg-type]
+    options = UnpackOptions(output=str(place), to=target, fps=_FPS if target == "mp4" else 0.0)  # type: ignore[arg-type]
     unpacking = Unpacking(catalog, options, workers_for_all_cores())
     began = time.perf_counter()
     unpacking.run(lambda *_: None)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
+from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.scan_options import FOLDER, GROUP
-from loader_service.schema import Schema, SchemaField
+from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.url_secrets import shown_url
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ _MOST_FRAMES, _MOST_ROWS = 16, 1024
 
 #: Numbers that may be an entry of a list, such as a box, at most.
 _MOST_IN_ENTRY = 16
+
+#: Axes of a slice of a volume; and columns of one form, at least, that may be none: of entries, and of numbers.
+_AXES_OF_SLICE, _MANY_COLUMNS, _MANY_LISTS = 2, 3, 8
 
 #: The layout of raw pixels with a shape for each.
 _RAW_ROWS = "raw_rows"
@@ -86,19 +90,43 @@ def list_advice(catalog: Catalog) -> str | None:
 
 
 def volume_advice(catalog: Catalog) -> str | None:
-    """Return how files are one sample each whose rows, of two or more axes, have other sides in each; else None."""
+    """Return how files are one sample each, where they may be: rows have other sides in each, or all arrays one shape.
+
+    Lines of a matrix are rows of any table, unless files have as many, and of another length in each.
+    """
     if catalog.kind != "rows":
         return None
+    counts = set(catalog.frame_counts.tolist())
+    least_axes = 1 if len(counts) == 1 and catalog.video_count > 1 else 2
     found = [
         SchemaField(facts.field.name, "array", facts.sources[:1], "", (0,) * (len(facts.field.shape) + 1))
         for facts in catalog.facts
-        if facts.storage == "raw" and facts.field.kind == "array" and len(facts.field.shape) > 1
+        if facts.storage == "raw" and facts.field.kind == "array" and len(facts.field.shape) >= least_axes
     ]
-    if not any(catalog.field(each.name).differs for each in found):
+    differ = any(catalog.field(each.name).differs for each in found)
+    volumes = len(found) > 1 and len({catalog.field(each.name).shape for each in found}) == 1
+    if not differ and not (volumes and len(catalog.field(found[0].name).shape) == _AXES_OF_SLICE):
         return None
+    said = "a row of a file has other sides than one of another" if differ else "all arrays of a file have one shape"
     return (
-        "a row of a file has other sides than one of another; if a file is one sample, such as a volume, say so in a "
+        f"{said}; if a file is one sample, such as a volume, say so in a "
         f"--schema FILE: {in_one_line(Schema(('files',), tuple(found)))}"
+    )
+
+
+def columns_advice(catalog: Catalog) -> str | None:
+    """Return how the columns of a table become videos, where all are of one form and no name says a role; else None."""
+    columns = [facts for facts in catalog.facts if facts.field.kind != "value"]
+    forms = {(facts.field.kind, facts.field.dtype, facts.field.shape) for facts in columns}
+    paths = [facts.sources[0] for facts in columns]
+    most = _MANY_COLUMNS if all(facts.field.shape for facts in columns) else _MANY_LISTS
+    one = catalog.kind == "rows" and catalog.file_count == 1
+    if not one or len(columns) < most or len(forms) > 1 or have_roles(paths):
+        return None
+    each = Schema(("groups",), (SchemaField("frames", columns[0].field.kind, (VIDEO,)),))
+    return (
+        f"{', '.join(map(repr, paths[:3]))} are columns of one table; if each is a video, or a class, of its own, say "
+        f"so in a --schema FILE: {in_one_line(each)}"
     )
 
 

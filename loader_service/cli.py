@@ -40,6 +40,7 @@ from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
 from loader_service.preview.files_sheet import check_target, write_files_sheet
 from loader_service.scan_options import ScanOptions
+from loader_service.sizes import counted
 from loader_service.start_command import read_option
 from loader_service.top_command import top_command
 from loader_service.unpack.unpack_command import unpack_command
@@ -110,11 +111,14 @@ class _Bar:
     def ready(self, ready: ServiceReady) -> None:
         """Say where the service is, what it has, and how to use it."""
         left_out = [
-            f"{count} {what}"
-            for count, what in ((ready.skipped_files, "files skipped"), (ready.empty_videos, "empty videos left out"))
+            f"{counted(count, what)} {how}"
+            for count, what, how in (
+                (ready.skipped_files, "file", "skipped"),
+                (ready.empty_videos, "empty video", "left out"),
+            )
             if count
         ]
-        parts = [ready.serves, f"{ready.workers} workers", *left_out]
+        parts = [ready.serves, counted(ready.workers, "worker"), *left_out]
         click.echo(f"{READY}{ready.endpoint} ({', '.join(parts)})")
         click.echo(f'connect with: ds = loader_client.dataset("{ready.endpoint}", batch_size=16)')
         if ready.web:

@@ -116,11 +116,25 @@ class CommandGroup(click.Group):
         for param in cmd.params:
             _complete(param)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; who writes --endpoint to one that takes it alone is told so."""
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if error.option_name == "--endpoint" and error.ctx is not None and _takes_endpoint(error.ctx.command):
+                alone = f"Give the endpoint alone: {error.ctx.command_path} ipc:///path/to/socket"
+                raise click.UsageError(f"{error.format_message()} {alone}", error.ctx) from None
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
         """Write the list of commands, each with its whole first sentence."""
         rows = [(name, _first_sentence(command)) for name, command in sorted(self.commands.items())]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+def _takes_endpoint(command: click.Command) -> bool:
+    return any(isinstance(each, click.Argument) and each.name == "endpoint" for each in command.params)
 
 
 def running_endpoints() -> list[str]:

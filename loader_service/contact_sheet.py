@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 #: ``(height, width, 3) uint8``.
 Picture = NDArray[np.uint8]
+
+#: The smallest and the largest of some numbers.
+Bounds = tuple[float, float]
 
 #: Quality of JPEGs that people look at.
 _QUALITY = 82
@@ -22,7 +25,7 @@ _GAP, _SHADE = 2, 128
 MOST_SIDE = 1024
 
 
-def as_picture(pixels: NDArray[Any]) -> Picture:
+def as_picture(pixels: NDArray[Any], bounds: Bounds | None = None) -> Picture:
     """Return anything with two sides as colours.
 
     Parameters
@@ -30,6 +33,8 @@ def as_picture(pixels: NDArray[Any]) -> Picture:
     pixels
         ``(height, width)`` or ``(height, width, 1 or 3)``. Of numbers that are no bytes the smallest becomes black and
         the largest white; what is not finite is black.
+    bounds
+        What becomes black and what white instead, as where frames are to be compared.
 
     Returns
     -------
@@ -47,8 +52,20 @@ def as_picture(pixels: NDArray[Any]) -> Picture:
     if pixels.ndim != 3 or pixels.shape[2] not in (1, 3) or 0 in pixels.shape:
         raise ValueError(f"{pixels.shape} is no picture; give (height, width), with 1 or 3 channels")
     if pixels.dtype != np.uint8:
-        pixels = _stretched(pixels)
+        pixels = _stretched(pixels, bounds)
     return np.ascontiguousarray(np.broadcast_to(pixels, (*pixels.shape[:2], 3)))
+
+
+def bounds_of(arrays: Iterable[NDArray[Any]]) -> Bounds | None:
+    """Return the smallest and the largest finite number of some arrays; None where there is none."""
+    found = [each[np.isfinite(each)] for each in arrays]
+    found = [each for each in found if each.size]
+    return (min(float(each.min()) for each in found), max(float(each.max()) for each in found)) if found else None
+
+
+def bounds_text(bounds: Bounds) -> str:
+    """Return in words what `as_picture` makes of numbers within bounds."""
+    return f"black is {bounds[0]:.6g}, white is {bounds[1]:.6g}"
 
 
 def fitted(picture: Picture, side: int) -> Picture:
@@ -109,13 +126,14 @@ def data_url(data: bytes, kind: str = "image/jpeg") -> str:
     return f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
 
 
-def _stretched(pixels: NDArray[Any]) -> NDArray[np.uint8]:
+def _stretched(pixels: NDArray[Any], bounds: Bounds | None) -> NDArray[np.uint8]:
     numbers = pixels.astype(np.float64)
     real = np.isfinite(numbers)
     if not real.any():
         return np.zeros(pixels.shape, np.uint8)
-    low, high = numbers[real].min(), numbers[real].max()
-    scaled: NDArray[np.float64] = (np.where(real, numbers, low) - low) * (255 / (high - low) if high > low else 0)
+    low, high = bounds or (numbers[real].min(), numbers[real].max())
+    within = np.clip(np.where(real, numbers, low), low, high)
+    scaled: NDArray[np.float64] = (within - low) * (255 / (high - low) if high > low else 0)
     return scaled.astype(np.uint8)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loader_service.errors import ConfigError, ServiceUnavailable
-from loader_service.given_paths import is_remote, local_path
+from loader_service.given_paths import local_path
 from loader_service.sharing_group import ENVIRONMENT_VARIABLE as GROUP_VARIABLE
 from loader_service.sharing_group import sharing_group
 
@@ -51,11 +51,10 @@ def parse(text: str | None = None) -> Endpoint:
         When it is not an ``ipc://`` address of an absolute path that fits into a Unix socket's address.
     """
     text = text or os.environ.get(ENVIRONMENT_VARIABLE) or f"{_SCHEME}{runtime_directory() / 'default.sock'}"
-    if is_remote(text):
-        local_path(text)  # says how its files become local ones
     if not text.startswith(_SCHEME):
         raise ConfigError(
             f"endpoint {text!r} is not of the form ipc:///path/to/socket; the service serves its own host only"
+            + (f"; give ipc://{text}" if os.path.isabs(text) else "")
         )
     path = Path(local_path(text.removeprefix(_SCHEME)))
     if not path.is_absolute():
@@ -64,7 +63,10 @@ def parse(text: str | None = None) -> Endpoint:
         raise ConfigError(f"endpoint {text!r} names no file; give ipc:///path/to/socket")
     size = len(os.fsencode(path))
     if size > _MAX_PATH_BYTES:
-        raise ConfigError(f"endpoint {text!r} is {size} bytes long; a Unix socket's path may have {_MAX_PATH_BYTES}")
+        raise ConfigError(
+            f"endpoint {text!r} is {size} bytes long; a Unix socket's path may have {_MAX_PATH_BYTES}: give a shorter "
+            "one, such as ipc:///tmp/NAME.sock"
+        )
     return Endpoint(path)
 
 

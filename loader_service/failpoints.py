@@ -75,6 +75,11 @@ def passing(name: str, subject: object = None) -> None:
         point.passed()
 
 
+def are_named() -> bool:
+    """Return whether the environment names any place, for those who pass one a hundred times in a millisecond."""
+    return bool(_points())
+
+
 @cache
 def _points() -> dict[str, list[_Failpoint]]:
     points: dict[str, list[_Failpoint]] = {}

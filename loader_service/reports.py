@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from loader_service.advice import label_advice, list_advice, volume_advice
+from loader_service.advice import columns_advice, label_advice, list_advice, volume_advice
 from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.frame_check import BadFrame
@@ -37,11 +38,13 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "class_advice": class_advice(catalog),
         "label_advice": label_advice(catalog),
         "volume_advice": volume_advice(catalog),
+        "columns_advice": columns_advice(catalog),
         "list_advice": list_advice(catalog),
         "first_videos": [_video(catalog, video) for video in range(min(5, catalog.video_count))],
         "left_out": list(catalog.left_out),
         "skipped": [list(each) for each in catalog.skipped],
         "empty_videos": catalog.empty_videos,
+        "fetched": None if catalog.fetched is None else asdict(catalog.fetched),
     }
 
 
@@ -56,13 +59,20 @@ def catalog_text(report: dict[str, Any]) -> str:
         f"{unit} in a {of}: {low} to {high}, median {middle}",
         *(_field_text(field) for field in report["fields"]),
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
-        *filter(None, (report[f"{what}_advice"] for what in ("class", "label", "volume", "list"))),
+        *filter(None, (report[f"{what}_advice"] for what in ("class", "label", "volume", "columns", "list"))),
         *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
         *(f"no field {reason}" if reason.startswith("'") else reason for reason in report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
     if report.get("decoder") and any("JPEG" in field["formats"] for field in report["fields"]):
         lines.append(f"JPEGs: {report['decoder']}")
+    if report["fetched"]:
+        fetched = report["fetched"]
+        share = 100 * fetched["size_bytes"] / max(1, fetched["of_bytes"])
+        lines.append(
+            f"the scan fetched {size_text(fetched['size_bytes'])} of {size_text(fetched['of_bytes'])} in stores "
+            f"({share:.2f} %), in {fetched['requests']:,} requests; what it found is kept under --cache-dir"
+        )
     if report["empty_videos"]:
         lines.append(f"{report['empty_videos']} videos without frames were left out")
     if "bad" in report:

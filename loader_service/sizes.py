@@ -1,4 +1,4 @@
-"""Sizes and counts as people read them."""
+"""Sizes, times and counts as people read them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ def size_text(size_bytes: int) -> str:
     return f"{value:.0f} {_UNITS[unit]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
-def counted(count: int, what: str) -> str:
-    """Return a number of things, such as ``1 stream`` or ``2 streams``."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def time_text(seconds: float) -> str:
+    """Return a time for people, such as ``54 s``, ``12 min`` or ``3.1 d``."""
+    if seconds < 600:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} d"
+
+
+def counted(count: int, what: str, form: str = "") -> str:
+    """Return a number of things, such as ``1 stream`` or ``2 streams``; with the form ``,`` ``2,000 streams``."""
+    return f"{count:{form}} {what}" if count == 1 else f"{count:{form}} {what}s"

@@ -14,23 +14,18 @@ from typing import Any
 import click
 
 from loader_client.connection import Connection
+from loader_client.two_looks import look_twice
 from loader_service import endpoint as endpoints
 from loader_service.daemon.memory import tree_bytes
 from loader_service.daemon.own_services import own_services
 from loader_service.errors import LoaderError
 from loader_service.protocol.messages import Status
-from loader_service.sizes import size_text
+from loader_service.sizes import size_text, time_text
 from loader_service.watching.status_json import status_json
 from loader_service.watching.status_text import status_text
 
 #: How long a command waits for the service, in seconds.
 CONNECT_S = 5.0
-
-#: A verdict is over so many seconds at the least, and over no more when a trainer tells nothing meanwhile.
-_LEAST_S, _MOST_S = 1.0, 2.5
-
-#: Pause between two looks while a trainer is waited for, in seconds: it tells once a second.
-_LOOK_EVERY_S = 0.1
 
 #: How long `ps` waits for each service, in seconds.
 _PS_S = 2.0
@@ -50,26 +45,6 @@ def place_of(endpoint: str) -> str:
 def hush() -> None:
     """Have the client log errors only: the answer says it all."""
     logging.getLogger("loader_client").setLevel(logging.ERROR)
-
-
-def look_twice(service: Connection) -> tuple[Status | None, Status]:
-    """Return two looks that are far enough apart for a verdict; None for the first where no stream is open."""
-    first = latest = service.status()
-    if not first.streams:
-        return None, first
-    begun = time.monotonic()
-    while (passed := time.monotonic() - begun) < _MOST_S:
-        if passed >= _LEAST_S and _have_told(first, latest):
-            break
-        time.sleep(_LOOK_EVERY_S)
-        latest = service.status()
-    return first, latest
-
-
-def _have_told(first: Status, latest: Status) -> bool:
-    """Return whether the trainers of all streams have told something between two looks."""
-    before = {each.stream: each.totals.trainer_observed_seconds_total for each in first.streams}
-    return all(each.totals.trainer_observed_seconds_total > before.get(each.stream, 0.0) for each in latest.streams)
 
 
 def _clock(status: Status) -> Callable[[float], str]:
@@ -156,7 +131,7 @@ def ps_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
         if not row["answers"]:
             table.append((str(row["pid"]), "?", "?", "?", "?", own, row["endpoint"], "does not answer"))
             continue
-        counts = (f"{row['uptime_s']:.0f} s", str(row["workers"]), str(row["streams"]), size_text(row["memory_bytes"]))
+        counts = (time_text(row["uptime_s"]), str(row["workers"]), str(row["streams"]), size_text(row["memory_bytes"]))
         table.append((str(row["pid"]), *counts, own, row["endpoint"], row["serves"]))
     widths = [max(len(each[column]) for each in table) for column in range(len(table[0]))]
     return [

@@ -9,6 +9,7 @@ import socket
 from dataclasses import dataclass
 
 from loader_service.errors import ConfigError
+from loader_service.tcp import TcpAddress
 
 #: Where the page is served unless an address says otherwise. If another program has that port, any free one is taken.
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8321
@@ -18,9 +19,6 @@ TOKEN_VARIABLE = "LOADER_SERVICE_WEB_TOKEN"  # noqa: S105 - the name of a variab
 
 #: Characters that a given token must have at least, and what it may consist of: it stands in a link and in a cookie.
 _LEAST_TOKEN, _TOKEN = 16, re.compile(r"[A-Za-z0-9_-]+\Z")
-
-#: Connections that wait while the process starts, or is started again.
-_BACKLOG = 128
 
 #: ``HOST``, ``HOST:PORT``, ``[IPV6]:PORT``, ``:PORT`` or ``PORT``.
 _ADDRESS = re.compile(
@@ -44,6 +42,8 @@ class WebOptions:
         Whether the page may change the number of workers.
     catalog
         Folder of the columns; "" without any, and then the page has no data and no pictures.
+    transform
+        The service's own; a process beside that of the page runs it. "" without one.
     """
 
     endpoint: str
@@ -52,6 +52,7 @@ class WebOptions:
     descriptor: int
     control: bool = False
     catalog: str = ""
+    transform: str = ""
 
 
 def parse_address(text: str) -> tuple[str, int | None]:
@@ -95,7 +96,7 @@ def listening_socket(text: str) -> socket.socket:
     host, port = parse_address(text)
     for candidate in (DEFAULT_PORT, 0) if port is None else (port,):
         try:
-            return _listen(host, candidate)
+            return TcpAddress.of(host, candidate).listen()
         except OSError as error:
             reason = error
     raise ConfigError(f"web={text!r}: cannot listen there: {reason}; give another HOST:PORT, or port 0 for a free one")
@@ -116,16 +117,3 @@ def link_of(host: str, port: int, token: str) -> str:
     """Return what to open in a browser; of an address that stands for all, the one that reaches it from here."""
     shown = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token={token}"
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    made = socket.socket(family, kind, protocol)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(_BACKLOG)
-    except BaseException:
-        made.close()
-        raise
-    return made

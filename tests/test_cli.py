@@ -18,6 +18,7 @@ from loader_service.cli import cli, main
 from loader_service.config import ServiceConfig, parse_size
 from loader_service.errors import ConfigError
 from loader_service.protocol.totals import WorkerTotals
+from loader_service.worker.turbo_library import decoder_text
 from loader_service.worker_bounds import WorkerBounds
 from loader_service.worker_limits import check_workers, most_workers, parse_workers
 from tests.support.services import command_line, new_endpoint, running_service
@@ -124,6 +125,10 @@ def test_version_is_the_packages(in_process):
         (["start", "x.h5", "--on-bad-file", "ignore"], "'ignore' is not one of 'raise', 'skip'"),
         (["status", "tcp://localhost:1"], "endpoint 'tcp://localhost:1' is not of the form ipc:///path/to/socket"),
         (["stop", "ipc://x.sock"], "needs an absolute path"),
+        (
+            ["stop", "--endpoint", "ipc:///x.sock"],
+            "No such option '--endpoint'. Give the endpoint alone: loader-service stop ipc:///path/to/socket",
+        ),
         (["scale", "0"], "workers='0'; give 1 or more, bounds such as 2..16"),
         (["scale"], "how many? give WORKERS, or --ray N"),
         (["inspect"], "Missing argument 'FILES...'"),
@@ -184,7 +189,7 @@ def test_a_service_that_cannot_start_says_why_and_exits_with_2(small_videos, arg
 
 def test_ready_line_names_endpoint_counts_and_how_to_connect(service):
     ready, connect = eventually(lambda: service.said.count("\n") == 2 and service.said, "two lines").splitlines()
-    assert ready == f"ready: {service.endpoint} (3 files, 12 videos, 146 frames, 1 workers)"
+    assert ready == f"ready: {service.endpoint} (3 files, 12 videos, 146 frames, 1 worker)"
     assert connect == f'connect with: ds = loader_client.dataset("{service.endpoint}", batch_size=16)'
 
 
@@ -200,7 +205,9 @@ def test_status_shows_workers_streams_and_counters(service, in_process):
     head, _, decoder, _, summary, workers, worker = lines[at - 1 : at + 6]
     assert verdict.startswith("stream 1, ")
     assert f"(pid {os.getpid()}): " in verdict
-    assert decoder.startswith("JPEGs: parts of frames are decoded alone, by ")
+    assert decoder.startswith(
+        "JPEGs: plain JPEGs and parts of them are decoded by this package's own decoder; of others, "
+    )
     assert head.startswith(f"{service.endpoint}: pid {service.pid}, version 0.1.0, up ")
     assert summary.startswith("1 worker: working ")
     assert workers.split()[:3] == ["worker", "pid", "state"]
@@ -231,7 +238,7 @@ def test_scale_changes_the_number_of_workers(service, in_process):
     with loader_client.connect(service.endpoint) as connection:
         eventually(lambda: [w.state for w in connection.status().workers] == ["working"] * 3, "three workers work")
         assert len(service.worker_pids) == 3
-        assert in_process("scale", "1", service.endpoint)[:2] == (0, "3 → 1 workers\n")
+        assert in_process("scale", "1", service.endpoint)[:2] == (0, "3 → 1 worker\n")
         eventually(lambda: len(service.worker_pids) == 1, "one worker is left")
         assert connection.status().events == ()  # leaving when told to is no fault
 
@@ -256,7 +263,7 @@ def test_stop_ends_the_service_with_exit_code_0(small_videos, in_process):
 
 def test_inspect_shows_what_files_hold(small_videos, in_process):
     code, text, _ = in_process("inspect", small_videos / "*.h5")
-    assert "JPEGs: parts of frames are decoded alone, by " in text
+    assert f"JPEGs: {decoder_text()}" in text
     assert code == 0
     for line in (
         "3 files, 12 videos, 146 frames, ",

@@ -177,7 +177,7 @@ def test_a_restart_keeps_process_options_folder_and_environment(small_videos: Pa
                 done = run("restart", endpoint, cwd="/")
                 assert done.returncode == 0, done.stderr
                 assert f"service {it.pid} is restarting\nservice {it.pid} is ready again after " in done.stdout
-                assert done.stdout.endswith(": 1 files, 4 videos, 44 frames\n")
+                assert done.stdout.endswith(": 1 file, 4 videos, 44 frames\n")
                 eventually(lambda old=before: connection.instance != old, "the connection has heard of it")
                 assert not instance_directory(before).exists()
                 before = connection.instance

@@ -44,7 +44,8 @@ class FormFile:
     cells
         As the header has them.
     is_in_memory
-        Whether the file is memory. Then it is mapped, and what was found whole once is taken to be so.
+        Whether the file is memory. Then it is mapped, and what was found whole once is taken to be so. One that cannot
+        be mapped is read, as those on disks are; none is ever written through a mapping.
     complain
         Told a line when the file system fails; of each kind once.
     """
@@ -259,5 +260,9 @@ class FormFile:
             self._complain(f"the cache {self._path!r} {words}; what it lacks is decoded each time")
 
 
-def _mapped(descriptor: int, size: int) -> NDArray[np.uint8]:
-    return np.frombuffer(mmap.mmap(descriptor, size, prot=mmap.PROT_READ), np.uint8)
+def _mapped(descriptor: int, size: int) -> NDArray[np.uint8] | None:
+    """Return the file in memory; None where that cannot be had: some file systems map nothing, and addresses end."""
+    try:
+        return np.frombuffer(mmap.mmap(descriptor, size, prot=mmap.PROT_READ), np.uint8)
+    except (OSError, ValueError):
+        return None

@@ -92,7 +92,7 @@ def test_a_file_that_is_no_whole_hdf5_is_named(small_videos, tmp_path, kind):
 def test_a_bad_file_can_be_left_out(small_videos, tmp_path):
     (tmp_path / "bad.h5").write_bytes(b"no")
     with running_service(small_videos / "part0.h5", tmp_path / "bad.h5", on_bad_file="skip") as service:
-        assert "1 files skipped" in service.said
+        assert "1 file skipped" in service.said
         assert len(videos_of(service)) == 4
 
 
@@ -112,7 +112,7 @@ def test_a_dataset_that_is_missing_or_of_a_wrong_kind_is_named_with_what_was_fou
 def test_videos_without_frames_are_left_out_and_counted_and_short_ones_padded(tmp_path):
     write_videos(tmp_path / "a.h5", "group_vlen", {"none": [], "one": [frame_jpeg(1)], "two": [frame_jpeg(2)] * 2})
     with running_service(tmp_path / "a.h5") as service:
-        assert "1 empty videos left out" in service.said
+        assert "1 empty video left out" in service.said
         with connect(service.endpoint) as connection:
             stream = connection.batches(2, clip=Clip(frames=2), shuffle=False)
             batch = next(stream)

@@ -217,7 +217,7 @@ def test_scaling_in_mid_epoch_changes_nothing_for_the_trainer(part):
 # ---- the end
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_has_the_service_drain_and_exit_with_0(part, number):
     with started_service(part) as service:
         service.await_ready()

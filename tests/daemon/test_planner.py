@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ from loader_service.core.planned import Lengths, PlannedStream
 from loader_service.core.slots import SlotTable
 from loader_service.core.stream_state import StreamState
 from loader_service.core.tasks import SMALL_TASK_BYTES
-from loader_service.daemon.planner import CatalogPlanner
+from loader_service.daemon.planner import EASE_OF_COPIES, CatalogPlanner
 from loader_service.errors import ConfigError
 from loader_service.protocol.fields import CatalogField, Field
 from loader_service.protocol.messages import PrepareStream, Want
@@ -133,6 +134,23 @@ def test_the_padding_is_reported_with_and_without_buckets(opening):
     assert bucketed.padding < padded.padding
     assert ragged.padding == 0
     assert opening(Clip(4)).padding == opening(None, indexed=True).padding == 0
+
+
+# ---- work
+
+
+def test_rows_that_are_copied_are_less_work_than_pixels(opening, tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["plain"] = np.ones((50, 4096), np.float32)
+        file.create_dataset("packed", data=file["plain"], chunks=(1, 4096), compression="gzip")
+    table = catalog_of(tmp_path)
+    planner = CatalogPlanner(table)
+    plans = {name: planner.plan(Spec(4, Frame(), fields=(name, "index"))) for name in ("plain", "packed")}
+    assert plans["plain"].work == ((16384 + 8) // EASE_OF_COPIES, 0)
+    assert plans["plain"].row_bytes == plans["packed"].row_bytes == 16384 + 8
+    assert plans["packed"].work == (16384 + 8, 0)  # HDF5 decompresses it
+    assert opening(None).work == (opening(None).row_bytes, FRAME_BYTES)
+    table.close()
 
 
 # ---- transforms and sources

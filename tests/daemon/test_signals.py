@@ -15,13 +15,24 @@ def ready(watched):
     return {descriptor for descriptor, _ in watched.poll(10)}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_first_signal_is_left_to_the_loop_and_the_second_to_the_system(watched, number):
     with StopSignals(watched, 0) as signals:
         assert signals.take(set()) == ""
         os.kill(os.getpid(), number)
         assert signals.take(ready(watched)) == number.name
         assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, "a closed terminal may send it twice"
+
+
+def test_a_hangup_that_is_ignored_stays_so(watched):
+    old = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as after nohup
+    try:
+        with StopSignals(watched, 0):
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, old)
 
 
 def test_other_signals_are_no_reason_to_stop(watched):
@@ -35,12 +46,13 @@ def test_other_signals_are_no_reason_to_stop(watched):
 
 
 def test_old_handlers_come_back(watched):
-    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    all_three = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in all_three]
     old_wakeup = signal.set_wakeup_fd(-1)  # a client of this process may have set one
     signal.set_wakeup_fd(old_wakeup)
     with StopSignals(watched, 0):
-        assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] != before
-    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
+        assert [signal.getsignal(number) for number in all_three] != before
+    assert [signal.getsignal(number) for number in all_three] == before
     wakeup = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(wakeup)
     assert wakeup == old_wakeup

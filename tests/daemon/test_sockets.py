@@ -248,11 +248,15 @@ def test_without_a_runtime_directory_the_endpoint_is_below_tmp(monkeypatch):
     ("text", "said"),
     [
         ("tcp://localhost:5555", "is not of the form ipc:///path/to/socket"),
-        ("/run/x.sock", "is not of the form ipc:///path/to/socket"),
+        (
+            "/run/x.sock",
+            "is not of the form ipc:///path/to/socket; the service serves its own host only; give ipc:///run/x.sock",
+        ),
+        ("http://localhost:80", "is not of the form ipc:///path/to/socket; the service serves its own host only"),
         ("ipc://x.sock", "needs an absolute path, as in ipc:///"),
         ("ipc://", "needs an absolute path"),
         ("ipc:///", "names no file"),
-        ("ipc:///" + "x" * 99, "is 100 bytes long; a Unix socket's path may have 99"),
+        ("ipc:///" + "x" * 99, "is 100 bytes long; a Unix socket's path may have 99: give a shorter one"),
         ("ipc:///" + "ä" * 50, "is 101 bytes long"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
 import re
 import subprocess
 import sys
@@ -64,6 +65,7 @@ def test_what_it_copies_is_there_is_not_ignored_and_is_all_that_the_build_needs(
         assert any(fnmatch.fnmatch(name, each) for each in allowed), name
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text())
     needed = {project["project"]["readme"], *project["project"]["license-files"], "pyproject.toml"}
+    needed.add("hatch_build.py")  # where hatchling looks for the hook
     needed |= {each.split("/")[0] for each in project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]}
     assert set(copied) == needed
 
@@ -76,14 +78,16 @@ def test_its_extras_are_those_of_the_package() -> None:
 
 
 @pytest.mark.hosts
-def test_the_package_that_it_builds_installs_and_its_entry_point_starts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compiler", ["cc", "none"])
+def test_the_package_that_it_builds_installs_and_its_entry_point_starts(tmp_path: Path, compiler: str) -> None:
     """Build a wheel of what is copied and nothing else, as the first stage does, and ask it for its version."""
     source = tmp_path / "src"
     source.mkdir()
     for name in _copied():
         subprocess.run(["cp", "-r", _ROOT / name, source / name], check=True)
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
-    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", tmp_path, source], check=True, timeout=280)
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", tmp_path, source], check=True, timeout=280,
+                   env={**os.environ, "CC": compiler})  # fmt: skip
     (wheel,) = tmp_path.glob("*.whl")
     place = tmp_path / "installed"
     subprocess.run([*pip, "install", "--no-deps", "--target", place, wheel], check=True, timeout=280)
@@ -96,3 +100,7 @@ def test_the_package_that_it_builds_installs_and_its_entry_point_starts(tmp_path
         check=True,
     )
     assert said.stdout.split()[-1] == "0.1.0"
+    native = place / "loader_service" / "native" / "libloader_native.so"
+    assert native.exists() == (compiler == "cc") == (not wheel.name.endswith("-any.whl"))
+    for each in ("loader_service/web/static/app.js", "loader_service/py.typed", "loader_client/py.typed"):
+        assert (place / each).exists(), each

@@ -66,6 +66,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             group = file.create_group(f"recording{recording:02}")
             group["samples"] = random.standard_normal(100 + 37 * recording).astype(np.float32)
             group.attrs["label"] = recording % 3
+    with h5py.File(place / "data" / "table.h5", "w") as file:
+        table = np.zeros(10, [("index", np.int64), ("values_block_0", np.float64, (3,))])
+        table["index"] = np.arange(10)
+        file["df/table"] = table
+    (place / "structs.py").write_text(next(code for title, code in _snippets() if title == "Compound tables"))
     return place
 
 

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -53,6 +55,8 @@ static ssize_t failure(void) {
     return -1;
 }
 
+#include "../support/unmapped.h" /* here, since it asks `concerns` */
+
 ssize_t pread64(int descriptor, void *memory, size_t count, off64_t offset) {
     static ssize_t (*real)(int, void *, size_t, off64_t);
     if (!real) real = dlsym(RTLD_NEXT, "pread64");
@@ -69,6 +73,10 @@ ssize_t pread(int descriptor, void *memory, size_t count, off_t offset) {
 ssize_t preadv64v2(int descriptor, const struct iovec *pieces, int number, off64_t offset, int flags) {
     static ssize_t (*real)(int, const struct iovec *, int, off64_t, int);
     if (!real) real = dlsym(RTLD_NEXT, "preadv64v2");
+    if ((flags & RWF_NOWAIT) && concerns(descriptor)) { /* nothing of it is ever in memory */
+        errno = EAGAIN;
+        return -1;
+    }
     if (!fails(descriptor)) return real(descriptor, pieces, number, offset, flags);
     if (is("NONE")) return 0;
     if (is("SHORT")) {

@@ -6,6 +6,7 @@ import pytest
 
 import loader_client
 from loader_client import Patience
+from loader_service.sizes import counted
 from tests.faults.lossy_wire import LossyWire
 from tests.faults.training import Log, train_numpy
 from tests.support.services import running_service
@@ -30,7 +31,7 @@ def test_questions_lost_doubled_and_swapped_are_asked_again(videos: str) -> None
         loader_client.connect(wire.endpoint, patience=_PATIENCE) as connection,
     ):
         for workers in (2, 1, 2):
-            assert connection.scale(workers).endswith(f"→ {workers} workers")
+            assert connection.scale(workers).endswith(f"→ {counted(workers, 'worker')}")
             assert connection.catalog.videos == 32
             assert connection.status().pid == service.pid
         assert connection._thread._session._requests.all() == []  # nothing is asked for any more

@@ -18,7 +18,6 @@ from loader_service.formats.tars import (
     read_member,
     read_samples,
     split_name,
-    tar_bytes,
 )
 
 SAMPLES = [
@@ -87,14 +86,6 @@ def test_places_and_contents_agree_and_come_back(
             for key, members in locate_samples(path)
         ]
     assert placed == expected
-
-
-def test_the_size_of_a_sample_is_known_beforehand() -> None:
-    for key, files in SAMPLES[:2]:
-        assert (
-            tar_bytes({name: len(data) for name, data in files.items()}, key)
-            == len(written([TarContent(key, files)])) - 1024
-        )
 
 
 @pytest.mark.parametrize(

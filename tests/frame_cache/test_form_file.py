@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -102,6 +103,25 @@ def test_what_was_written_is_read_by_another_process_too(
     for reader in (form, open_form(), open_form(is_in_memory=False)):
         assert [got(reader, frame) for frame in (0, 17, 99)] == [pixels_of(frame).tobytes() for frame in (0, 17, 99)]
         assert got(reader, 18) is None
+    assert lines == []
+
+
+def test_a_file_that_cannot_be_mapped_is_read(
+    open_form: Callable[..., FormFile], monkeypatch: pytest.MonkeyPatch, lines: list[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+
+    monkeypatch.setattr("loader_service.frame_cache.form_file.mmap.mmap", refuse)
+    form = open_form()
+    assert put(form, 17)
+    run, room = run_of(17), np.zeros(CELLS.frame_bytes, np.uint8)
+    (word,) = form.stamps(run, TAG)
+    assert got(form, 17) == pixels_of(17).tobytes()
+    assert form.views(run, 17, [word], TAG, (1, CELLS.frame_bytes, 1)) is None
+    found = form.view(run, 17, word, TAG, room)
+    assert found is room
+    assert found.tobytes() == pixels_of(17).tobytes()
     assert lines == []
 
 

@@ -58,7 +58,7 @@ def test_bad_files_are_left_out_when_asked_to(tmp_path):
     for write in bad.BAD:
         write(tmp_path / f"{write.__name__}.h5")
     with running_service(tmp_path / "*.h5", on_bad_file="skip") as service:
-        assert "1 files, 2 videos" in service.said
+        assert "1 file, 2 videos" in service.said
         assert f"{len(bad.BAD)} files skipped" in service.said
         assert all(frames.any() for frames in outcomes(service.endpoint))
         for write, message in bad.BAD.items():

@@ -37,6 +37,8 @@ class RangeServer:
         The query that requests must have, which then are GETs; "" where none is asked for.
     sent_bytes, requests
         What it has sent in answers to requests for bytes, and how many there were.
+    most_waiting
+        How many of them have waited for their first byte at a time.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,7 +46,7 @@ class RangeServer:
         self.faults: deque[int | str | float] = deque()
         self.heeds_conditions = self.gives_etags = self.gives_ranges = True
         self.signature = ""
-        self.sent_bytes = self.requests = 0
+        self.sent_bytes = self.requests = self.most_waiting = self._waiting = 0
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -53,6 +55,14 @@ class RangeServer:
     def url(self, name: str) -> str:
         """Return the URL of a file."""
         return f"http://127.0.0.1:{self._server.server_port}/{name}"
+
+    def _wait(self, seconds: float) -> None:
+        with self._lock:
+            self._waiting += 1
+            self.most_waiting = max(self.most_waiting, self._waiting)
+        time.sleep(seconds)
+        with self._lock:
+            self._waiting -= 1
 
     def start(self) -> None:
         """Begin to serve."""
@@ -90,7 +100,7 @@ class RangeServer:
                     server.requests += 1
                     fault = server.faults.popleft() if server.faults else None
                 if isinstance(fault, float):
-                    time.sleep(fault)
+                    server._wait(fault)
                 if isinstance(fault, int):
                     self._refuse(fault)
                     return

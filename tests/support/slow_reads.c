@@ -2,28 +2,38 @@
  * under way at a time. Preloaded into a process, it answers for the C library, so HDF5's reads are slow like Python's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-static void wait_for(int descriptor) {
-    const char *part = getenv("SLOW_PATH"), *how_long = getenv("SLOW_READ_MS");
+static int concerns(int descriptor) {
+    const char *part = getenv("SLOW_PATH");
     char link[64], path[4096];
     ssize_t length;
-    double milliseconds = how_long ? atof(how_long) : 0;
-    struct timespec pause = {(time_t)(milliseconds / 1000), 0};
-    if (!part || milliseconds <= 0) return;
+    if (!part) return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     length = readlink(link, path, sizeof path - 1);
-    if (length < 0) return;
+    if (length < 0) return 0;
     path[length] = 0;
-    if (!strstr(path, part)) return;
+    return strstr(path, part) != NULL;
+}
+
+static void wait_for(int descriptor) {
+    const char *how_long = getenv("SLOW_READ_MS");
+    double milliseconds = how_long ? atof(how_long) : 0;
+    struct timespec pause = {(time_t)(milliseconds / 1000), 0};
+    if (milliseconds <= 0 || !concerns(descriptor)) return;
     pause.tv_nsec = (long)((milliseconds - 1000.0 * (double)pause.tv_sec) * 1e6);
     nanosleep(&pause, NULL);
 }
+
+#include "unmapped.h" /* here, since it asks `concerns` */
 
 ssize_t pread64(int descriptor, void *memory, size_t count, off64_t offset) {
     static ssize_t (*real)(int, void *, size_t, off64_t);
@@ -39,6 +49,10 @@ ssize_t pread(int descriptor, void *memory, size_t count, off_t offset) {
 ssize_t preadv64v2(int descriptor, const struct iovec *pieces, int number, off64_t offset, int flags) {
     static ssize_t (*real)(int, const struct iovec *, int, off64_t, int);
     if (!real) real = dlsym(RTLD_NEXT, "preadv64v2");
+    if ((flags & RWF_NOWAIT) && concerns(descriptor)) { /* nothing of it is ever in memory */
+        errno = EAGAIN;
+        return -1;
+    }
     wait_for(descriptor);
     return real(descriptor, pieces, number, offset, flags);
 }
