@@ -23,7 +23,7 @@ from loader_service.unpack.unpack_options import UnpackOptions
 from loader_service.worker_limits import check_workers, most_workers, workers_for_all_cores
 
 if TYPE_CHECKING:
-    from loader_service.unpack.unpacking import UnpackEstimate, UnpackReport
+    from loader_service.unpack.unpacking import UnpackEstimate, Unpacking, UnpackReport
 
 _SCAN_OPTIONS = frozenset({each.name for each in dataclasses.fields(ScanOptions)} | {"cache_dir"})
 _OWN_OPTIONS = frozenset({each.name for each in dataclasses.fields(UnpackOptions)} - {"output"})
@@ -84,14 +84,19 @@ def unpack_command(files: tuple[str, ...], dry_run: bool, check: bool, **given: 
     for left in report.left_out:
         _say(str(left))
     click.echo(_report_text(report, options))
-    if check:
-        with RateBar("comparing", _say) as bar:
-            different = unpacking.check(bar.at)
-        for each in different:
-            _say(f"different: {each.name}: {each.reason}")
-        click.echo(f"compared with the files: {counted(len(different), 'difference')}")
-        if different:
-            sys.exit(1)
+    is_alike = not check or _is_alike(unpacking)
+    if report.left_out or not is_alike:
+        sys.exit(1)
+
+
+def _is_alike(unpacking: Unpacking) -> bool:
+    """Compare what was written with the files, and say what differs."""
+    with RateBar("comparing", _say) as bar:
+        different = unpacking.check(bar.at)
+    for each in different:
+        _say(f"different: {each.name}: {each.reason}")
+    click.echo(f"compared with the files: {counted(len(different), 'difference')}")
+    return not different
 
 
 def _say(line: str) -> None:

@@ -82,13 +82,17 @@ def test_a_worker_that_dies_is_named_with_its_file(videos: Path, tmp_path: Path)
 def test_what_ends_processes_is_left_out_and_the_rest_is_written(videos: Path, tmp_path: Path) -> None:
     failpoint = "unpack_sample[video1]=segv;unpack_sample[video2]=segv"
     ended = run(videos, tmp_path, "--workers", "1", "--on-error", "skip", "--shards", "2", failpoint=failpoint)
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 1, ended.stderr  # as `pack`: not all is there
     left_out = [line for line in ended.stderr.splitlines() if line.startswith("left out")]
     for line, name in zip(left_out, ("video1", "video2"), strict=True):
         assert line.startswith(f"left out: {name}: the process that converted it was killed by SIGSEGV")
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert [each["name"] for each in manifest["left_out"]] == ["video1", "video2"]
     assert sum(each["samples"] for each in manifest["entries"]) == len(LENGTHS) - 2
+    again = run(videos, tmp_path, "--on-error", "skip", "--shards", "2")
+    assert again.returncode == 1, again.stderr
+    assert [line for line in again.stderr.splitlines() if line.startswith("left out")] == left_out
+    assert "nothing to do" in again.stdout
 
 
 def test_what_ended_a_process_once_by_chance_is_not_left_out(
