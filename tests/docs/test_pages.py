@@ -24,9 +24,9 @@ ELSEWHERE = {
     "coming-from.md": "tests/docs/test_coming_from.py",
     "training.md": "tests/docs/test_training.py",
     "order.md": "tests/plan/measure_order.py",
-    "packing.md": "tests/pack",
-    "unpacking.md": "tests/unpack",
-    "object-stores.md": "tests/stores",
+    "packing.md": "tests/pack/test_page.py",
+    "unpacking.md": "tests/unpack/test_page.py",
+    "object-stores.md": "tests/stores/test_page.py",
     "caching.md": "tests/frame_cache",
 }
 

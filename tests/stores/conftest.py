@@ -51,8 +51,8 @@ def s3_address() -> Iterator[str]:
 
 
 @pytest.fixture
-def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes], None]:
-    """Return what puts bytes into a bucket ``data`` that is empty, as ``s3(key, bytes)``; the environment has a key."""
+def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what puts bytes into a bucket that was empty, as ``s3(key, bytes, "data")``; the environment has a key."""
     urllib.request.urlopen(urllib.request.Request(f"{s3_address}/moto-api/reset", method="POST")).close()
     urllib.request.urlopen(urllib.request.Request(f"{s3_address}/data", method="PUT")).close()
     for name in [name for name in os.environ if name.startswith("AWS_")]:
@@ -65,7 +65,9 @@ def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes
     }.items():
         monkeypatch.setenv(name, value)
 
-    def put(key: str, content: bytes) -> None:
-        obstore.put(objects.open_store(StoreUrl("s3", "data", key)), key, content)
+    def put(key: str, content: bytes, bucket: str = "data") -> None:
+        if bucket != "data":
+            urllib.request.urlopen(urllib.request.Request(f"{s3_address}/{bucket}", method="PUT")).close()
+        obstore.put(objects.open_store(StoreUrl("s3", bucket, key)), key, content)
 
     return put
