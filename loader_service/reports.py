@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -61,7 +62,7 @@ def catalog_text(report: dict[str, Any]) -> str:
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
         *filter(None, (report[f"{what}_advice"] for what in ("class", "label", "volume", "columns", "list"))),
         *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
-        *(f"no field {reason}" if reason.startswith("'") else reason for reason in report["left_out"]),
+        *map(_left_out_text, report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
     if report.get("decoder") and any("JPEG" in field["formats"] for field in report["fields"]):
@@ -112,6 +113,17 @@ _WAYS = {
     "single": "HDF5, one dataset an image",
     "hdf5": "HDF5, slices",
 }
+
+
+#: What is said about a field, or about rows, that are served; all other lines are of what is no field.
+_NOTE = re.compile(r"('.*) \((?:axes|cut off|episodes|names|split|between videos)\)': ", re.DOTALL)
+
+
+def _left_out_text(line: str) -> str:
+    note = _NOTE.match(line)
+    if note:
+        return f"about {note[1]}': {line[note.end() :]}"
+    return f"no field {line}" if line.startswith("'") else line
 
 
 def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:

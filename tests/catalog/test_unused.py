@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.catalog.columns import Catalog
+from loader_service.reports import catalog_text, describe_catalog
 from tests.support.catalogs import catalog_of
 from tests.support.videos import frame_jpeg
 
@@ -129,3 +130,14 @@ def test_many_attributes_alike_have_one_line(file: h5py.File) -> None:
         file.attrs[f"class_{number}"] = "walk"
     (line,) = _lines(file)
     assert line.startswith("'@class_*': 20 attributes: ")
+
+
+def test_what_is_said_about_a_field_is_not_printed_as_no_field(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as opened:
+        opened["x"], opened["is_train"] = np.zeros((4, 3)), np.arange(4) < 3
+        opened["notes"] = np.zeros(7)
+    catalog = catalog_of(tmp_path)
+    lines = catalog_text(describe_catalog(catalog)).splitlines()
+    catalog.close()
+    assert [line for line in lines if line.startswith("about 'is_train': takes 3 rows")]
+    assert [line.partition(":")[0] for line in lines if line.startswith("no field")] == ["no field 'notes'"]

@@ -95,7 +95,7 @@ def _note_flags(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None
     """Say where flags seem to end episodes within rows that are served as one table, or video."""
     bounds = from_flags(beside, found.episodes[0].frame_count, read, any_end=True)
     if bounds is not None:
-        found.left_out["episodes"] = (
+        found.left_out[f"{found.episodes[0].dataset_path} (episodes)"] = (
             f"flags such as dones, terminals or timeouts seem to end {len(bounds.starts)} episodes in these rows, and "
             'a clip crosses their ends; `videos = "spans"` in a --schema, as --toml prints one, cuts there, in a file'
         )
