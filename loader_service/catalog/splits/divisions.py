@@ -143,7 +143,7 @@ def _by_column(hdf5: HDF5File, tree: Tree, count: int, by_rows: bool) -> Divisio
         if info.kind is ElementKind.TEXT:
             said = _of_words(np.ravel(node[()]).tolist(), info.path, by_rows=by_rows)
         else:
-            said = _of_numbers(node, info, by_rows=by_rows) if info.dtype and node.dtype.kind in "iu" else None
+            said = _of_numbers(node, info, by_rows=by_rows) if info.dtype and node.dtype.kind in "biu" else None
         if said is not None:
             return said
     return None
@@ -152,6 +152,7 @@ def _by_column(hdf5: HDF5File, tree: Tree, count: int, by_rows: bool) -> Divisio
 def _of_numbers(node: Any, info: DatasetInfo, *, by_rows: bool) -> Division | None:
     """Return the splits that numbers stand for: by their names, where the file has them, else as they are."""
     values = np.ravel(node[()])
+    values = values.astype(np.uint8) if values.dtype.kind == "b" else values
     names = enum_names(node.dtype) or names_in_attributes(node.attrs, lambda name: name.lower() in WORDS)
     numbers = np.unique(values).tolist()
     if all(number in names for number in numbers):
@@ -193,7 +194,8 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         if said is None or len(info.shape) != 1:
             continue
         inside = basename_of(info.parent) in PARENTS and not said.rest
-        if info.dtype == "bool" and info.shape[0] == count and (inside or _MASKS.search(said.rest)):
+        masks = inside or not said.rest or bool(_MASKS.search(said.rest))
+        if info.dtype == "bool" and info.shape[0] == count and masks:
             mask = np.asarray(hdf5.node(info.path)[()], bool)
         elif info.kind is ElementKind.INTEGER and (inside or _NUMBERS.search(said.rest)):
             mask = _listed(hdf5, info, count, "rows" if by_rows else "videos")

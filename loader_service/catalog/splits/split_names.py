@@ -154,8 +154,8 @@ def _said_along(path: str) -> Iterable[tuple[str, Said, bool]]:
 
 
 def _is_data(info: DatasetInfo, *, direct: bool) -> bool:
-    """Tell whether a dataset can be a video or table of its own: no list, no labels, and no log of a training."""
-    if info.kind is ElementKind.TEXT:
+    """Tell whether a dataset can be a video or table of its own: no list, mask or labels, and no log of a training."""
+    if info.kind is ElementKind.TEXT or (info.dtype == "bool" and len(info.shape) < 2):
         return False
     return (
         len(info.shape) > 1

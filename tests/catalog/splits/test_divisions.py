@@ -28,6 +28,7 @@ _FORMS = {
     "lists": {"train_idx": _TRAIN, "test_idx": _TEST},
     "shuffled lists in a group": {"splits/train": _TRAIN[::-1], "splits/test": _TEST},
     "masks": {"train_mask": _mask(_TRAIN), "test_mask": _mask(_TEST)},
+    "masks with a word alone": {"train": _mask(_TRAIN), "test": _mask(_TEST)},
     "is": {"is_train": _mask(_TRAIN), "is_test": _mask(_TEST)},
     "column": {"split": _WORDS},
     "wide column": {"split": _WORDS[:, None]},
@@ -77,7 +78,7 @@ def test_a_lone_list_has_a_line_that_works_and_lists_that_overlap_too(tmp_path):
         assert catalog.frame_count == _ROWS
 
 
-@pytest.mark.parametrize("name", ["is_train", "train_mask"])
+@pytest.mark.parametrize("name", ["is_train", "train_mask", "train"])
 def test_a_lone_mask_is_a_field_with_a_line_that_works(tmp_path, name):
     path = _write_table(tmp_path / "table.h5", {name: _mask(_TRAIN)})
     with closing(catalog_of(tmp_path, path)) as catalog:
@@ -87,6 +88,25 @@ def test_a_lone_mask_is_a_field_with_a_line_that_works(tmp_path, name):
         assert f"'{name} (split)'" in lines[0]
     with closing(catalog_of(tmp_path, path, split="train")) as catalog:
         assert _column(catalog) == _TRAIN
+
+
+def test_a_split_that_is_a_bool_is_two_splits(tmp_path):
+    path = _write_table(tmp_path / "table.h5", {"split": _mask(_TEST)})
+    with pytest.raises(CatalogError, match=r"never mixed: '0' \(6 rows\), '1' \(4 rows\)"):
+        catalog_of(tmp_path, path)
+    with closing(catalog_of(tmp_path, path, split="1")) as catalog:
+        assert _column(catalog) == _TEST
+
+
+def test_masks_of_videos_beside_their_group_are_no_data_of_splits(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(4):
+            root[f"videos/v{number}"] = np.zeros((5 + number, 16, 16, 3), np.uint8)
+        root["train"], root["test"] = np.array([1, 1, 0, 1], bool), np.array([0, 0, 1, 0], bool)
+    with pytest.raises(CatalogError, match=r"never mixed: 'train' \(3 videos\), 'test' \(1 video\)"):
+        catalog_of(tmp_path)
+    with closing(catalog_of(tmp_path, split="test")) as catalog:
+        assert names_of(catalog) == ["videos/v2"]
 
 
 @pytest.mark.parametrize("entry", [-1, _ROWS])
