@@ -249,8 +249,8 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     add_members(hdf5.file, tree, found, aside)
     add_constants(tree, found, aside)
     refuse_sparse_rows(tree, found)
-    refuse_frame_groups(found)
     add_beside_pictures(tree, found, aside)
+    refuse_frame_groups(found)
     found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))
     check_labels(tree, found)
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}

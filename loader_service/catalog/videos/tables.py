@@ -40,6 +40,7 @@ from loader_service.catalog.videos.frame_axis import (
     is_sequence_of_pictures,
     rival_of,
 )
+from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_frames
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of
@@ -236,6 +237,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     groups = sibling_groups(arrays)
     if groups is None:
         return None
+    refuse_groups_of_frames(groups)
     counts = {root: frame_counts_of(list(members.values())) for root, members in groups.items()}
     names = [basename_of(root) for root in groups]
     equal = len({count[0] for count in counts.values()}) == 1

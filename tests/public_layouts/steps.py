@@ -1,0 +1,97 @@
+"""A group for each step or frame: where it can be a frame or a video, both are said, and each schema shown works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Video, case
+from tests.public_layouts.pictures import pixels
+from tests.public_layouts.robots import numbers
+
+
+@case("no one project: t0/image, t0/mask, t0/pose of every time", option=True)
+def groups_called_t(folder: Path) -> Layout:
+    """What is called t0, with one picture each, is no video without a word."""
+    images, masks, poses = pixels(1, 6, 16, 20), pixels(2, 6, 16, 20)[..., 0], numbers(3, 6, 7)
+    with h5py.File(folder / "a.h5", "w") as root:
+        for time in range(6):
+            root[f"t{time}/image"], root[f"t{time}/mask"] = images[time], masks[time]
+            root[f"t{time}/pose"] = poses[time]
+    fields = [
+        'name = "image", kind = "image", dataset = "t*/image", shape = [16, 20, 3]',
+        'name = "mask", kind = "array", dataset = "t*/mask", shape = [16, 20]',
+        'name = "pose", kind = "array", dataset = "t*/pose", shape = [7]',
+    ]
+    (folder / "schema.toml").write_text(f'videos = "files"\nfield = [{{{"}, {".join(fields)}}}]\n')
+    declared = Serves([Video("a", {"image": Array(images), "mask": Array(masks), "pose": Array(poses)})])
+    says = ["6 groups such as 't0'", *(field.replace("*", r"\*").replace("[", r"\[") for field in fields)]
+    return Layout(Refused(says), {"schema": "./schema.toml"}, declared)
+
+
+@case("gym recorders: traj_0/step_0/obs/rgb beside traj_0/step_0/action", option=True)
+def steps_of_trajectories(folder: Path) -> Layout:
+    """The schema that is shown makes each trajectory a video."""
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for number in range(3):
+            frames = pixels(number, 4 + number, 16, 20)
+            for step, frame in enumerate(frames):
+                root[f"traj_{number}/step_{step}/obs/rgb"] = frame
+            videos.append(Video(f"traj_{number}", {"rgb": Array(frames)}))
+    field = 'name = "rgb", kind = "image", dataset = "{video}/step_*/obs/rgb", shape = [16, 20, 3]'
+    (folder / "schema.toml").write_text(f'videos = "groups"\nfield = [{{{field}}}]\n')
+    says = ["15 groups", r"video of each group above", r'dataset = "\{video\}/step_\*/obs/rgb"']
+    return Layout(Refused(says), {"schema": "./schema.toml"}, Serves(videos))
+
+
+@case("no one project: raw frame_0/image beside frame_0/pose, of which the camera missed some")
+def frames_as_groups_with_gaps(folder: Path) -> Refused:
+    with h5py.File(folder / "a.h5", "w") as root:
+        for number in (0, 1, 3, 4, 7):
+            root[f"frame_{number}/image"], root[f"frame_{number}/pose"] = pixels(number, 1, 16, 20)[0], np.zeros(7)
+    return Refused(["5 groups such as 'frame_0' of one frame each", "--source", '"{video}/image"'])
+
+
+@case("no one project: seconds from the start as names of groups (0.033/image)")
+def frames_named_by_seconds(folder: Path) -> Refused:
+    with h5py.File(folder / "a.h5", "w") as root:
+        for number in range(5):
+            root[f"{number * 0.033:.3f}/image"] = pixels(number, 1, 16, 20)[0]
+    return Refused(["'0.000' of one frame each, whose names seem to be times", "--source"])
+
+
+@case("no one project: step_0/action beside step_0/state, vectors and no pictures", option=True)
+def vectors_of_steps(folder: Path) -> Layout:
+    """Seven numbers of an action are no seven frames."""
+    actions, states = numbers(1, 6, 7), numbers(2, 6, 9)
+    with h5py.File(folder / "a.h5", "w") as root:
+        for step in range(6):
+            root[f"step_{step}/action"], root[f"step_{step}/state"] = actions[step], states[step]
+    fields = [
+        f'name = "{name}", kind = "array", dataset = "step_*/{name}", shape = [{side}]'
+        for name, side in (("action", 7), ("state", 9))
+    ]
+    (folder / "schema.toml").write_text(f'videos = "files"\nfield = [{{{"}, {".join(fields)}}}]\n')
+    declared = Serves([Video("a", {"action": Array(actions), "state": Array(states)})])
+    return Layout(Refused(["6 numbered groups", r'"step_\*/action"']), {"schema": "./schema.toml"}, declared)
+
+
+@case("no one project: seq_0/000000/points of any length beside boxes, and none in some", option=True)
+def point_clouds_of_frames(folder: Path) -> Layout:
+    """Rows of boxes are no frames, although some frames have as many as others have lines of a pose."""
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for sequence in range(2):
+            poses = numbers(sequence, 6, 4, 4)
+            for frame in range(6):
+                group = root.create_group(f"seq_{sequence}/{frame:06d}")
+                group["points"], group["boxes"] = numbers(frame, 50 + frame, 4), numbers(frame, frame, 7)
+                group["pose"] = poses[frame]
+            videos.append(Video(f"seq_{sequence}", {"pose": Array(poses)}))
+    field = 'name = "pose", kind = "array", dataset = "{video}/*/pose", shape = [4, 4]'
+    (folder / "schema.toml").write_text(f'videos = "groups"\nfield = [{{{field}}}]\n')
+    says = ["12 numbered groups such as 'seq_0/000000'", r'"\{video\}/\*/pose"', '"{video}/points"', "--source"]
+    return Layout(Refused(says), {"schema": "./schema.toml"}, Serves(videos))
