@@ -35,7 +35,7 @@ def start_command(
         for value in ([one_or_more] if isinstance(one_or_more, str) else one_or_more)
         for flag in _written(name, value)
     ]
-    return command("loader_service.cli", "start", *flags, *more, *(["--", *files] if files else []))
+    return command("loader_service.entry_point", "start", *flags, *more, *(["--", *files] if files else []))
 
 
 def read_option(arguments: Sequence[str], name: str) -> str | None:
