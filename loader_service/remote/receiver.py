@@ -5,6 +5,7 @@ It is each remote worker to the daemon, and the daemon to each of them; `row_int
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import resource
@@ -37,6 +38,10 @@ _HANDSHAKE_MS = 2000
 
 #: Messages taken from connections before anything else is looked at.
 _BURST = 64
+
+#: Files and connections that may be open: some for each remote worker and each slot, and what strangers hold until the
+#: time of their handshake is over. Beyond, the kernel lets them wait; each may have the receiver take a piece of rows.
+_MOST_DESCRIPTORS = 4096
 
 #: Arrivals of one receiver; those of the next one begin after them.
 ARRIVALS = 2**32
@@ -217,19 +222,31 @@ class Receiver:
                 case act.Report(message):
                     self._daemon.send(wire.encode(message))
                 case act.Speak(worker, message):
-                    self._workers[worker].send(wire.encode(message))
+                    if worker in self._workers:  # else it could not be attached
+                        self._workers[worker].send(wire.encode(message))
                 case act.Attach(worker):
-                    socket = self._workers[worker] = self._connect(b"worker-%d" % worker)
-                    self._poller.register(socket, zmq.POLLIN)
+                    waiting.extend(self._attach(worker))
                 case act.Detach(worker):
-                    socket = self._workers.pop(worker)
                     self._wanted.pop(worker, None)
-                    self._poller.unregister(socket)
-                    socket.close()
+                    if (socket := self._workers.pop(worker, None)) is not None:
+                        self._poller.unregister(socket)
+                        socket.close()
                 case act.Unmap(slots):
                     for slot in slots:
                         if (memory := self._slots.pop(slot, None)) is not None:
                             memory.close()
+
+    def _attach(self, worker: int) -> list[act.Act]:
+        """Be a worker to the daemon; let it go where connections of strangers hold all descriptors."""
+        try:
+            socket = self._connect(b"worker-%d" % worker)
+        except zmq.ZMQError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            return self._intake.cannot_attach(worker, f"no descriptor is left for it: {error}")
+        self._workers[worker] = socket
+        self._poller.register(socket, zmq.POLLIN)
+        return []
 
     def _tell(self, connection: bytes, *messages: Any) -> bool:
         """Say something to a connection; return whether there still is one that listens."""
@@ -277,7 +294,7 @@ def main() -> None:
     """Run the receiver; started by the daemon only, which tells it what to do through its standard input."""
     die_with_parent(int(sys.argv[1]))
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, _MOST_DESCRIPTORS), hard))
     plain = next_line()
     if plain is None:
         sys.exit("this program is started by the service; it is not for people")

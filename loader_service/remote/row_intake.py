@@ -201,6 +201,10 @@ class RowIntake:
         peer = self._peers.get(connection)
         return [] if peer is None else self._end(peer, "is gone: its connection was closed", comes_again=True)
 
+    def cannot_attach(self, worker: int, why: str) -> list[Act]:
+        """Take note that the receiver cannot be a worker to the daemon."""
+        return self._end(self._workers[worker], f"could not be taken in: {why}", comes_again=True)
+
     def tick(self, now: float) -> list[Act]:
         """Let go of who is silent; asked each turn, after all that lay unread was taken in."""
         gap, self._last_turn = now - self._last_turn, now

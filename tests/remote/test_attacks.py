@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import resource
 import socket
 import threading
 from collections.abc import Iterator
@@ -109,6 +111,38 @@ def test_frames_that_strangers_only_announce_take_no_memory(scene: Scene) -> Non
         scene.goes_on()
         assert scene.process.memory_info().rss - before < 32 * 2**20
         assert all(map(is_closed, strangers))
+    scene.goes_on()
+
+
+def test_strangers_that_take_all_descriptors_wait_for_each_other_and_stop_nobody(scene: Scene) -> None:
+    _, most = resource.prlimit(scene.process.pid, resource.RLIMIT_NOFILE)
+    few = scene.process.num_fds() + 20
+    before = resource.prlimit(scene.process.pid, resource.RLIMIT_NOFILE, (few, most))
+    try:
+        with ExitStack() as stack:
+            strangers = [stack.enter_context(scene.raw()) for _ in range(50)]
+            scene.goes_on()
+            assert all(map(is_closed, strangers))
+    finally:
+        resource.prlimit(scene.process.pid, resource.RLIMIT_NOFILE, before)
+    scene.goes_on()
+
+
+def test_a_worker_for_which_no_descriptor_is_left_is_told_to_come_again(scene: Scene) -> None:
+    hello = r.RemoteHello(**own_versions(), catalog=CATALOG, node="n", pid=5)
+    before = resource.prlimit(scene.process.pid, resource.RLIMIT_NOFILE)
+    with Link(scene.worker, hello) as link:
+        arrival = scene.hear(r.RemoteArrived).arrival
+        try:
+            taken = set(map(int, os.listdir(f"/proc/{scene.process.pid}/fd")))
+            lowest = next(number for number in itertools.count() if number not in taken)
+            resource.prlimit(scene.process.pid, resource.RLIMIT_NOFILE, (lowest, before[1]))
+            scene.say(b"receiver-1", r.AdmitArrival(arrival, 2))
+            assert "no descriptor is left" in scene.hear(r.RemoteEnded).cause
+            assert link.over.wait(CLOSED_S)
+            assert link.end is LinkEnd.LOST
+        finally:
+            resource.prlimit(scene.process.pid, resource.RLIMIT_NOFILE, before)
     scene.goes_on()
 
 
