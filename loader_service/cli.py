@@ -39,6 +39,7 @@ from loader_service.log_lines import set_up_log
 from loader_service.option_fields import build, changed
 from loader_service.pack.pack_command import pack_command
 from loader_service.preview.files_sheet import check_target, write_files_sheet
+from loader_service.reaching import reach
 from loader_service.scan_options import ScanOptions
 from loader_service.sizes import counted
 from loader_service.start_command import read_option
@@ -278,7 +279,7 @@ cli.add_command(web_command)
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
     hush()
-    with Connection(endpoint, timeout_s=CONNECT_S) as service:
+    with reach(endpoint, CONNECT_S) as service:
         return use(service)
 
 

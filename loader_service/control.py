@@ -20,12 +20,14 @@ from typing import NoReturn
 
 from loader_client.connection import Connection
 from loader_service import endpoint as endpoints
+from loader_service.daemon.absence import is_absent, is_left_socket
 from loader_service.daemon.occupant import Occupant, find_occupant
 from loader_service.daemon.segments import remove_abandoned
 from loader_service.daemon.sockets import EndpointLock
 from loader_service.endpoint import Endpoint
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
 from loader_service.protocol.segment_files import instance_directory
+from loader_service.reaching import reach
 
 #: Pause between two looks for what nothing tells of, in seconds.
 _PAUSE_S = 0.05
@@ -53,7 +55,7 @@ class Times:
 
 
 def stop_service(endpoint: str | None, say: Callable[[str], object], times: Times) -> None:
-    """End a service, and wait until its process is gone and nothing of it is left.
+    """End a service, and wait until its process is gone and nothing of it is left; remove what a killed one left.
 
     Parameters
     ----------
@@ -71,6 +73,11 @@ def stop_service(endpoint: str | None, say: Callable[[str], object], times: Time
     """
     place = endpoints.parse(endpoint)
     begun = time.monotonic()
+    if is_left_socket(place) and is_absent(place):
+        _tidy(place, None)
+        if not place.path.exists():
+            say(f"the service at {place} had been killed; what it left is removed")
+            return
     with ExitStack() as stack:
         service, occupant = _reach(stack, place, times.connect_s)
         instance = _tell_to_end(place, service, occupant, say)
@@ -152,7 +159,7 @@ def _reach(stack: ExitStack, place: Endpoint, connect_s: float) -> tuple[Connect
     """
     service, error = None, None
     try:
-        service = stack.enter_context(Connection(str(place), timeout_s=connect_s))
+        service = stack.enter_context(reach(str(place), connect_s))
     except ServiceUnavailable as unavailable:
         error = unavailable
     occupant = find_occupant(place)  # only now: one that a supervisor starts again has just come

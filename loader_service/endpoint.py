@@ -13,6 +13,9 @@ from loader_service.sharing_group import sharing_group
 
 ENVIRONMENT_VARIABLE = "LOADER_SERVICE_ENDPOINT"
 
+#: The name of a socket in the default folder, of a service that was given none.
+DEFAULT_NAME = "default.sock"
+
 _SCHEME = "ipc://"
 _SAME_USER = (
     "a trainer and its service run as the same user, since they share memory, or name a group of both in "
@@ -50,7 +53,7 @@ def parse(text: str | None = None) -> Endpoint:
     ConfigError
         When it is not an ``ipc://`` address of an absolute path that fits into a Unix socket's address.
     """
-    text = text or os.environ.get(ENVIRONMENT_VARIABLE) or f"{_SCHEME}{runtime_directory() / 'default.sock'}"
+    text = text or os.environ.get(ENVIRONMENT_VARIABLE) or f"{_SCHEME}{runtime_directory() / DEFAULT_NAME}"
     if not text.startswith(_SCHEME):
         raise ConfigError(
             f"endpoint {text!r} is not of the form ipc:///path/to/socket; the service serves its own host only"

@@ -16,10 +16,12 @@ import click
 from loader_client.connection import Connection
 from loader_client.two_looks import look_twice
 from loader_service import endpoint as endpoints
+from loader_service.daemon.absence import killed_services
 from loader_service.daemon.memory import tree_bytes
 from loader_service.daemon.own_services import own_services
 from loader_service.errors import LoaderError
 from loader_service.protocol.messages import Status
+from loader_service.reaching import reach
 from loader_service.sizes import size_text, time_text
 from loader_service.watching.status_json import status_json
 from loader_service.watching.status_text import status_text
@@ -59,7 +61,7 @@ def _clock(status: Status) -> Callable[[float], str]:
 def status_command(endpoint: str | None, as_json: bool, watch: bool) -> None:
     """Show what trainers wait for, and the workers, streams and faults of a service."""
     hush()
-    with Connection(endpoint, timeout_s=CONNECT_S) as service:
+    with reach(endpoint, CONNECT_S) as service:
         place = place_of(service.endpoint)
         if not watch:
             _show(*look_twice(service), place, as_json=as_json)
@@ -102,6 +104,8 @@ def ps_command(as_json: bool) -> None:
         click.echo("\n".join(ps_lines(rows)))
     else:
         click.echo("none of your services runs on this host; start one with `loader-service start FILES…`")
+    for place in [] if as_json else killed_services():
+        click.echo(f"a service at {place} was killed; `loader-service stop {place}` removes what it left")
 
 
 def _service(endpoint: str, pid: int) -> dict[str, Any]:

@@ -28,9 +28,10 @@ def check_reachable(endpoint: str) -> None:
 
 
 def no_answer(endpoint: str, waited_s: float) -> ServiceUnavailable:
-    """Return the error of who has waited in vain."""
+    """Return the error of who has waited in vain, or need not wait."""
+    waited = f" (waited {waited_s:g} s)" if waited_s else ""
     return ServiceUnavailable(
-        f"no service answers at {endpoint} (waited {waited_s:g} s); start one with `loader-service start FILES…`, or "
+        f"no service answers at {endpoint}{waited}; start one with `loader-service start FILES…`, or "
         f"give the endpoint that its `ready:` line shows; {seen_at(endpoint)}"
     )
 
@@ -113,7 +114,9 @@ def _answer_of(path: Path) -> str:
         try:
             probe.connect(str(path))
         except ConnectionRefusedError:
-            return "has nobody behind it, as when its service was killed"
+            return (
+                f"has nobody behind it, as when its service was killed; `loader-service stop ipc://{path}` removes it"
+            )
         except OSError as error:
             return f"cannot be connected to: {error.strerror}"
     return "has somebody behind it who does not answer as a service does: one that is halted, or another program"

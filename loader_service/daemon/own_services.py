@@ -18,7 +18,7 @@ _LOCK = ".lock"
 def own_services(processes: Path = Path("/proc")) -> list[tuple[Endpoint, int]]:
     """Return endpoint and pid of each service of this user that can be seen here, by endpoint."""
     found = {}
-    for pid in _own_processes(processes):
+    for pid in own_processes(processes):
         for path in _open_files(processes / str(pid)):
             if path.endswith(_LOCK):
                 place = Endpoint(Path(path.removesuffix(_LOCK)))
@@ -30,7 +30,8 @@ def own_services(processes: Path = Path("/proc")) -> list[tuple[Endpoint, int]]:
     return sorted(found.items(), key=lambda each: str(each[0]))
 
 
-def _own_processes(processes: Path) -> Iterator[int]:
+def own_processes(processes: Path) -> Iterator[int]:
+    """Yield the pid of each process of this user."""
     user = os.geteuid()
     for each in processes.iterdir():
         if each.name.isdecimal():

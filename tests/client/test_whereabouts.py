@@ -66,7 +66,7 @@ def test_a_socket_that_nobody_listens_at_and_one_of_another_program_are_told_apa
         assert _unanswered(path).endswith(
             "has somebody behind it who does not answer as a service does: one that is halted, or another program"
         )
-    assert _unanswered(path).endswith("has nobody behind it, as when its service was killed")
+    assert "has nobody behind it, as when its service was killed; `loader-service stop" in _unanswered(path)
 
 
 def test_who_waits_longer_is_told_what_for(place: Path, small_videos: Path, caplog: pytest.LogCaptureFixture) -> None:
