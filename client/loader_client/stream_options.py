@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from contextlib import closing
 from typing import Any, Literal, Protocol
 
@@ -20,6 +19,7 @@ from loader_client.stream import Stream
 from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
 from loader_service.protocol.messages import CatalogSummary
+from loader_service.protocol.near_names import nearest
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
 from loader_service.scan_options import ScanOptions
 
@@ -167,8 +167,12 @@ def _unknown(name: str) -> str:
             f"give {_where(name)}; of one that runs, `loader-service start --{name.replace('_', '-')}` sets it"
         )
     names = ("batch_size", "clip", "image", *_OPTIONS)
-    close = difflib.get_close_matches(name, (*names, "workers", "service", "start", "patience"), n=1)
-    hint = f"did you mean {close[0]!r}? They take" if close else "they take"
+    close = nearest(name, (*names, "workers", "service", "start", "patience"))
+    for part, kind in (("clip", Clip), ("image", Image)):
+        meant = nearest(name, (each.name for each in dataclasses.fields(kind)))
+        if close is None and meant is not None:
+            close = f"{part}={kind.__name__}({meant}=…)"
+    hint = f"did you mean {close!r}? They take" if close else "they take"
     return f"unexpected keyword argument {name!r} of dataset and batches; {hint} {', '.join(names)}"
 
 

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 from loader_service.errors import ConfigError
+from loader_service.protocol.near_names import tells_near_names
 from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.option_checks import check_each
 
@@ -27,6 +28,7 @@ DEFAULT_RATIO = (3 / 4, 4 / 3)
 _MAX_RATIO = 1_000.0
 
 
+@tells_near_names
 @dataclass(frozen=True)
 class Image:
     """How a decoded frame becomes the pixels of a sample; the same cut and mirroring for all frames of a clip.
@@ -69,6 +71,8 @@ class Image:
     ------
     ConfigError
         When a value is out of range, or the values contradict each other.
+    TypeError
+        When there is no such option; names the nearest.
     """
 
     size: int | tuple[int, int] | None = None

@@ -14,6 +14,7 @@ from loader_service.protocol.consumed import MAX_BATCH_SIZE, MAX_WORLD, ResumedE
 from loader_service.protocol.image_options import MAX_IMAGE_SIDE as MAX_IMAGE_SIDE
 from loader_service.protocol.image_options import Image as Image
 from loader_service.protocol.later_fields import later
+from loader_service.protocol.near_names import tells_near_names
 from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.option_checks import check_each, whole
 from loader_service.protocol.windows import Window
@@ -33,6 +34,7 @@ MAX_BLOCK_LENGTH = 2**31
 MAX_BAD_SAMPLES = 2**62
 
 
+@tells_near_names
 @dataclass(frozen=True)
 class Clip:
     """Which frames of a video make a sample.
@@ -53,6 +55,8 @@ class Clip:
     ------
     ConfigError
         When a value is out of range.
+    TypeError
+        When there is no such option; names the nearest.
     """
 
     frames: int = field(metadata=whole(1, MAX_CLIP_FRAMES))
