@@ -26,6 +26,10 @@ _ADDRESS = re.compile(
 )
 
 
+#: Ends of names that are files and no hosts.
+_FILES = (".h5", ".hdf5", ".hdf", ".he5")
+
+
 @dataclass(frozen=True)
 class WebOptions:
     """What the process that serves the page is told at its start; the token comes through its standard input.
@@ -44,6 +48,8 @@ class WebOptions:
         Folder of the columns; "" without any, and then the page has no data and no pictures.
     transform
         The service's own; a process beside that of the page runs it. "" without one.
+    worker_memory
+        What a worker may have of its own before it is replaced, in bytes.
     """
 
     endpoint: str
@@ -53,6 +59,7 @@ class WebOptions:
     control: bool = False
     catalog: str = ""
     transform: str = ""
+    worker_memory: int = 0
 
 
 def parse_address(text: str) -> tuple[str, int | None]:
@@ -73,9 +80,24 @@ def parse_address(text: str) -> tuple[str, int | None]:
 
 
 def looks_like_address(text: str) -> bool:
-    """Tell whether a word after ``--web`` is its address, and no file: it has a port, and no such file exists."""
+    """Tell whether a word after ``--web`` is its address, and no file: it has a port, and no such file exists.
+
+    Raises
+    ------
+    ConfigError
+        When it could be a host, and there is no such file.
+    """
     found = _ADDRESS.match(text)
-    return found is not None and (found["only"] or found["port"]) is not None and not os.path.exists(text)
+    if found is None or not text or text.startswith("-") or os.path.exists(text):
+        return False
+    if text.lower().endswith(_FILES):
+        return False
+    if found["only"] is None and found["port"] is None:
+        raise ConfigError(
+            f"{text!r} after --web is no file; if it is the address of the page, give its port too, as "
+            f"--web {text}:{DEFAULT_PORT}; if it is to be a file, check the path"
+        )
+    return True
 
 
 def check_installed() -> None:

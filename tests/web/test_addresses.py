@@ -48,6 +48,12 @@ def test_a_file_after_the_option_is_no_address(word: str, is_one: bool) -> None:
     assert looks_like_address(word) is is_one
 
 
+@pytest.mark.parametrize("word", ["abc", "node7", "10.0.0.7", "videos"])
+def test_a_host_without_a_port_after_the_option_is_told_from_a_file(word: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{word}' after --web is no file; .* --web {word}:8321"):
+        looks_like_address(word)
+
+
 def test_a_file_that_looks_like_an_address_is_a_file(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "8080").touch()
