@@ -50,6 +50,11 @@ class LineWorker:
         self._heard = time.monotonic()
 
     @property
+    def pid(self) -> int:
+        """Its pid."""
+        return self._child.pid
+
+    @property
     def outputs(self) -> list[int]:
         """The descriptors that become readable when it says something."""
         return self._child.outputs

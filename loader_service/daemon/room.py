@@ -96,6 +96,17 @@ def make_budget(memory_bytes: int, root: Path = ROOT, *, reserved_bytes: int = 0
     return Budget(max(0, min(max(free // 2, min(free, _SMALL_BYTES)), *others)), is_default=True)
 
 
+def beyond(budget: Budget, root: Path = ROOT) -> str:
+    """Return why a budget that somebody has named is more than can be had now, and what helps; "" where it is not."""
+    wall = rooms(budget, 0, 0, root)[0]
+    if budget.is_default or wall.left_bytes >= budget.total_bytes:
+        return ""
+    return (
+        f"--memory allows {size_text(budget.total_bytes)}, and only {size_text(max(0, wall.left_bytes))} are left "
+        f"{wall.words}; streams that need more are refused: give less, or {wall.remedy}"
+    )
+
+
 def rooms(budget: Budget, used_bytes: int, workers: int, root: Path = ROOT) -> list[Room]:
     """Return what each wall leaves for one more stream, the least first.
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from loader_service.core.effects import MakeSegments
 from loader_service.core.events import SegmentsMade, Shortage
-from loader_service.daemon.room import Room, make_budget, others_in_shared_memory, rooms
+from loader_service.daemon.room import Room, beyond, make_budget, others_in_shared_memory, rooms
 from loader_service.daemon.segments import NoSpace, SegmentStore
 from loader_service.errors import ConfigError
 from loader_service.plan.prefetch import LEAST_SLOTS
@@ -51,6 +51,8 @@ class SegmentMaker:
     ) -> None:
         self._segments = segments
         self._budget = make_budget(memory_bytes, reserved_bytes=reserved_bytes)
+        if too_much := beyond(self._budget):
+            _LOG.warning("%s", too_much)
         self._asked: queue.SimpleQueue[tuple[MakeSegments, int] | None] = queue.SimpleQueue()
         self._made: deque[tuple[MakeSegments, SegmentsMade]] = deque()
         self._open: dict[MakeSegments, list[float]] = {}  # what is not answered, with the deadlines

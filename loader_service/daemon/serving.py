@@ -175,8 +175,7 @@ def _serve(
 ) -> bool:
     def announce() -> None:
         if world.web is not None:  # when the service is ready, which is to have the machine until then
-            own = config.transform or ""
-            world.beside.start(world.web.program(endpoint, str(catalog.directory), own, control=config.web_control))
+            world.beside.start(world.web.program(endpoint, str(catalog.directory), config))
         onlooker.ready(_describe(endpoint, catalog, config, "" if world.web is None else world.web.link))
         world.notifier.ready(f"serving {serves(catalog)} at {endpoint}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 
+from loader_service.config import ServiceConfig
 from loader_service.daemon.side_programs import SideProgram
 from loader_service.web_options import WebOptions, check_installed, given_token, link_of, listening_socket
 
@@ -40,7 +41,16 @@ class WebPage:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def program(self, endpoint: str, catalog: str, transform: str, *, control: bool) -> SideProgram:
+    def program(self, endpoint: str, catalog: str, config: ServiceConfig) -> SideProgram:
         """Return what serves the page; see `WebOptions`."""
-        options = WebOptions(endpoint, self._host, self._port, self._socket.fileno(), control, catalog, transform)
+        options = WebOptions(
+            endpoint,
+            self._host,
+            self._port,
+            self._socket.fileno(),
+            config.web_control,
+            catalog,
+            config.transform or "",
+            config.worker_memory,
+        )
         return SideProgram("the web page", "loader_service.web.web_process", options, self._socket, self._token)

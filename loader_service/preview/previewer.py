@@ -11,9 +11,11 @@ from typing import Any
 
 from loader_service.children import command, readable
 from loader_service.conversion.line_worker import LineWorker
+from loader_service.daemon.memory import tree_bytes
 from loader_service.errors import LoaderError, WorkerDied
 from loader_service.lifeline import arguments_for
 from loader_service.preview.preview_options import PreviewOptions
+from loader_service.sizes import size_text
 
 #: How long one request may take, in seconds: the process is then at a file that hangs, and is ended.
 _ANSWER_S = 20.0
@@ -26,6 +28,12 @@ _MOST_WAITING = 128
 
 #: Bytes of answers that are kept, so that many pages that look at one thing cost what one does.
 _KEPT_BYTES = 32 * 2**20
+
+#: How often its memory is looked at while it works, in seconds: as often as that of workers.
+_WEIGH_EVERY_S = 0.5
+
+#: What the process may have beside what a worker may: the samples that it keeps, and the pictures that it makes.
+PREVIEW_BYTES = 512 * 2**20
 
 _Answer = dict[str, Any]
 
@@ -41,13 +49,18 @@ class Previewer:
         The service's own, for a process that runs it; "" for one that runs no code of users.
     answer_s
         How long one request may take, in seconds.
+    memory_bytes
+        Memory of its own at which the process is ended, as a worker is; 0 for no limit.
     """
 
-    def __init__(self, catalog: str, *, transform: str = "", answer_s: float = _ANSWER_S) -> None:
+    def __init__(
+        self, catalog: str, *, transform: str = "", answer_s: float = _ANSWER_S, memory_bytes: int = 0
+    ) -> None:
         options = PreviewOptions(catalog, transform)
         self._words = command("loader_service.preview.preview_worker", *arguments_for(options))
         self._transform = transform
         self._answer_s = answer_s
+        self._memory_bytes = memory_bytes
         self._waiting: SimpleQueue[tuple[_Answer, Future[_Answer]] | None] = SimpleQueue()
         self._kept: OrderedDict[str, _Answer] = OrderedDict()
         self._kept_bytes = 0
@@ -126,7 +139,9 @@ class Previewer:
             left_s = deadline - time.monotonic()
             if worker.is_over(is_busy=True) or left_s <= 0:
                 raise WorkerDied(self._blame(worker.end()))
-            readable(worker.outputs, min(1.0, left_s))
+            if self._memory_bytes and (own := tree_bytes(worker.pid)) > self._memory_bytes:
+                raise WorkerDied(self._blame(f"has taken {size_text(own)} and was ended; raise --worker-memory"))
+            readable(worker.outputs, min(_WEIGH_EVERY_S, left_s))
 
     def _blame(self, end: str) -> str:
         if self._transform:

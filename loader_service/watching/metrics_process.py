@@ -5,6 +5,7 @@ The library `prometheus_client` is an extra, so only this process loads it.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -142,6 +143,7 @@ def main() -> None:
     """Serve until the service ends."""
     options = told(MetricsOptions)
     os.dup2(2, 1)  # standard output is the service's, for those who have started it
+    logging.getLogger("loader_client").setLevel(logging.ERROR)  # the service says itself that it stops
     listening = socket.socket(fileno=options.descriptor)
     with Connection(options.endpoint, timeout_s=_PATIENCE_S) as service:
         _Server(listening, application(StatusCollector(service.status))).serve_forever()

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import uvicorn
 
 from loader_service.lifeline import told
-from loader_service.preview.previewer import Previewer
+from loader_service.preview.previewer import PREVIEW_BYTES, Previewer
 from loader_service.web.application import make_application
 from loader_service.web.connections import PromptConnection
 from loader_service.web.gate import Gate
@@ -38,7 +38,8 @@ def serve(options: WebOptions, token: str, listening: socket.socket) -> None:
         previewer = stack.enter_context(Previewer(options.catalog)) if options.catalog else None
         outputs = None
         if options.catalog and options.transform:  # one that hangs holds up no pictures of files
-            outputs = stack.enter_context(Previewer(options.catalog, transform=options.transform))
+            limit = PREVIEW_BYTES + options.worker_memory if options.worker_memory else 0
+            outputs = stack.enter_context(Previewer(options.catalog, transform=options.transform, memory_bytes=limit))
         application = make_application(options, watch, previewer, outputs)
         gate = Gate(application, token, (options.host, options.port))
         server(gate).run(sockets=[listening])

@@ -166,3 +166,15 @@ def test_slots_that_are_made_too_late_are_removed_and_their_stream_is_told_at_th
     ready = {descriptor for descriptor, _ in watched.poll(10)}
     assert memory.made(ready, now=130.0) == []
     assert store.total_bytes == 0
+
+
+def test_a_budget_that_is_more_than_there_is_is_told_at_the_start(
+    watched: select.epoll, caplog: pytest.LogCaptureFixture
+) -> None:
+    with SegmentStore() as store:
+        for budget, warned in ((0, 0), (2**20, 0), (2**60, 1)):
+            with SegmentMaker(store, budget, watched):
+                assert len(caplog.messages) == warned
+    (line,) = caplog.messages
+    assert line.startswith("--memory allows 1048576.0 TiB, and only ")
+    assert "; streams that need more are refused: give less, or " in line

@@ -34,6 +34,14 @@ def hangs_in_preview(sample: dict[str, Any], rng: np.random.Generator) -> dict[s
     return sample
 
 
+def grows_in_preview(sample: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Keep 600 MB where people look, and return nothing any more."""
+    kept = np.ones(600_000_000 if _is_preview() else 1, np.uint8)
+    while _is_preview():
+        time.sleep(0.1)
+    return {**sample, "kept": kept}
+
+
 def ends_preview(sample: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """End the process of who looks."""
     if _is_preview():

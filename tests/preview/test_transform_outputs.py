@@ -121,6 +121,16 @@ def test_one_that_hangs_ends_or_is_not_there_is_one_line(
         assert "\n" not in str(said.value)
 
 
+def test_one_that_takes_too_much_memory_is_ended(catalog: Catalog, batches: Any) -> None:
+    step = base64.b64encode(wire.encode(RecentSteps(0, (batches[0][0],)))).decode("ascii")
+    own = f"{OWN}:grows_in_preview"
+    words = r"grows_in_preview' .* has taken .* and was ended; raise --worker-memory"
+    with Previewer(str(catalog.directory), transform=own, answer_s=60, memory_bytes=500_000_000) as previewer:
+        answer = previewer.ask({"do": "outputs", "step": step})
+        with pytest.raises(WorkerDied, match=words):
+            answer.result(60)
+
+
 def test_a_sample_that_was_not_made_is_named(catalog: Catalog, batches: Any) -> None:
     told = batches[0][0]
     with closing(Reader(catalog)) as reader:
