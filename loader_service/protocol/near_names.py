@@ -34,5 +34,5 @@ def tells_near_names(kind: type[_Kind]) -> type[_Kind]:
                 raise TypeError(said)
         made(self, *given, **options)
 
-    kind.__init__ = checked  # type: ignore[misc]
+    kind.__init__ = checked  # type: ignore[method-assign]
     return kind
