@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from loader_service import failpoints
 from loader_service.cli import main
+from tests.support import warm_python
 from tests.support.videos import frame_jpeg
 
 Inspect = Callable[..., str]
@@ -60,9 +60,7 @@ def test_the_lines_of_python_that_inspect_ends_with_run_as_they_are(tmp_path: Pa
     small, large = _write(tmp_path / "small.h5"), _write(tmp_path / "large.h5", side=300)
     programs = [_lines_of(inspect(path)) for path in (tmp_path / "table.h5", small, large)]
     shown = "\nprint([tuple(tensor.shape) for tensor in next(iter(ds))])\ndel ds\n"
-    ended = subprocess.run(
-        [sys.executable, "-c", shown.join([*programs, ""])], check=False, capture_output=True, text=True, timeout=110
-    )
+    ended = warm_python.run(shown.join([*programs, ""]))
     assert ended.stdout.splitlines() == [
         "[(16, 7), (16,)]",
         "[(2, 4, 32, 32, 3), (2, 4), (2,)]",

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.support import warm_python
 from tests.support.services import Service
 
 
@@ -96,7 +97,7 @@ else:
 
 @pytest.mark.tensorflow
 def test_dataset_is_the_function_at_every_access() -> None:
-    _run(
+    done = warm_python.run(
         """
 import types
 import loader_client
@@ -107,3 +108,4 @@ for found in (loader_client.dataset, loader_client.dataset, dataset, error_of, l
     assert isinstance(found, types.FunctionType), found
 """
     )
+    assert done.returncode == 0, done.stderr

@@ -9,24 +9,35 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm_python
 from tests.support.services import running_service
 
 _EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
-#: How long one may take, in seconds: TensorFlow alone takes 5 to be imported, on a busy machine 20 and more.
+#: How long one may take, in seconds, on a busy machine.
 _PATIENCE_S = 100.0
+
+#: Runs a file as ``python FILE ARGUMENTS`` does.
+_RUN_FILE = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
 
 
 def _run(name: str, *arguments: object, **environment: str) -> str:
     """Run an example to its end; return what it printed."""
     done = subprocess.run(
         [sys.executable, _EXAMPLES / name, *map(str, arguments)],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
         timeout=_PATIENCE_S,
     )
+    assert done.returncode == 0, f"{done.stdout[-1000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+def _run_warm(name: str, *arguments: object, **environment: str) -> str:
+    """Run an example that trains a model, where TensorFlow is loaded; return what it printed."""
+    done = warm_python.run(_RUN_FILE, _EXAMPLES / name, *arguments, env={**os.environ, **environment})
     assert done.returncode == 0, f"{done.stdout[-1000:]}\n{done.stderr[-4000:]}"
     return done.stdout
 
@@ -65,7 +76,7 @@ def test_sources_of_other_programs_are_packed_and_read(name: str, said: str) -> 
 
 @pytest.mark.tensorflow
 def test_the_captions_are_read_with_the_features_of_their_images() -> None:
-    said = _run("image_captioning.py", "--rows=500", "--captions=6400", "--width=64", "--steps=20")
+    said = _run_warm("image_captioning.py", "--rows=500", "--captions=6400", "--width=64", "--steps=20")
     assert "an epoch has 50 batches of" in said
     assert "memory of worker 2: " in said
 
@@ -73,7 +84,7 @@ def test_the_captions_are_read_with_the_features_of_their_images() -> None:
 @pytest.mark.tensorflow
 def test_the_keras_model_is_trained_on_a_service_that_runs_already(small_videos: Path) -> None:
     with running_service(small_videos / "*.h5", workers=2) as service:
-        said = _run(
+        said = _run_warm(
             "train_keras.py", "--batch-size=4", "--epochs=2", "--classes=30", LOADER_SERVICE_ENDPOINT=service.endpoint
         )
     assert "Epoch 2/2" in said

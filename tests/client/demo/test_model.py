@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
+
+from tests.support import warm_python
 
 PROGRAM = """
 import numpy as np, keras
@@ -26,8 +26,5 @@ assert not np.allclose(out[1], out[2]), out
 
 @pytest.mark.tensorflow
 def test_model_sees_motion_and_only_motion() -> None:
-    environment = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False, timeout=100
-    )
+    done = warm_python.run(PROGRAM, env={**os.environ, "KERAS_BACKEND": "tensorflow"})
     assert done.returncode == 0, done.stderr
