@@ -13,7 +13,7 @@ from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.frame_check import BadFrame
 from loader_service.protocol.messages import CatalogSummary
-from loader_service.sizes import size_text
+from loader_service.sizes import counted, size_text
 
 #: Bad frames that are shown; `--json` has all.
 _MOST_BAD = 1000
@@ -52,16 +52,16 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
 def catalog_text(report: dict[str, Any]) -> str:
     """Return a catalog's description as lines."""
     low, middle, high = report["frames_per_video"] or (0, 0, 0)
-    unit = "rows" if report["kind"] == "rows" else "frames"
+    unit = "row" if report["kind"] == "rows" else "frame"
     of = "file" if report["kind"] == "rows" else "video"
     lines = [
-        f"{report['files']} files, {report['videos']} videos, {report['frames']} {unit}, "
+        f"{counted(report['files'], 'file')}, {_videos(report['videos'])}, {counted(report['frames'], unit)}, "
         f"{size_text(report['field_bytes'])}",
-        f"{unit} in a {of}: {low} to {high}, median {middle}",
+        f"{unit}s in a {of}: {low} to {high}, median {middle}",
         *(_field_text(field) for field in report["fields"]),
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
         *filter(None, (report[f"{what}_advice"] for what in ("class", "label", "volume", "columns", "list"))),
-        *(f"for example {v['video']!r} in {v['file']!r}: {v['frames']} {unit}" for v in report["first_videos"]),
+        *(f"for example {v['video']!r} in {v['file']!r}: {counted(v['frames'], unit)}" for v in report["first_videos"]),
         *map(_left_out_text, report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
     ]
@@ -75,7 +75,9 @@ def catalog_text(report: dict[str, Any]) -> str:
             f"({share:.2f} %), in {fetched['requests']:,} requests; what it found is kept under --cache-dir"
         )
     if report["empty_videos"]:
-        lines.append(f"{report['empty_videos']} videos without frames were left out")
+        lines.append(
+            f"{counted(report['empty_videos'], 'video')} without frames {_were(report['empty_videos'])} left out"
+        )
     if "bad" in report:
         bad = [BadFrame(**each) for each in report["bad"]]
         lines += [*map(str, bad[:_MOST_BAD]), *([f"and {len(bad) - _MOST_BAD} more"] if len(bad) > _MOST_BAD else [])]
@@ -89,15 +91,23 @@ def catalog_text(report: dict[str, Any]) -> str:
 def summary_text(summary: CatalogSummary) -> str:
     """Return what a running service serves as lines."""
     lines = [
-        f"{summary.files} files, {summary.videos} videos, {summary.frames} frames",
+        f"{counted(summary.files, 'file')}, {_videos(summary.videos)}, {counted(summary.frames, 'frame')}",
         *(
             f"{field.kind} {field.name!r}: {field.dtype} {field.shape}"
             + (f", in a batch {field.most}, with {field.sides_name!r} beside it" if field.differs else "")
             for field in summary.fields
         ),
         *class_lines((field.name, field.classes) for field in summary.fields),
-        *([f"{summary.skipped_files} files were skipped"] if summary.skipped_files else []),
-        *([f"{summary.empty_videos} videos without frames were left out"] if summary.empty_videos else []),
+        *(
+            [f"{counted(summary.skipped_files, 'file')} {_were(summary.skipped_files)} skipped"]
+            if summary.skipped_files
+            else []
+        ),
+        *(
+            [f"{counted(summary.empty_videos, 'video')} without frames {_were(summary.empty_videos)} left out"]
+            if summary.empty_videos
+            else []
+        ),
     ]
     return "\n".join(lines)
 
@@ -159,7 +169,11 @@ def _field_text(field: dict[str, Any]) -> str:
 
 
 def _videos(count: int) -> str:
-    return "1 video" if count == 1 else f"{count} videos"
+    return counted(count, "video")
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _differing_text(field: dict[str, Any]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: A y after one of these stays: displays, and entries.
+_VOWELS = tuple("aeiou")
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -24,4 +27,12 @@ def time_text(seconds: float) -> str:
 
 def counted(count: int, what: str, form: str = "") -> str:
     """Return a number of things, such as ``1 stream`` or ``2 streams``; with the form ``,`` ``2,000 streams``."""
-    return f"{count:{form}} {what}" if count == 1 else f"{count:{form}} {what}s"
+    return f"{count:{form}} {what if count == 1 else _plural(what)}"
+
+
+def _plural(what: str) -> str:
+    if what.endswith("s"):
+        return f"{what}es"
+    if what.endswith("y") and what[-2:-1] not in _VOWELS:
+        return f"{what[:-1]}ies"
+    return f"{what}s"

@@ -12,6 +12,7 @@ from loader_service.plan.subset import Subset, runs_of
 from loader_service.plan.video_split import is_in, words_of_names, words_of_rows
 from loader_service.protocol.chosen_videos import SplitPart, read_split
 from loader_service.protocol.spec import Frame
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +60,8 @@ def chosen_samples(catalog: Catalog, samples: Samples, spec: Spec) -> Subset | N
         chosen = _rows(samples, kept, catalog.name_words, part)
     if not chosen.count:
         raise ConfigError(
-            f"{_said(spec)} leaves none of the {samples.sample_count} samples of {catalog.video_count} videos; "
+            f"{_said(spec)} leaves none of the {counted(samples.sample_count, 'sample')} of "
+            f"{counted(catalog.video_count, 'video')}; "
             "give a larger part, or other names"
         )
     return chosen
@@ -67,7 +69,7 @@ def chosen_samples(catalog: Catalog, samples: Samples, spec: Spec) -> Subset | N
 
 def _said(spec: Spec) -> str:
     said = [] if spec.split is None else [f"split={spec.split!r}"]
-    return " and ".join(said + ([] if spec.videos is None else [f"videos= with {len(spec.videos)} names"]))
+    return " and ".join(said + ([] if spec.videos is None else [f"videos= with {counted(len(spec.videos), 'name')}"]))
 
 
 def _part_of(catalog: Catalog, spec: Spec) -> SplitPart:
@@ -115,10 +117,11 @@ def _unknown(catalog: Catalog, unknown: list[bytes]) -> str:
     ]
     first = unknown[0].decode("utf-8", "replace")
     close = difflib.get_close_matches(first, names, n=1, cutoff=0.5)
-    others = f", as are {len(unknown) - 1} others," if len(unknown) > 1 else ""
+    others = f", like {counted(len(unknown) - 1, 'other')}," if len(unknown) > 1 else ""
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(map(repr, names[:3]))} …"
     return (
-        f"videos= names {first!r}{others} which is none of the service's {catalog.video_count} videos; {hint} "
+        f"videos= names {first!r}{others} which is none of the service's "
+        f"{counted(catalog.video_count, 'video')}; {hint} "
         "The field 'video' of a batch holds the names"
     )
 

@@ -19,6 +19,7 @@ from loader_service.plan.stream_fields import CatalogFacts, select_fields, strea
 from loader_service.plan.window_cuts import window_of
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.spec import Frame, Spec
+from loader_service.sizes import counted
 
 #: What a row counts as at least, in bytes of output, when code of the user's own makes it: nobody knows how much work
 #: that is, but 16 such rows are worth a message of their own.
@@ -206,7 +207,7 @@ def _longest(layout: SlotLayout, source: CatalogRows, spec: Spec) -> str:
     return (
         f"{source.describe(sample)} is the longest with {int(lengths[longest])} frames of {frame_bytes} bytes, the "
         f"usual one has {int(np.median(lengths))}, and a batch of {spec.batch_size} must have room for "
-        f"{layout.frames} frames{remedy}"
+        f"{counted(layout.frames, 'frame')}{remedy}"
     )
 
 
@@ -218,6 +219,7 @@ def _too_few(source: CatalogRows, spec: Spec) -> str:
     world = spec.shard[1]
     share = f", shared among {world} shards," if world > 1 else ""
     return (
-        f"batch_size={spec.batch_size} is more than one epoch has: {source.plan.sample_count} samples{share} make "
+        f"batch_size={spec.batch_size} is more than one epoch has: "
+        f"{counted(source.plan.sample_count, 'sample')}{share} make "
         "no full batch; use a smaller batch_size, or drop_remainder=False"
     )

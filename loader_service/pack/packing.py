@@ -27,6 +27,7 @@ from loader_service.pack.shard_index import FIRST_BYTE, write_index
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
 from loader_service.pack.sources import KIND_NAMED
 from loader_service.pack.sources.source_kind import Unchanged
+from loader_service.sizes import counted
 
 _PIECE_BYTES = 2**26
 
@@ -104,7 +105,8 @@ def _check_labels(items: Sequence[Item], before: Sequence[PackedVideo], place: P
     if len(labelled) == 1 and other is not None:
         has, have = ("no label", "have one") if True in labelled else (f"the label {other.label!r}", "have none")
         raise ConfigError(
-            f"{other.path!r} has {has}, and the {len(before)} videos that {str(place.output)!r} holds already {have}; "
+            f"{other.path!r} has {has}, and the {counted(len(before), 'video')} that {str(place.output)!r} "
+            f"holds already {have}; "
             "give another -o, or move it: the name of its folder is its label"
         )
 

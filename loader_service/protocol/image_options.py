@@ -11,6 +11,7 @@ from loader_service.errors import ConfigError
 from loader_service.protocol.near_names import tells_near_names
 from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.option_checks import check_each
+from loader_service.sizes import counted
 
 Crop = Literal["none", "center", "random", "resized"]
 Colors = Literal["rgb", "bgr"]
@@ -90,7 +91,9 @@ class Image:
     def __post_init__(self) -> None:
         if isinstance(self.size, (tuple, list)):
             if len(self.size) != 2:
-                raise ConfigError(f"Image.size={self.size!r} has {len(self.size)} numbers; give (height, width)")
+                raise ConfigError(
+                    f"Image.size={self.size!r} has {counted(len(self.size), 'number')}; give (height, width)"
+                )
             sides = tuple(whole_number("Image.size", side, 1, MAX_IMAGE_SIDE) for side in self.size)
             object.__setattr__(self, "size", sides)
         elif self.size is not None:
@@ -117,7 +120,9 @@ class Image:
             whole_number("Image.short_side", side, 1, MAX_IMAGE_SIDE) for side in (given if several else [given])
         )
         if several and len(sides) != 2:
-            raise ConfigError(f"Image.short_side={given!r} has {len(sides)} numbers; give one, or (least, largest)")
+            raise ConfigError(
+                f"Image.short_side={given!r} has {counted(len(sides), 'number')}; give one, or (least, largest)"
+            )
         if sides[0] > sides[-1]:
             raise ConfigError(f"Image.short_side={given!r} has the larger number first; give (least, largest)")
         if self.crop not in ("center", "random") or not isinstance(self.size, tuple):

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from loader_service.catalog.columns import Catalog, FileStat
 from loader_service.errors import CatalogError
 from loader_service.protocol.worker_messages import AdoptFile
+from loader_service.sizes import counted
 from loader_service.stores.urls import is_url
 from loader_service.worker.open_file import stat_of
 
@@ -89,7 +90,8 @@ class NodeFiles:
                 self.renumbered.append((file, seen))
         if missing:
             raise CatalogError(
-                f"node {self._node} does not see {len(missing)} of {self._catalog.file_count} files, such as "
+                f"node {self._node} does not see {len(missing)} of "
+                f"{counted(self._catalog.file_count, 'file')}, such as "
                 f"{missing[0]!r}; mount the same file system at the same place there, or name files in a store by URL"
             )
 

@@ -17,6 +17,7 @@ from loader_service.conversion.summed_file import SummedFile
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.formats.checksums import crc32c
 from loader_service.formats.damage import missing_package
+from loader_service.sizes import counted
 from loader_service.unpack.sample_files import array_file, sample_row
 from loader_service.unpack.source_samples import EncodedPictures, SampleRange, SourceSample
 from loader_service.unpack.target import FileTarget, OnFrame
@@ -160,7 +161,9 @@ class Mp4Target(FileTarget):
                     return f"has more than {len(pictures.frames)} frames"
         except av.error.FFmpegError as error:
             return f"cannot be decoded: {error.strerror}"
-        return None if count == len(pictures.frames) else f"has {count} frames, expected {len(pictures.frames)}"
+        return (
+            None if count == len(pictures.frames) else f"has {counted(count, 'frame')}, expected {len(pictures.frames)}"
+        )
 
 
 def _pixels(pictures: EncodedPictures, start: int, where: str) -> Iterator[npt.NDArray[np.uint8]]:

@@ -79,7 +79,7 @@ def test_names_that_no_video_has_are_refused_with_the_closest(catalog):
     name = names_of(catalog)[7]
     with pytest.raises(ConfigError, match=rf"names 'x{name}' which is none of .* 30 videos; did you mean '{name}'\?"):
         chosen(catalog, videos=[f"x{name}"])
-    with pytest.raises(ConfigError, match=r"names 'p', as are 1 others, .* there are 'file0_0', 'file0_1'"):
+    with pytest.raises(ConfigError, match=r"names 'p', like 1 other, .* there are 'file0_0', 'file0_1'"):
         chosen(catalog, videos=["q", "p", name])
 
 

@@ -130,8 +130,8 @@ def test_a_video_without_a_label_is_not_added_to_others_that_have_one(tmp_path: 
         path.parent.mkdir(parents=True)
         path.write_bytes(frame_jpeg(1))
     for first, second, said in (
-        ("in", "more", r"rex\.jpg' has no label, and the 1 videos that '.*' holds already have one; give another -o"),
-        ("more", "in", r"tom\.jpg' has the label 'cat', and the 1 videos .* already have none; give another -o"),
+        ("in", "more", r"rex\.jpg' has no label, and the 1 video that '.*' holds already have one; give another -o"),
+        ("more", "in", r"tom\.jpg' has the label 'cat', and the 1 video .* already have none; give another -o"),
     ):
         output = tmp_path / f"{first}.h5"
         run_pack(tmp_path / first, output=output)

@@ -121,7 +121,7 @@ def test_a_clip_says_what_is_wrong_with_it(values, said):
         ({"short_side": 7, "size": (8, 9), "crop": "center"}, "is smaller than the window (8, 9); give at least 8"),
         ({"short_side": (7, 9), "size": (8, 9), "crop": "center"}, "(7, 9) is smaller than the window (8, 9)"),
         ({"short_side": (9, 8), "size": (8, 9), "crop": "center"}, "the larger number first; give (least, largest)"),
-        ({"short_side": (9,), "size": (8, 9), "crop": "center"}, "has 1 numbers; give one, or (least, largest)"),
+        ({"short_side": (9,), "size": (8, 9), "crop": "center"}, "has 1 number; give one, or (least, largest)"),
         ({"short_side": (), "size": (8, 9), "crop": "center"}, "has 0 numbers"),
         ({"short_side": "9", "size": (8, 9), "crop": "center"}, "Image.short_side='9' is not a whole number"),
         ({"short_side": (0, 8), "size": (8, 9), "crop": "center"}, "Image.short_side=0 is out of range"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.labels.encode import ClassList, check_classes
 from loader_service.errors import ConfigError
 from loader_service.given_paths import local_path
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +100,7 @@ def write_class_lists(options: Sequence[str], classes: dict[str, tuple[str, ...]
             )
         path = local_path(path)
         _write(path, classes[field])
-        said.append(f"wrote {len(classes[field])} classes of {field!r} to {path!r}")
+        said.append(f"wrote {counted(len(classes[field]), 'class')} of {field!r} to {path!r}")
     return said
 
 

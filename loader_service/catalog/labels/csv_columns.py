@@ -10,6 +10,7 @@ import numpy as np
 from loader_service.catalog.labels.encode import MIXTURE_REMEDY, LabelOrigin, class_bytes, encode
 from loader_service.catalog.labels.row_index import CSVIndex, common_root
 from loader_service.errors import CatalogError, ConfigError
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -178,7 +179,7 @@ class TableColumns:
         like = "" if nearest is None else f"; row {table.rows[nearest]} has {table.keys[nearest]!r}"
         keys = first.keys(common_root([video.path for video in videos]))
         return CatalogError(
-            f"--labels {table.path!r}: expected a label for each of {len(videos)} videos, found "
+            f"--labels {table.path!r}: expected a label for each of {counted(len(videos), 'video')}, found "
             f"{len(videos) - len(missing)}; the first without one is {first}; add a row for it to --labels, which may "
             f"call it {' or '.join(map(repr, keys))}{like}"
         )

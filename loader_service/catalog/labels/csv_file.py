@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.errors import ConfigError
 from loader_service.given_paths import split_labels
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -111,7 +112,8 @@ def read_csv(option: str) -> LabelTable:
             raise ConfigError(f"--labels {path!r}, row {row}: it repeats the header of row {lines[0][0]}; delete it")
         if len(cells) != len(header):
             raise ConfigError(
-                f"--labels {path!r}, row {row}: expected {len(header)} columns, as in the first row; got {cells!r:.80}"
+                f"--labels {path!r}, row {row}: expected {counted(len(header), 'column')}, as in the first "
+                f"row; got {cells!r:.80}"
             )
     return _with_header(path, lines, places)
 

@@ -12,6 +12,7 @@ from loader_service.catalog.labels.csv_columns import TableColumns
 from loader_service.catalog.labels.encode import MIXTURE_REMEDY, MOST_CLASS_BYTES, LabelOrigin, class_bytes, encode
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.scan_options import FOLDER, GROUP
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -146,7 +147,8 @@ def _from_files(videos: Sequence[Labelled], labelling: Labelling) -> list[LabelF
     missing = [each.video for each in videos if each.label is None]
     if missing:
         raise CatalogError(
-            f"expected a label for each of {len(videos)} videos, found {len(labels)}; the first without one is "
+            f"expected a label for each of {counted(len(videos), 'video')}, found {len(labels)}; the first "
+            "without one is "
             f"{missing[0]}; write one there, give all with --labels FILE.csv, or leave that file out"
         )
     listed = labelling.lists.get("label")

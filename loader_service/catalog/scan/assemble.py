@@ -76,7 +76,8 @@ def assemble(
     not_chosen = sum(scan.not_chosen for scan in scans)
     if not filled and not_chosen:
         raise CatalogError(
-            f"--split leaves none of {not_chosen} videos in {len(files)} files; give one of the splits that they say, "
+            f"--split leaves none of {counted(not_chosen, 'video')} in {counted(len(files), 'file')}; give "
+            "one of the splits that they say, "
             "or leave it out, to be told which"
         )
     if not filled:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.columns import Catalog, FieldFacts
     from loader_service.catalog.findings import FieldScan, FileScan
 from loader_service.scan_options import ScanOptions
+from loader_service.sizes import counted
 from loader_service.stores.urls import is_url
 
 
@@ -110,7 +111,7 @@ class Recheck:
         counts = self._catalog.frame_counts[videos.start : videos.stop]
         for name, before, now in zip(names, counts.tolist(), scan.frame_counts.tolist(), strict=True):
             if before != now:
-                yield f"video {name!r} has {now} frames where it had {before}"
+                yield f"video {name!r} has {counted(now, 'frame')} where it had {before}"
 
     def _in_field(self, file: int, facts: FieldFacts, scan: FieldScan | None) -> Iterator[str]:
         name, videos = facts.field.name, self._catalog.videos_of(file)

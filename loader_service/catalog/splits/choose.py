@@ -22,6 +22,7 @@ from loader_service.catalog.splits.split_names import (
     splits_by_name,
 )
 from loader_service.errors import CatalogError
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -174,7 +175,7 @@ def _lines_of_lists(hdf5: HDF5File, tree: Tree, found: Found) -> Iterable[tuple[
             if basename_of(info.parent) in PARENTS:
                 yield path, f"no list of names of videos: {error}, in a file"
             continue
-        yield path, f"names {count} of {len(videos)} videos, which `--split {said}` serves alone, in a file"
+        yield path, f"names {count} of {counted(len(videos), 'video')}, which `--split {said}` serves alone, in a file"
 
 
 def _counted(tree: Tree, named: NamedSplits, find: Finder) -> dict[str, str]:

@@ -10,6 +10,7 @@ from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, to_text
 from loader_service.catalog.splits.split_names import PARENTS, WORDS, said_by
 from loader_service.errors import CatalogError
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,7 +85,8 @@ def named_videos(path: str, entries: Iterable[str], videos: Sequence[str]) -> li
         others = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         shown = ", ".join(map(repr, videos[:3])) + (" …" if len(videos) > 3 else "")
         raise CatalogError(
-            f"{path!r} names {first!r}{others}: expected names of videos, found {len(videos)} videos: {shown}; correct "
+            f"{path!r} names {first!r}{others}: expected names of videos, found "
+            f"{counted(len(videos), 'video')}: {shown}; correct "
             "the list, leave --split out to serve all, or choose by videos= of the stream"
         )
     return [not wanted.isdisjoint(each) for each in parts]

@@ -25,6 +25,7 @@ from loader_service.catalog.videos.tables import find_datasets
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +86,8 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
     for field, info in values.items():
         if info.shape[0] != len(found.episodes):
             raise CatalogError(
-                f"the field {field.name!r}: expected a value for each of {len(found.episodes)} videos, found "
+                f"the field {field.name!r}: expected a value for each of "
+                f"{counted(len(found.episodes), 'video')}, found "
                 f"{info.describe()}; take the field out of the schema, or correct the file"
             )
         for number, episode in enumerate(found.episodes):
@@ -244,7 +246,8 @@ def _count(episode: Episode, field: SchemaField, part: VideoField, count: int) -
         episode.frame_count = count
     elif count != episode.frame_count:
         raise CatalogError(
-            f"video {episode.name!r}, field {field.name!r}: expected {episode.frame_count} frames, like its other "
+            f"video {episode.name!r}, field {field.name!r}: expected {counted(episode.frame_count, 'frame')}, "
+            "like its other "
             f"fields, found {count} in {part.path!r}; leave the field out of the schema, or correct the file"
         )
 

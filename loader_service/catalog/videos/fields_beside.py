@@ -17,6 +17,7 @@ from loader_service.catalog.videos.frame_axis import is_picture
 from loader_service.catalog.videos.number_lists import list_part
 from loader_service.catalog.videos.set_aside import is_aside
 from loader_service.errors import CatalogError
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,7 +82,8 @@ def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
         episode.parts[key] = replace(part, missing=1)
     elif info.basename in LABEL_NAMES and (found.layout == "table" or len(info.shape) > 1):
         found.left_out.setdefault(
-            key, f"expected {episode.frame_count} entries, one for each frame, found {info.describe()} in a video"
+            key,
+            f"expected {counted(episode.frame_count, 'entry')}, one for each frame, found {info.describe()} in a video",
         )
 
 
@@ -109,7 +111,9 @@ def check_labels(tree: Tree, found: Found) -> None:
     for info in tree.datasets.values():
         flat = info.shape and all(side == 1 for side in info.shape[1:])
         if info.basename in LABEL_NAMES and flat and info.shape[0] != episode.frame_count:
-            raise CatalogError(f"expected {episode.frame_count} labels, one for each row; found {info.describe()}")
+            raise CatalogError(
+                f"expected {counted(episode.frame_count, 'label')}, one for each row; found {info.describe()}"
+            )
 
 
 def array_part(info: DatasetInfo) -> VideoField | None:

@@ -16,6 +16,7 @@ from loader_service.catalog.labels.encode import Label
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.errors import CatalogError
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,7 +148,8 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode],
 def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]:
     if info.shape != (count,) and not (info.shape == () and count == 1):
         raise CatalogError(
-            f"expected {count} labels, one per video; found {info.describe()}; correct them, or give --labels FILE.csv"
+            f"expected {counted(count, 'label')}, one per video; found {info.describe()}; correct them, or "
+            "give --labels FILE.csv"
         )
     if (
         info.kind in {ElementKind.OTHER, ElementKind.COMPOUND, ElementKind.COMPLEX, ElementKind.REFERENCE}

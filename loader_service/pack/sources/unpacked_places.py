@@ -24,6 +24,7 @@ from loader_service.pack.sources.source_kind import size_on_disk
 from loader_service.pack.sources.tar_files import contents_of, features_of, sample_places
 from loader_service.pack.sources.tfrecord_files import example_at
 from loader_service.pack.sources.video_files import FilmPart, read_film
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from loader_service.pack.frame_blob import FrameSink
@@ -53,7 +54,9 @@ class UnpackedPlaces:
             path = os.path.join(root, entry["path"])
             places = list(_record_places(path) if target == "tfrecord" else sample_places(path))
             if len(places) != len(names):
-                raise PackError(f"{path!r} holds {len(places)} samples, and its manifest names {len(names)}; {_AGAIN}")
+                raise PackError(
+                    f"{path!r} holds {counted(len(places), 'sample')}, and its manifest names {len(names)}; {_AGAIN}"
+                )
             for name, (place, size) in zip(names, places, strict=True):
                 yield Item(self.name, checked_name(name, path), path, (root, target, *place), size)
 

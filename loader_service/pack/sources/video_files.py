@@ -18,6 +18,7 @@ from loader_service.pack.orientation import UPRIGHT, Orientation, of_matrix
 from loader_service.pack.recode import FramePicker, encode
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
 from loader_service.pack.sources.source_kind import Look, folder_label, size_on_disk, stem_of
+from loader_service.sizes import counted
 
 _ENDINGS = frozenset(
     {".mp4", ".m4v", ".mov", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".ts", ".mts", ".flv", ".wmv", ".3gp", ".ogv"}
@@ -116,7 +117,7 @@ def read_film(
     except (av.error.FFmpegError, OSError) as error:
         reached = sink.frame_counts().get(part.stream, 0)
         raise PackError(
-            f"{where}, after {reached} frames: {_why(error)}; write it again, or pack with --on-error skip"
+            f"{where}, after {counted(reached, 'frame')}: {_why(error)}; write it again, or pack with --on-error skip"
         ) from error
 
 
@@ -215,7 +216,7 @@ class _FilmReader:
         lasted_s = self._last_s - (self._first_s or 0.0)
         missing_s = self._seconds() - lasted_s - 1 / (self._rate or _USUAL_RATE)
         if self._packets < _MOST_OF * self._film.frames - 2 and missing_s > _EDIT_SLACK_S:  # edits may leave some out
-            found = f"expected {self._film.frames} frames, as it says itself, found {self._packets}"
+            found = f"expected {counted(self._film.frames, 'frame')}, as it says itself, found {self._packets}"
         elif self._decoded < _MOST_OF * self._shown - 2:
             found = f"of {self._shown} encoded frames, {self._decoded} could be decoded"
         elif not self._film.frames and self._decoded and missing_s > _SLACK_S:
