@@ -15,10 +15,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from tqdm import tqdm
 
 from loader_client.connection import Connection
 from loader_client.demo.__main__ import main as run_demo
@@ -50,6 +49,9 @@ from loader_service.web.web_command import web_command
 from loader_service.web_options import DEFAULT_HOST, looks_like_address
 from loader_service.worker_bounds import WorkerBounds
 from loader_service.worker_limits import workers_for_all_cores
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _T = TypeVar("_T")
 
@@ -85,6 +87,8 @@ class _Bar:
             self._tell_program(done, total)
             return
         if self._bar is None:
+            from tqdm import tqdm  # noqa: PLC0415 - 30 ms of CPU, for terminals only
+
             tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
             self._bar = tqdm(total=total, unit=self._unit, desc=self._doing, leave=False, disable=self._hidden)
         self._bar.update(done - self._bar.n)

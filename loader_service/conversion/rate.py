@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING, Any
 
 from loader_service.sizes import size_text
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 #: How often a pipe or a log file gets a line, in seconds.
 _SAY_EVERY_S = 10.0
@@ -66,6 +67,8 @@ class RateBar:
         now = time.monotonic()
         if sys.stderr.isatty():
             if self._bar is None:
+                from tqdm import tqdm  # noqa: PLC0415 - 30 ms of CPU, for terminals only
+
                 tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
                 self._bar = tqdm(
                     total=total_bytes,
