@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.columns import Catalog
+
+#: A class of ImageNet.
+_WORDNET = re.compile(r"n[0-9]{8}")
 
 #: Videos whose names are looked at.
 _LOOKED_AT = 4096
@@ -134,7 +138,8 @@ def _look_like_classes(holders: Sequence[str]) -> bool:
     """Tell whether names that videos share, some of them at least, are more than numbers and parts of a data set."""
     found = set(holders)
     named = all(found) and not found & _PARTS
-    return named and 1 < len(found) < len(holders) and len({unnumbered(name) for name in found}) > 1
+    told_apart = len({unnumbered(name) for name in found}) > 1 or all(map(_WORDNET.fullmatch, found))
+    return named and 1 < len(found) < len(holders) and told_apart
 
 
 def python_lines(catalog: Catalog, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:

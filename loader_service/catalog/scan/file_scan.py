@@ -39,7 +39,8 @@ from loader_service.catalog.videos.matlab_axes import lines_of_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.readings import TwoReadingsError
-from loader_service.catalog.videos.set_aside import is_aside, refuse_sparse_rows, set_aside
+from loader_service.catalog.videos.row_notes import lines_of_rows
+from loader_service.catalog.videos.set_aside import is_aside, refuse_sparse_rows, set_aside, without_copies
 from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
 from loader_service.catalog.videos.unused import unused
@@ -227,7 +228,7 @@ def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     """Return the videos of a file: what a schema declares, else JPEGs, else what numbers there are."""
     try:
         if options.declared is not None:
-            return find_declared(hdf5, tree, options.declared)
+            return find_declared(hdf5, without_copies(tree, options.declared), options.declared)
         return _find_undeclared(hdf5, tree, options)
     except TwoReadingsError as error:
         raise CatalogError(error.text([each for each in error.readings if _works(hdf5, tree, each.schema)])) from error
@@ -253,6 +254,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_frame_groups(found)
     found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))
     check_labels(tree, found)
+    found.left_out.update(lines_of_rows(found, lambda path: np.asarray(hdf5.node(path)[()])))
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
     found.left_out.update(unused(tree, found, found.left_out, labels))
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}
@@ -279,10 +281,7 @@ def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Cata
         )
     named = "; ".join(f"{path!r}: {reason}" for path, reason in islice(aside.items(), 4))
     if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
-        example = " (docs/coming-from.md, 'Compound tables', has one)" if "compound" in named else ""
-        return CatalogError(
-            f"found no video, but {named}; leave the file out, or serve it by --source module:Name{example}"
-        )
+        return CatalogError(f"found no video, but {named}; leave the file out, or serve it by --source module:Name")
     if aside:
         rest = {path: info for path, info in tree.datasets.items() if not is_aside(aside, info)}
         return CatalogError(

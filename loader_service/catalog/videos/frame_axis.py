@@ -26,13 +26,14 @@ _WORDS = re.compile(r"[A-Za-z]+")
 
 
 def is_picture(info: DatasetInfo) -> bool:
-    """Tell whether a dataset is ``(frames, height, width, 1 or 3) uint8``."""
-    return info.dtype == "uint8" and len(info.shape) == 4 and info.shape[3] in {1, 3}
+    """Tell whether a dataset is ``(frames, height, width, 1 or 3) uint8``, and not one number for each frame."""
+    return info.dtype == "uint8" and len(info.shape) == 4 and info.shape[3] in {1, 3} and info.shape[1:3] != (1, 1)
 
 
 def is_sequence_of_pictures(info: DatasetInfo) -> bool:
     """Tell whether a dataset is pictures, also with channels first."""
-    return is_picture(info) or (info.dtype == "uint8" and len(info.shape) == 4 and info.shape[1] in {1, 3})
+    first = info.dtype == "uint8" and len(info.shape) == 4 and info.shape[1] in {1, 3} and info.shape[2:] != (1, 1)
+    return is_picture(info) or first
 
 
 def are_numbered(names: Iterable[str]) -> bool:

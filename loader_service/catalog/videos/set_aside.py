@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
@@ -24,6 +25,9 @@ _WEIGHTS = re.compile(
     r"(^|/)vars/[0-9]+$|[A-Za-z](_?[0-9]+)?:0$|\.(weight|bias|running_mean|running_var|num_batches_tracked)$"
 )
 
+#: Where Imaris keeps pixels, and, behind larger numbers, copies of fewer of them.
+_LEVEL = re.compile(r"DataSet/ResolutionLevel ([0-9]{1,9})/")
+
 #: What MATLAB's cells and structs refer to.
 _REFERRED = "#refs#"
 
@@ -34,6 +38,7 @@ WEIGHTS = "found weights of a model, and no data"
 def set_aside(tree: Tree) -> dict[str, str]:
     """Return why datasets of a file are no fields, by path; ``#refs#`` stands for all that lies in it."""
     sparse = {join(info.parent, name) for info in tree.datasets.values() if _is_sparse(tree, info) for name in _SPARSE}
+    coarser = _coarser(tree)
     aside = {}
     for path, info in tree.datasets.items():
         if path.startswith(f"{_REFERRED}/"):
@@ -42,6 +47,8 @@ def set_aside(tree: Tree) -> dict[str, str]:
             aside[path] = f"found a dataset of which nothing was ever written {info.shape}, in a file"
         elif path in sparse:
             aside[path] = f"{SPARSE}, in a file"
+        elif path in coarser:
+            aside[path] = "found a coarser copy of another resolution level of Imaris, in a file"
         elif _WEIGHTS.search(path):
             aside[path] = f"{WEIGHTS}, in a file"
         elif info.kind in _KINDS:
@@ -51,9 +58,25 @@ def set_aside(tree: Tree) -> dict[str, str]:
     return aside
 
 
+def _coarser(tree: Tree) -> frozenset[str]:
+    """Return the datasets of Imaris that are copies of fewer pixels."""
+    levels = {path: int(level[1]) for path in tree.datasets if (level := _LEVEL.match(path))}
+    finest = min(levels.values(), default=0)
+    return frozenset(path for path, level in levels.items() if level > finest)
+
+
+def without_copies(tree: Tree, schema: Schema) -> Tree:
+    """Return a tree without Imaris' copies of fewer pixels, unless a schema names the level that it means."""
+    named = any("ResolutionLevel" in pattern for field in schema.fields for pattern in field.dataset)
+    coarser = frozenset[str]() if named else _coarser(tree)
+    if not coarser:
+        return tree
+    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in coarser})
+
+
 _KINDS: Mapping[ElementKind, str] = {
     ElementKind.REFERENCE: "references, such as MATLAB's cells,",
-    ElementKind.COMPOUND: "compound elements (a table of pandas, or structs)",
+    ElementKind.COMPOUND: "compound elements (a table of pandas, or structs; docs/coming-from.md, 'Compound tables')",
     ElementKind.COMPLEX: "complex numbers",
 }
 

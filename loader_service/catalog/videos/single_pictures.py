@@ -61,7 +61,7 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
                 maybe.append(info)
     if not sure and not maybe and len(datasets) == 1 and _is_named_picture(datasets[0]):
         maybe = list(datasets)
-    if not sure and not maybe and all(_are_maps(members) for members in groups.values()):
+    if not sure and not maybe and all(_are_maps(members) or _are_cube(members) for members in groups.values()):
         maybe = [info for info in datasets if len(info.shape) > 1]
     return sure, maybe
 
@@ -75,6 +75,23 @@ def _are_maps(members: Sequence[DatasetInfo]) -> bool:
     counted = any(info.shape == maps[0].shape[:1] for info in members)
     named = [info for info in maps if _PICTURE_WORDS.search(info.basename) and not _FEATURES.search(info.basename)]
     return bool(named) and not counted
+
+
+def _are_cube(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether a group is one picture of many bands and what is where in it, as benchmarks of such have them."""
+    cubes = [info for info in members if len(info.shape) == 3]
+    truths = [info for info in members if len(info.shape) == 2 and _TRUTH.search(info.basename)]
+    return (
+        len(cubes) == 1
+        and bool(truths)
+        and len(cubes) + len(truths) == len(members)
+        and min(cubes[0].shape[:2]) >= _LEAST_GREY_SIDE
+        and all(info.shape == cubes[0].shape[:2] for info in truths)
+    )
+
+
+#: What a map of classes is called.
+_TRUTH = re.compile(r"(^|_)(gt|ground_?truth|truth)$", re.IGNORECASE)
 
 
 def _is_named_picture(info: DatasetInfo) -> bool:
