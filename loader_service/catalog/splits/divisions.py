@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, join
@@ -115,8 +116,9 @@ def by_attributes(hdf5: HDF5File, found: Found) -> Division | None:
 
 def _attributes_of(hdf5: HDF5File, episode: Episode) -> dict[str, str | bytes]:
     """Return the texts among the attributes of a video's group, or dataset, by name."""
-    attributes = hdf5.node(episode.dataset_path if episode.root is None else episode.root).attrs
-    values = {name: attributes[name] for name in attributes if name.lower() in _COLUMNS}
+    path = episode.dataset_path if episode.root is None else episode.root
+    names = [name for name in attribute_names(hdf5.file, path) if name.lower() in _COLUMNS]
+    values = {name: read_attribute(hdf5.file, path, name) for name in names}
     return {name: value for name, value in values.items() if isinstance(value, (str, bytes))}
 
 

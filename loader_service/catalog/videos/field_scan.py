@@ -11,6 +11,7 @@ import numpy as np
 from loader_service.catalog.codecs import SERVED
 from loader_service.catalog.findings import FieldScan
 from loader_service.catalog.hdf5 import heap
+from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.inner_paths import to_bytes
@@ -300,8 +301,9 @@ def read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
 
 
 def _read_value(hdf5: HDF5File, part: VideoField) -> Any:
-    node = hdf5.file[to_bytes(part.path)] if part.path else hdf5.file
-    return node.attrs[part.attribute] if part.attribute else node[()]
+    if part.attribute:
+        return read_attribute(hdf5.file, part.path, part.attribute)
+    return hdf5.node(part.path)[()]
 
 
 def _to_bytes(value: Any) -> bytes:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from loader_service.catalog.hdf5.attributes import attribute_names
 from loader_service.catalog.hdf5.read_tree import dtype_of
-from loader_service.catalog.inner_paths import to_bytes, to_text
+from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.flat_lists import flat_list_part
@@ -20,7 +21,7 @@ from loader_service.errors import CatalogError
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
@@ -132,7 +133,7 @@ def single_part(info: DatasetInfo) -> VideoField:
 def _add_attributes(file: h5py.File, found: Found, episodes: list[Episode]) -> None:
     """Add the attributes that the first video has; those that others lack are left out later."""
     first = _node_path(episodes[0])
-    names = [name for name in _attributes(file, first) if name not in LABEL_NAMES]
+    names = [name for name in attribute_names(file, first) if name not in LABEL_NAMES]
     for episode in episodes if names else ():
         path = _node_path(episode)
         node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
@@ -149,12 +150,6 @@ def _add_attributes(file: h5py.File, found: Found, episodes: list[Episode]) -> N
 
 def _node_path(episode: Episode) -> str:
     return episode.dataset_path if episode.root is None else episode.root
-
-
-def _attributes(file: h5py.File, path: str) -> Iterator[str]:
-    node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
-    for number in range(h5py.h5a.get_num_attrs(node)):
-        yield to_text(h5py.h5a.open(node, index=number).name)
 
 
 def attribute_part(attribute: Any, path: str, name: str) -> VideoField | None:

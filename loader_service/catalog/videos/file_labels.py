@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, with_names
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import join, parent_of, to_bytes
@@ -81,8 +82,10 @@ def _from_attribute(file: h5py.File, paths: Sequence[str], name: str) -> Label |
     for path in paths:
         node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
         if h5py.h5a.exists(node, to_bytes(name)):
-            value = (file[to_bytes(path)] if path else file).attrs[name]
-            value = with_names(value, h5py.h5a.open(node, to_bytes(name)).dtype)
+            value = read_attribute(file, path, name)
+            attribute = h5py.h5a.open(node, to_bytes(name))
+            if attribute.get_type().get_class() == h5py.h5t.ENUM:
+                value = with_names(value, attribute.dtype)
             return to_label(value, f"attribute {name!r} of {path or '/'!r}")
     return None
 

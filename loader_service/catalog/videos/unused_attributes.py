@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 
-from loader_service.catalog.inner_paths import join, parent_of, to_bytes, to_text, unnumbered
+from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
+from loader_service.catalog.inner_paths import join, parent_of, unnumbered
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import key_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+
+    import h5py
 
     from loader_service.catalog.hdf5.tree import Tree
     from loader_service.catalog.videos.episodes import Found
@@ -60,7 +62,7 @@ def unused_attributes(
             continue
         owner = next((group for group in _upwards(path) if group in roots), None)
         inside = path if owner is None else key_in(owner, path)
-        for name in _names(file, path):
+        for name in attribute_names(file, path):
             key = join(inside, f"@{name}")
             if name not in labels and name not in _NOTES and (path, name) not in used and key not in reasons:
                 reasons[key] = f"attribute of {path or '/'!r} that is no value of a video: {_shown(file, path, name)}"
@@ -73,16 +75,10 @@ def _upwards(path: str) -> Iterator[str]:
         path = parent_of(path)
 
 
-def _names(file: h5py.File, path: str) -> Iterator[str]:
-    node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
-    for number in range(h5py.h5a.get_num_attrs(node)):
-        yield to_text(h5py.h5a.open(node, index=number).name)
-
-
 def _shown(file: h5py.File, path: str, name: str) -> str:
     """Return a value in short; of JSON, that it is that."""
     try:
-        value: Any = (file[to_bytes(path)] if path else file).attrs[to_bytes(name)]
+        value = read_attribute(file, path, name)
     except (OSError, TypeError, KeyError, ValueError):
         return "of a type that cannot be shown"
     if isinstance(value, bytes):
