@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from loader_service import endpoint as endpoints
+from loader_service.protocol.spec import Clip, Image, Spec
 
 #: Variables of the environment, by the groups that commands name.
 _VARIABLES = {
@@ -104,6 +106,34 @@ class CompletedText(click.ParamType):  # type: ignore[type-arg,unused-ignore] # 
         return [CompletionItem(each) for each in running_endpoints() if each.startswith(incomplete)]
 
 
+#: Options of streams, which are given in Python, with the calls that take them.
+_OF_STREAMS = {
+    **{each.name: f"image=Image({each.name}=…)" for each in fields(Image)},
+    **{each.name: f"clip=Clip({each.name}=…)" for each in fields(Clip)},
+    **{each.name: f"{each.name}=…" for each in fields(Spec)},
+}
+
+#: How messages of click begin that say what is wrong, and not what is right.
+_WITHOUT_REMEDY = ("No such ", "Missing ", "Got unexpected ")
+
+
+def _hint(error: click.UsageError) -> str:
+    """Return a message that helps more than that of an error; "" where that says it all."""
+    said, context = error.format_message(), error.ctx
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        name = error.option_name.lstrip("-").replace("-", "_")
+        if name == "endpoint" and _takes_endpoint(context.command):
+            return f"{said} Give the endpoint alone: {context.command_path} ipc:///path/to/socket"
+        if name.isdecimal():
+            return f"{error.option_name} is below 0; give 1 or more"
+        if name in _OF_STREAMS and context.command.name == "start":
+            given = f"loader_client.dataset({_OF_STREAMS[name]})"
+            return f"No such option {error.option_name!r}. It is of streams: give it in Python, as {given}"
+    if said.startswith(_WITHOUT_REMEDY) and "Did you mean" not in said:
+        return f"{said} See `{context.command_path if context else 'loader-service'} --help`"
+    return ""
+
+
 class CommandGroup(click.Group):
     """The commands, with all that their help and a shell's completion need."""
 
@@ -117,13 +147,13 @@ class CommandGroup(click.Group):
             _complete(param)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; who writes --endpoint to one that takes it alone is told so."""
+        """Run a command; who writes what it does not take is told what helps."""
         try:
             return super().invoke(ctx)
-        except click.NoSuchOption as error:
-            if error.option_name == "--endpoint" and error.ctx is not None and _takes_endpoint(error.ctx.command):
-                alone = f"Give the endpoint alone: {error.ctx.command_path} ipc:///path/to/socket"
-                raise click.UsageError(f"{error.format_message()} {alone}", error.ctx) from None
+        except click.UsageError as error:
+            hint = _hint(error)
+            if hint:
+                raise click.UsageError(hint, error.ctx) from None
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's

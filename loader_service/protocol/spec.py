@@ -165,7 +165,8 @@ class Spec:
         if self.clip is not None and not isinstance(self.clip, (Clip, Frame)):
             raise ConfigError(f"clip={self.clip!r}; give Clip(frames=…), Frame(), or None for whole videos")
         if not isinstance(self.image, Image):
-            raise ConfigError(f"image={self.image!r} is no Image; give Image(…)")
+            meant = "size=…" if isinstance(self.image, (int, tuple, list)) else "…"
+            raise ConfigError(f"image={self.image!r} is no Image; give Image({meant})")
         self._check_combinations()
         self._check_shard()
         if self.fields is not None:

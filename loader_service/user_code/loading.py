@@ -35,6 +35,15 @@ _MOST_CHARACTERS = 600
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
+#: How a file of Python ends, which a module's name does not.
+_FILE = ".py"
+
+
+def _module_of(file: str) -> str:
+    """Return the name by which what is in a file is imported."""
+    return ".".join(part for part in file.removesuffix(_FILE).split("/") if part not in {"", ".", ".."})
+
+
 def load(reference: str) -> Any:
     """Return what a reference such as ``package.module:Name`` or ``package.module:Name.attribute`` names.
 
@@ -55,7 +64,9 @@ def load(reference: str) -> Any:
 def load_first(reference: str) -> tuple[Any, list[str]]:
     """Return what the first name after the colon names, and the names that follow it; raises as `load` does."""
     if not _REFERENCE.fullmatch(reference):
-        raise SourceError(f"{reference!r} names nothing; give package.module:Name, such as my_data:Scenes")
+        file, _, name = reference.partition(":")
+        like = f"{_module_of(file)}:{name}" if file.endswith(_FILE) and name else "my_data:Scenes"
+        raise SourceError(f"{reference!r} names nothing; give package.module:Name, such as {like}")
     module_name, _, path = reference.partition(":")
     first, *rest = path.split(".")
     return attribute(_import(module_name), first, reference), rest
@@ -169,6 +180,8 @@ def _import(name: str) -> Any:
             return importlib.import_module(name)
     except SourceError as error:
         cause = error.__cause__
+        if name.endswith(_FILE):
+            raise SourceError(f"{name!r} is a file; name the module in it, {_module_of(name)!r}") from error
         if isinstance(cause, ModuleNotFoundError) and cause.name and f"{name}.".startswith(f"{cause.name}."):
             raise SourceError(
                 f"there is no module {cause.name!r}, looked for in {here!r} and where Python looks; start the service "

@@ -107,7 +107,7 @@ def test_what_cannot_be_chosen_is_refused_before_it_is_sent(connection: Connecti
 
 def test_as_many_names_as_may_travel_do(connection: Connection) -> None:
     names = [f"{number:030d}" for number in range(100_000)]
-    with pytest.raises(ConfigError, match=r"names '0{30}', as are 99999 others, which is none of"):
+    with pytest.raises(ConfigError, match=r"names '0{30}', like 99999 others, which is none of"):
         next(connection.batches(2, clip=Frame(), videos=names))
 
 

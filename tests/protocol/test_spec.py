@@ -53,7 +53,7 @@ CLIP = Clip(frames=4)
         ({"indexed": 1}, "indexed=1 is no truth value"),
         ({"max_bad_samples": 3}, "max_bad_samples=3 with on_error='raise'"),
         ({"max_bad_samples": -1, "on_error": "substitute"}, "max_bad_samples=-1 is out of range"),
-        ({"image": (224, 224)}, "image=(224, 224) is no Image"),
+        ({"image": (224, 224)}, "image=(224, 224) is no Image; give Image(size=…)"),
     ],
 )
 def test_a_spec_says_what_is_wrong_with_it(values, said):

@@ -57,6 +57,14 @@ def test_what_is_no_reference_is_refused_with_an_example(reference):
         load(reference)
 
 
+def test_who_names_a_file_is_told_the_name_of_its_module(folder):
+    (folder / "e2_own.py").write_text("def f(): pass\n")
+    with pytest.raises(SourceError, match=r"'e2_own.py' is a file; name the module in it, 'e2_own'"):
+        load("e2_own.py:f")
+    with pytest.raises(SourceError, match=r"names nothing; give package.module:Name, such as e2_package.own:f"):
+        load("./e2_package/own.py:f")
+
+
 def test_a_missing_module_is_named_with_the_folder_that_was_searched(folder):
     with pytest.raises(SourceError, match=f"there is no module 'e2_nowhere', looked for in '{folder}'.*start the serv"):
         load("e2_nowhere.deep:Name")
