@@ -53,6 +53,15 @@ def hyperspectral_scene(folder: Path) -> Layout:
     return Layout(Refused(says), {"schema": "./schema.toml"}, declared)
 
 
+@case("NASA HDF-EOS5 grids: HDFEOS/GRIDS/<grid>/Data Fields, XDim, YDim")
+def grids_of_the_earth(folder: Path) -> Refused:
+    """Latitudes of a map are no rows of a table, although a map may be square."""
+    root = "HDFEOS/GRIDS/VNP_Grid_BRDF"
+    maps = {f"{root}/Data Fields/BRDF": numbers(1, 24, 24, 3), f"{root}/Data Fields/QA": whole(2, 24, 24, dtype="u1")}
+    table(folder / "vnp43.h5", {**maps, f"{root}/XDim": np.arange(24.0), f"{root}/YDim": np.arange(24.0)})
+    return Refused(["rows of a table", "one picture", r"shape = \[24, 24, 3\]"])
+
+
 @case("basveeling/pcam: x (N, 96, 96, 3) and y (N, 1, 1, 1), in one file")
 def patch_camelyon(folder: Path) -> Serves:
     """A label of one byte is no picture of one pixel."""

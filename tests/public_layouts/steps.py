@@ -95,3 +95,15 @@ def point_clouds_of_frames(folder: Path) -> Layout:
     (folder / "schema.toml").write_text(f'videos = "groups"\nfield = [{{{field}}}]\n')
     says = ["12 numbered groups such as 'seq_0/000000'", r'"\{video\}/\*/pose"', '"{video}/points"', "--source"]
     return Layout(Refused(says), {"schema": "./schema.toml"}, Serves(videos))
+
+
+@case("no one project: step_0, step_1, … that are recordings of lengths of their own")
+def recordings_called_steps(folder: Path) -> Serves:
+    """What has one length in a group, and another in the next, is no frame."""
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for step in range(3):
+            states, actions = numbers(step, 30 + step, 8), numbers(9 + step, 30 + step, 2)
+            root[f"step_{step}/states"], root[f"step_{step}/actions"] = states, actions
+            videos.append(Video(f"step_{step}", {"states": Array(states), "actions": Array(actions)}))
+    return Serves(videos)

@@ -49,8 +49,15 @@ def refuse_groups_of_frames(groups: Groups) -> None:
 
 
 def _called_frames(groups: Groups) -> Groups:
-    """Return the groups themselves where all are called frames, and their numbers count."""
+    """Return the groups themselves where all are called frames, and their numbers count.
+
+    What is called a step or t can be a recording: where all that it holds has one length, and others another one.
+    """
     names = [basename_of(group) for group in groups]
+    lengths = [{info.shape[0] for info in members.values()} for members in groups.values()]
+    recordings = all(len(each) == 1 for each in lengths) and len(set(map(frozenset, lengths))) > 1
+    if recordings and not any("frame" in name.lower() for name in names):
+        return {}
     dense = all(map(_FRAME.match, names)) and _count([int(_FRAME.match(name)[2]) for name in names])  # type: ignore[index]
     return groups if dense else {}
 

@@ -63,6 +63,8 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
         maybe = list(datasets)
     if not sure and not maybe and all(_are_maps(members) or _are_cube(members) for members in groups.values()):
         maybe = [info for info in datasets if len(info.shape) > 1]
+    if not sure and all(info.path.startswith(_GRIDS) for info in datasets):
+        maybe = [info for info in datasets if len(info.shape) > 1]
     return sure, maybe
 
 
@@ -89,6 +91,9 @@ def _are_cube(members: Sequence[DatasetInfo]) -> bool:
         and all(info.shape == cubes[0].shape[:2] for info in truths)
     )
 
+
+#: Where HDF-EOS keeps maps of the earth.
+_GRIDS = "HDFEOS/GRIDS/"
 
 #: What a map of classes is called.
 _TRUTH = re.compile(r"(^|_)(gt|ground_?truth|truth)$", re.IGNORECASE)
