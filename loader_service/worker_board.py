@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-from typing_extensions import Self
-
 #: Workers that have a place of their own at a time; numbers are never used twice, and there are never so many at once.
 PLACES = 4096
 

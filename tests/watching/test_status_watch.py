@@ -29,9 +29,10 @@ def test_watching_gives_an_object_a_line_and_ends_in_peace(small_videos: Path) -
             watching.kill()
 
 
-def test_the_command_line_loads_no_extra_that_its_command_does_not_need() -> None:
+def test_command_line_and_worker_load_nothing_that_they_do_not_need() -> None:
     code = (
-        "import sys, loader_service.cli; extras = 'rich', 'prometheus_client', 'loader_service.watching.top_view'; "
+        "import sys, loader_service.cli, loader_service.worker.main\n"
+        "extras = 'rich', 'prometheus_client', 'loader_service.watching.top_view', 'tqdm', 'typing_extensions'\n"
         "print([each for each in extras if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
