@@ -22,7 +22,7 @@ _END = "end"
 _STEPS = 4
 
 #: Iterators that are restored in one dataset before another one is made, which takes longer than all that they read.
-_RESTORED_IN_ONE = 5
+_RESTORED_IN_ONE = 7
 
 Make = Callable[[], Any]
 
