@@ -177,11 +177,11 @@ def scale(workers: str | None, endpoint: str | None, remote: int | None) -> None
         workers, endpoint = None, workers  # `scale --ray 64 ENDPOINT`
     if workers is None and remote is None:
         raise click.UsageError("how many? give WORKERS, or --ray N")
-    if workers is not None:
-        bounds = WorkerBounds.of(workers)
-        click.echo(_with_service(endpoint, lambda service: service.scale(str(bounds))))
-    if remote is not None:
+    bounds = None if workers is None else WorkerBounds.of(workers)
+    if remote is not None:  # first, since most services have none, and then nothing is done
         click.echo(_with_service(endpoint, lambda service: service.scale_remote(remote)))
+    if bounds is not None:
+        click.echo(_with_service(endpoint, lambda service: service.scale(str(bounds))))
 
 
 @cli.command()

@@ -259,6 +259,14 @@ def test_scale_beyond_reason_is_refused(service, in_process):
     )
 
 
+def test_what_can_be_done_in_part_only_is_not_begun(service, in_process):
+    code, out, err = in_process("scale", "2", "--ray", "1", service.endpoint)
+    assert (code, out) == (2, "")
+    assert "no cluster for remote workers" in err
+    with loader_client.connect(service.endpoint) as connection:
+        assert connection.status().workers_wanted == 1
+
+
 def test_stop_ends_the_service_with_exit_code_0(small_videos, in_process):
     with running_service(small_videos / "part0.h5") as service:
         code, said, _ = in_process("stop", service.endpoint)
