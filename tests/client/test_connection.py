@@ -26,6 +26,7 @@ from loader_client import (
     Spec,
 )
 from loader_service.worker_limits import most_workers
+from tests.support.machine import at_most
 from tests.support.services import Service, new_endpoint, running_service, started_service
 from tests.support.videos import make_videos, write_videos
 from tests.support.waiting import eventually
@@ -42,7 +43,7 @@ def test_connecting_does_not_wait_for_the_next_greeting(service: Service) -> Non
         with loader_client.connect(service.endpoint) as connection:
             connection.status()
         took_s.append(time.monotonic() - begun)
-    assert min(took_s) < 0.4
+    assert min(took_s) < at_most(0.4)
 
 
 def test_the_catalog_tells_what_the_files_hold(service: Service) -> None:

@@ -18,6 +18,7 @@ import pytest
 import loader_client
 from loader_client import ServiceUnavailable
 from loader_client.whereabouts import refusal_at
+from tests.support.machine import at_most
 from tests.support.services import running_service
 
 #: A user that nobody is.
@@ -118,12 +119,12 @@ def test_another_users_folder_or_socket_is_named_at_once_with_its_owner(
         assert (code, said.count("\n")) == (1, 1)
         assert f"user {_STRANGER}" in said
         assert re.search(rf"'{path.parent}', which belongs to user 0 \(root\) and has mode 0700; .* run as that", said)
-        assert took_s < 5  # on a busy machine, most of it to start
+        assert took_s < at_most(5.0)  # most of it to start
         path.parent.chmod(0o755)
         code, said, took_s = _as_stranger(*command, f"ipc://{path}")
         assert code == 1
         assert "socket, which belongs to user 0 (root) and has mode 0600" in said
-        assert took_s < 5
+        assert took_s < at_most(5.0)
 
 
 def test_nothing_is_in_the_way_of_the_user_itself(place: Path) -> None:

@@ -15,6 +15,7 @@ from loader_service.protocol.messages import Status
 from tests.faults.conftest import Once
 from tests.faults.pauses import halted_for
 from tests.faults.training import STREAM, Entry, Log, Train, disturb, train_numpy
+from tests.support.machine import at_most
 from tests.support.services import Service, running_service, started_service
 from tests.support.waiting import eventually
 
@@ -47,7 +48,7 @@ def test_an_idle_worker_that_is_killed_is_replaced_within_a_second(videos: str, 
             eventually(replaced, "another worker is there")
             took_s.append(time.monotonic() - killed)
         print("replaced after", ", ".join(f"{each:.3f} s" for each in took_s))
-        assert min(took_s) < 1.0  # the fastest: the machine may be busy with something else
+        assert min(took_s) < at_most(1.0)  # the fastest: the machine may be busy with something else
         assert list(train_numpy(service.endpoint)) == undisturbed
         assert counters_of(service)["workers_lost"] == 3
 
@@ -103,7 +104,7 @@ def test_a_worker_that_stands_still_beside_an_idle_one_costs_two_seconds_and_no_
         assert log == undisturbed
         assert counters_of(service)["steps_redone"] > 0
         assert counters_of(service)["workers_lost"] == 0, "its deadline is a minute"
-        assert max(pauses_s) <= 2.0
+        assert max(pauses_s) <= at_most(2.0)
 
 
 def test_a_worker_that_stands_still_for_less_than_its_deadline_is_not_killed(videos: str, undisturbed: Log) -> None:
