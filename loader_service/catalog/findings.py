@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,7 +137,7 @@ def pack(scan: FileScan) -> bytes:
         fields.append({**{name: getattr(each, name) for name in _FIELD_FACTS}, "columns": list(each.columns)})
     texts = {name: getattr(scan, name) for name in _FILE_FACTS}
     forms = [(array.dtype.str, array.shape) for array in arrays]
-    encoded = json.dumps({"status": asdict(scan.status), "fields": fields, "arrays": forms, **texts}).encode("ascii")
+    encoded = json.dumps({"status": vars(scan.status), "fields": fields, "arrays": forms, **texts}).encode("ascii")
     pieces = [_TEXTS.pack(len(encoded)), encoded, *(np.ascontiguousarray(array).tobytes() for array in arrays)]
     return b"".join(piece + bytes(-len(piece) % 8) for piece in pieces)
 

@@ -10,6 +10,7 @@ import h5py
 from loader_service.catalog.attempts import ByteSource, pread_fully
 from loader_service.catalog.hdf5.heap import Collections
 from loader_service.catalog.hdf5.plain import PlainReader
+from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.inner_paths import to_bytes
 
 
@@ -37,6 +38,7 @@ class HDF5File:
     size_bytes: int
     direct: bool
     collections: Collections = field(default_factory=dict)
+    _references: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, file: h5py.File, descriptor: ByteSource, size_bytes: int) -> HDF5File:
@@ -48,6 +50,14 @@ class HDF5File:
     def node(self, path: str) -> Any:
         """Return the dataset or group at a path; raises what h5py raises."""
         return self.file[to_bytes(path)] if path else self.file
+
+    def references(self, path: str) -> Any:
+        """Return what `read_references` says of a vlen dataset; that of the last one is kept, as scans ask twice."""
+        if path not in self._references:
+            dataset = h5py.h5d.open(self.file.id, to_bytes(path))
+            self._references.clear()
+            self._references[path] = read_references(self.descriptor, dataset)
+        return self._references[path]
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Return bytes of the file."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 
 from loader_service.catalog.hdf5 import heap
-from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
-from loader_service.catalog.inner_paths import to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +75,7 @@ def as_bytes(value: Any) -> bytes:
 
 
 def _vlen(hdf5: HDF5File, info: DatasetInfo, elements: Sequence[int], size: int) -> list[bytes]:
-    dataset = h5py.h5d.open(hdf5.file.id, to_bytes(info.path))
-    references = read_references(hdf5.descriptor, dataset) if hdf5.direct and len(info.shape) == 1 else None
+    references = hdf5.references(info.path) if hdf5.direct and len(info.shape) == 1 else None
     if references is not None:
         wanted = references[list(elements)]
         try:

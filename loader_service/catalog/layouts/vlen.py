@@ -8,7 +8,6 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.hdf5 import heap
-from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout, first_middle_last, names_of
@@ -43,8 +42,7 @@ class Vlen(Layout[FoundVideo]):
 
     def locate(self, hdf5: HDF5File, video: FoundVideo) -> Extents | None:
         """Return where the heaps hold the elements."""
-        dataset = h5py.h5d.open(hdf5.file.id, to_bytes(video.dataset_path))
-        references = read_references(hdf5.descriptor, dataset)
+        references = hdf5.references(video.dataset_path)
         if references is None:
             return None
         offsets = heap.locate(hdf5.descriptor, references, hdf5.size_bytes, hdf5.collections)
