@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,11 @@ from loader_service.conversion.write_remedies import add_who_goes_on, interrupte
 from loader_service.errors import LoaderError
 from loader_service.pack.pack_options import PackOptions
 from loader_service.sizes import counted, size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from loader_service.pack.packing import Packed
 
 #: Words of ``--from``, as the kinds name themselves; the kinds are only loaded when they are needed.
 KIND_WORDS = ("frames", "images", "videos", "hdf5", "tfrecord", "tar", "lerobot", "unpacked")
@@ -59,18 +64,8 @@ def _pack(items: list[Any], options: PackOptions) -> None:
     took = time.monotonic() - began
     for left in done.left_out:
         click.echo(str(left), err=True)
-    if done.changed:
-        click.echo(
-            f"{counted(len(done.changed), 'source')} changed since they were packed, and are not packed again, such as "
-            f"{done.changed[0]!r}; --force packs all anew",
-            err=True,
-        )
-    if done.turned:
-        click.echo(
-            f"{counted(done.turned, 'picture')} are to be shown turned, as their EXIF data says, and lie there as they "
-            "are: the service, like TensorFlow, does not turn them; --quality makes all pictures anew, upright",
-            err=True,
-        )
+    for line in _notes(done):
+        _say(line)
     size = sum(record.size_bytes for record in done.records)
     where = done.paths[0] if len(done.paths) == 1 else f"{done.paths[0]} to {done.paths[-1]}"
     click.echo(
@@ -81,6 +76,28 @@ def _pack(items: list[Any], options: PackOptions) -> None:
         _check(options, done)
     if done.left_out:
         sys.exit(1)
+
+
+def _notes(done: Packed) -> Iterator[str]:
+    """Yield what is to be known of what was packed, a line each."""
+    from loader_service.pack.records import is_text_list  # noqa: PLC0415 - with HDF5
+
+    if done.changed:
+        yield (
+            f"{counted(len(done.changed), 'source')} changed since they were packed, and are not packed again, such as "
+            f"{done.changed[0]!r}; --force packs all anew"
+        )
+    if done.turned:
+        yield (
+            f"{counted(done.turned, 'picture')} are to be shown turned, as their EXIF data says, and lie there as they "
+            "are: the service, like TensorFlow, does not turn them; --quality makes all pictures anew, upright"
+        )
+    lists = sorted({name for each in done.records for name, value in each.attributes.items() if is_text_list(value)})
+    if lists:
+        yield (
+            f"{counted(len(lists), 'field')} of lists of texts, {', '.join(map(repr, lists))}: in the files, as "
+            "attributes of each video, and not served; a text for each frame is, and so is one text, such as JSON"
+        )
 
 
 def _say(line: str) -> None:

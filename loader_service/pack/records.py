@@ -213,6 +213,11 @@ def of_plain(value: Any) -> NDArray[Any]:
     return np.array(_bytes(value)) if found.dtype.kind == "U" else found
 
 
+def is_text_list(value: Any) -> bool:
+    """Tell whether a value, as `to_plain` gives it, is a list of texts: HDF5 holds that, and no batch does."""
+    return isinstance(value, list) and any(isinstance(each, str) for each in value)
+
+
 def _texts(value: Any) -> Any:
     if isinstance(value, list):
         return [_texts(each) for each in value]

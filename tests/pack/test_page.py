@@ -25,12 +25,15 @@ def _write_sources(place: Path) -> None:
         path = place / "photos" / f"class{number % 2}" / f"photo{number:02}a.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(frame_jpeg(number))
-    example = encode_example({"image/encoded": frame_jpeg(0), "image/class/label": np.array([3])})
+    features = {"image/encoded": frame_jpeg(0), "image/class/label": np.array([3]), "tags": [b"wet", b"dark"]}
+    example = encode_example(features)
     write_records(place / "records" / "train.tfrecord", [example])
     write_videos(place / "old.h5", "padded", make_videos([2, 3]))
 
 
-def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_of_the_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     _write_sources(tmp_path)
     monkeypatch.chdir(tmp_path)
     packs = [words for words in command_lines("packing.md") if words[1] == "pack"]
@@ -44,3 +47,4 @@ def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monk
     for each in outputs:
         each.close()
     assert videos == [1, 1, 16, 1, 2]
+    assert capsys.readouterr().err.count("1 field of lists of texts, 'tags': in the files") == 1
