@@ -150,8 +150,8 @@ class Openings:
         if known is not None:
             stream = self._streams.get(known.stream)
             if known.answer is not None and stream is not None:
-                size, ahead = stream.size, steps_ahead(stream.size)
-                answer = replace(known.answer, slots=size, prefetch=ahead, resizes=stream.resizes)
+                size = stream.resized
+                answer = replace(known.answer, slots=size.slots, prefetch=size.prefetch, resizes=size.resizes)
                 self._ledger.send(client.address, answer)
             return
         self._check_room(self._streams.count(client.address))

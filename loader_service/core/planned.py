@@ -63,6 +63,8 @@ class PlannedStream:
         What a slot has room for in each field that varies, and its size.
     wanted_slots
         What it would have if there were room.
+    most_slots
+        What it has at the most where reads are slow; no more than it wants unless this is more.
     row_bytes, frame_bytes
         Output of one row without what varies, and of one frame that varies: the measure of work within the stream.
     ease
@@ -88,6 +90,7 @@ class PlannedStream:
     slot_frames: int = 0
     slot_bytes: int
     wanted_slots: int
+    most_slots: int = 0
     row_bytes: int
     frame_bytes: int = 0
     ease: int = 1

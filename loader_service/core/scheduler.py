@@ -20,7 +20,7 @@ from loader_service.core.ownership import Ownership
 from loader_service.core.staff import Staff
 from loader_service.core.streams import Streams
 from loader_service.core.tasks import NOBODY, PendingTask, TaskQueues
-from loader_service.core.worker import Worker
+from loader_service.core.worker import TASKS_OUTSTANDING, Worker
 from loader_service.protocol import messages as m
 
 
@@ -74,6 +74,8 @@ class Scheduler:
         if worker is not None:
             worker.ask_for(message.count)
             self.staff.vacancies.update(worker)
+            depths = [each.depth for each in self.staff if each.depth > TASKS_OUTSTANDING and not each.node]
+            self.streams.shares.tasks_wanted = sum(depths)
 
     def time_spent(self, message: m.TimeSpent, now: float) -> None:
         """Take note of what a worker says that its time went into."""

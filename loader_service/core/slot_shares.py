@@ -1,6 +1,7 @@
 """How many slots each open stream has: what its pace needs, while memory lasts and nobody else needs it more. Pure.
 
-A stream grows when its trainer's wants wait for a slot. It gives slots up when another
+A stream grows when its trainer's wants wait for a slot; beyond what is usual where reads are slow, until so many steps
+are filled ahead that the tasks are at hand which workers ask for. It gives slots up when another
 one cannot open, down to two, and when nothing was wanted of it for a while, down to four. What it gave up while it was
 idle it asks for again with the next want: with few slots, a trainer that holds several batches is given copies.
 
@@ -40,18 +41,27 @@ class SlotShares:
         How long nothing may be wanted of a stream that keeps its slots, in seconds.
     ledger
         Gets the deeds and messages.
+
+    Attributes
+    ----------
+    tasks_wanted
+        That workers want to hold, all together, since reads are slow; 0 while they are quick.
     """
 
     def __init__(self, streams: Mapping[int, StreamState], idle_s: float, ledger: Ledger) -> None:
         self._streams = streams
         self._idle_s = idle_s
         self._ledger = ledger
+        self.tasks_wanted = 0
         self._wanted_at: dict[int, float] = {}  # of streams with slots to give back, the earliest first
 
     def wanted(self, stream: StreamState, now: float) -> None:
         """Take note of a want; let its stream grow where it has rested, or where wants wait for a slot."""
         self.watch(stream, now)
-        if (stream.waiting or stream.rests) and stream.size < stream.plan.wanted_slots:
+        if self.tasks_wanted:
+            stream.deepen(self.tasks_wanted)
+        lacks = stream.waiting or stream.rests or stream.size < stream.wished
+        if lacks and stream.size < stream.slots_wanted:
             self._grow(stream, now)
 
     def watch(self, stream: StreamState, now: float) -> None:
@@ -76,7 +86,7 @@ class SlotShares:
             if stream is not None and (stream.fillings or stream.waiting or stream.is_growing):
                 self._wanted_at[number] = now
             elif stream is not None and stream.size > IDLE_SLOTS:
-                stream.size, stream.rests = IDLE_SLOTS, True
+                stream.size, stream.wished, stream.rests = IDLE_SLOTS, 0, True
                 self._tell_size(stream, self._remove_surplus(stream))
 
     def segments_made(self, event: SegmentsMade, now: float) -> None:
@@ -134,7 +144,7 @@ class SlotShares:
                 stream.size += stream.surplus
                 self._tell_size(stream, ())
         gives_back = stream.surplus > 0
-        more = stream.plan.wanted_slots - stream.size - stream.surplus
+        more = stream.slots_wanted - stream.size - stream.surplus
         if more > 0 and not (stream.is_growing or gives_back) and now >= stream.grow_at:
             stream.is_growing = True
             self._ledger.add(MakeSegments(stream.number, more, 1, stream.plan.slot_bytes, grows=True))

@@ -35,6 +35,7 @@ class StreamState:
     plan: PlannedStream
     slots: SlotTable
     size: int  # slots that its client counts on; what it has beyond those and `spare` goes when it is free
+    wished: int = 0  # slots that it should have since reads are slow, where that is more than is usual
     spare: int = 0  # slots that were made for steps that a worker is late with
     is_growing: bool = False  # more slots are being made
     grow_at: float = 0.0  # not before
@@ -88,6 +89,22 @@ class StreamState:
         self.removed = (*self.removed, *removed)[-_REMOVED_REMEMBERED:]
 
     @property
+    def slots_wanted(self) -> int:
+        """How many slots it should have."""
+        return max(self.plan.wanted_slots, self.wished)
+
+    def deepen(self, tasks: int) -> None:
+        """Take note of how many tasks are to be at hand, since reads are slow: it may need more slots for them.
+
+        It does not where its trainer finds most steps ready, since that takes less than workers could make. Nor can
+        that be told before each slot was filled once. The step that was begun last has all its tasks still.
+        """
+        usual, filling = self.plan.wanted_slots, len(self.fillings)
+        if 2 * filling > steps_ahead(self.size, usual) and self.clock.steps > self.size < self.plan.most_slots:
+            steps = 1 + -(-tasks // max(len(each.open_tasks) for each in self.fillings.values()))
+            self.wished = max(self.wished, min(self.plan.most_slots, steps + usual // 2))
+
+    @property
     def surplus(self) -> int:
         """How many slots it has that it shall not have; negative when it lacks some."""
         return len(self.slots) - self.size - self.spare
@@ -95,7 +112,8 @@ class StreamState:
     @property
     def resized(self) -> Resized:
         """What its client is told of its size."""
-        return Resized(self.number, self.size, steps_ahead(self.size), self.resizes, self.removed)
+        ahead = steps_ahead(self.size, self.plan.wanted_slots)
+        return Resized(self.number, self.size, ahead, self.resizes, self.removed)
 
     def objection(self, want: Want) -> str:
         """Return why a want can never be met, "" when it can."""

@@ -14,7 +14,7 @@ from loader_service.daemon.stream_rows import SUBSTITUTES, CatalogRows
 from loader_service.errors import ConfigError, ProtocolError
 from loader_service.plan.buckets import padding_share
 from loader_service.plan.epoch import Plan
-from loader_service.plan.prefetch import wanted_slots
+from loader_service.plan.prefetch import deep_slots, wanted_slots
 from loader_service.plan.stream_fields import CatalogFacts, select_fields, stream_fields, transform_inputs
 from loader_service.plan.window_cuts import window_of
 from loader_service.protocol.fields import Field, SlotLayout
@@ -97,6 +97,7 @@ class CatalogPlanner:
             slot_frames=layout.frames,
             slot_bytes=layout.size_bytes,
             wanted_slots=wanted_slots(layout.size_bytes, spec.prefetch),
+            most_slots=deep_slots(layout.size_bytes, spec.prefetch),
             row_bytes=_row_bytes(fields, own_code=own_code),
             frame_bytes=sum(field.sample_bytes for field in fields if field.varies),
             ease=1 if own_code else _ease(self._catalog, fields),

@@ -5,6 +5,9 @@ from __future__ import annotations
 #: Steps filled ahead unless the client says otherwise: what keeps workers busy, and more when steps are small.
 LEAST_PREFETCH, MOST_PREFETCH, PREFETCH_BYTES = 4, 32, 256 * 2**20
 
+#: What all slots of a stream may take that grows since reads are slow, and how many there may be.
+DEEP_BYTES, DEEP_SLOTS = 2 * 2**30, 256
+
 #: Slots without which no stream opens: one to fill while the trainer reads the other.
 LEAST_SLOTS = 2
 
@@ -22,9 +25,23 @@ def wanted_slots(slot_bytes: int, prefetch: int) -> int:
     return 2 * (prefetch or max(LEAST_PREFETCH, min(MOST_PREFETCH, PREFETCH_BYTES // slot_bytes)))
 
 
-def steps_ahead(slots: int) -> int:
-    """Return how many steps are filled ahead with so many slots; the trainer may hold the rest."""
-    return slots - slots // 2
+def deep_slots(slot_bytes: int, prefetch: int) -> int:
+    """Return how many slots a stream has at the most where reads are slow; parameters as of `wanted_slots`."""
+    usual = wanted_slots(slot_bytes, prefetch)
+    return usual if prefetch else max(usual, min(DEEP_SLOTS, DEEP_BYTES // slot_bytes))
+
+
+def steps_ahead(slots: int, usual: int = 0) -> int:
+    """Return how many steps are filled ahead with so many slots; the trainer may hold the rest.
+
+    Parameters
+    ----------
+    slots
+        That the stream has.
+    usual
+        What it has where reads are quick: all beyond that are filled ahead. 0 when it has no more than those.
+    """
+    return slots - min(slots, usual or slots) // 2
 
 
 def is_cramped(slots: int, slot_bytes: int, prefetch: int) -> bool:

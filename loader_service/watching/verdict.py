@@ -155,7 +155,7 @@ class _Case:
         """Return whether workers have time, and could use it: cores are left, or too few steps are wanted for all."""
         work, count = self._rates.all_workers, len(self._rates.workers)
         computing = work.working * count * (1 - work.reading - work.sending)
-        is_ahead = steps_ahead(self._stream.slots) >= count
+        is_ahead = steps_ahead(self._stream.slots, self._stream.slots_wanted) >= count
         return work.working < _BUSY and not (is_ahead and computing >= _ALL_CORES * (self._status.cores or math.inf))
 
     def is_receiver_slow(self) -> bool:

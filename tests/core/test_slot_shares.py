@@ -121,3 +121,64 @@ def test_slots_that_went_long_ago_are_not_told_for_ever() -> None:
     for slot in range(1000):
         stream.resize((slot,))
     assert (stream.resized.resizes, stream.resized.removed) == (1000, tuple(range(872, 1000)))
+
+
+@pytest.fixture
+def deep() -> Desk:
+    """Two workers whose reads are slow, and a stream of four slots that may have twelve; five steps are done."""
+    made = Desk(workers=2)
+    made.open(1, slots=4, most_slots=12)
+    for worker in (1, 2):
+        made.hear(worker, m.TasksWanted(worker, 6))
+    for want in range(1, 6):
+        answers = made.want(want)
+        assert not [each for each in answers if isinstance(each, MakeSegments)]
+        _finish(made, want)
+        made.release(want)
+    return made
+
+
+def _finish(desk: Desk, step: int) -> None:
+    """End both tasks of the step with this place in the order in which they were begun."""
+    for worker, task in ((1, 2 * step), (2, 2 * step - 1)):
+        desk.end(worker, task)
+
+
+def test_where_reads_are_slow_a_stream_grows_until_the_tasks_are_at_hand_that_workers_want(deep: Desk) -> None:
+    assert not [each for each in _want(deep, 6) if isinstance(each, MakeSegments)]
+    assert MakeSegments(1, 5, 1, 7, grows=True) in _want(deep, 7), "twelve tasks are six steps, and one that ends"
+    answers = deep.happen(e.SegmentsMade(1, tuple(range(20, 25)), grows=True))
+    assert _resized(answers) == [m.Resized(1, 9, 7, 1)], "the trainer may hold two, as before"
+    deep.now = GROW_AGAIN_S
+    assert not [each for each in _want(deep, 8, 9, 10, 11, 12) if isinstance(each, MakeSegments)]
+
+
+def test_a_stream_never_grows_beyond_what_its_plan_allows(deep: Desk) -> None:
+    deep.hear(1, m.TasksWanted(1, 64))
+    assert MakeSegments(1, 8, 1, 7, grows=True) in _want(deep, 6, 7)
+
+
+def test_where_reads_are_slow_and_steps_lie_ready_a_stream_stays_as_it_is(deep: Desk) -> None:
+    for want in range(6, 10):
+        assert not [each for each in _want(deep, want) if isinstance(each, MakeSegments)]
+        _finish(deep, want)
+        if want > 6:
+            deep.release(want - 1)
+
+
+def test_a_deep_stream_that_was_idle_is_an_ordinary_one_again(deep: Desk) -> None:
+    _want(deep, 6, 7)
+    deep.happen(e.SegmentsMade(1, tuple(range(20, 25)), grows=True))
+    for want in (6, 7):
+        _finish(deep, want)
+        deep.release(want)
+    (resized,) = _resized(deep.tick(IDLE_S))
+    assert isinstance(resized, m.Resized)
+    assert (resized.slots, resized.prefetch, len(resized.removed)) == (4, 2, 5)
+    assert not [each for each in _want(deep, 8) if isinstance(each, MakeSegments)]
+
+
+def test_when_reads_are_quick_again_a_stream_grows_no_more(deep: Desk) -> None:
+    for worker in (1, 2):
+        deep.hear(worker, m.TasksWanted(worker, 0))
+    assert not [each for each in _want(deep, 6, 7, 8, 9) if isinstance(each, MakeSegments)]

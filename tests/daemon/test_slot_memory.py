@@ -16,7 +16,16 @@ from loader_service.daemon.room import Room
 from loader_service.daemon.segment_maker import MAKING_S, SegmentMaker, choose_slots
 from loader_service.daemon.segments import NoSpace, SegmentStore
 from loader_service.errors import ConfigError
-from loader_service.plan.prefetch import LEAST_PREFETCH, MOST_PREFETCH, PREFETCH_BYTES, steps_ahead, wanted_slots
+from loader_service.plan.prefetch import (
+    DEEP_BYTES,
+    DEEP_SLOTS,
+    LEAST_PREFETCH,
+    MOST_PREFETCH,
+    PREFETCH_BYTES,
+    deep_slots,
+    steps_ahead,
+    wanted_slots,
+)
 
 MIB = 2**20
 
@@ -45,6 +54,14 @@ def walls(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Room]], None]:
 )
 def test_small_steps_are_filled_further_ahead(slot_bytes, prefetch):
     assert wanted_slots(slot_bytes, 0) == 2 * prefetch
+
+
+def test_where_reads_are_slow_more_steps_are_filled_ahead_and_the_trainer_may_hold_no_more():
+    assert deep_slots(64 * MIB, 0) == DEEP_BYTES // (64 * MIB)
+    assert deep_slots(64 * MIB, 3) == 6, "a prefetch that was asked for is kept"
+    assert deep_slots(PREFETCH_BYTES * 4, 0) == 2 * LEAST_PREFETCH
+    assert deep_slots(64, 0) == DEEP_SLOTS
+    assert [steps_ahead(slots, 8) for slots in (1, 2, 7, 8, 9, 16)] == [1, 1, 4, 4, 5, 12]
 
 
 def room_of(left_bytes: int) -> list[Room]:

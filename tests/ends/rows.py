@@ -57,6 +57,7 @@ class Planner:
             samples=STEPS * ROWS,
             slot_bytes=_LAYOUT.size_bytes,
             wanted_slots=2 * spec.prefetch,
+            most_slots=6 * spec.prefetch if spec.seed % 2 else 0,
             row_bytes=2**20 if spec.seed % 2 else 100,
             substitutes=3 if spec.on_error == "substitute" else 0,
         )

@@ -23,14 +23,15 @@ class LeaseBook:
     Parameters
     ----------
     at
-        The stream at its service. When half of its slots are lent, batches are copied and their slots returned at once,
-        so a client that hoards batches can never leave the service without a slot to fill.
+        The stream at its service. When all slots are lent but those of the steps that are wanted ahead, batches are
+        copied and their slots returned at once, so a client that hoards batches can never leave the service without
+        a slot to fill.
     """
 
     def __init__(self, at: StreamAtService) -> None:
         self._slots = at.opened.slots
         self._resizes = at.opened.resizes
-        self._most_lent = max(1, at.opened.slots // 2) if at.large else 0
+        self._most_lent = max(1, at.opened.slots - at.opened.prefetch) if at.large else 0
         self._held: dict[int, Ready] = {}  # by lease: answers that came, until they are returned
         self._lent: set[int] = set()
         self._returned: dict[int, None] = {}
@@ -41,7 +42,7 @@ class LeaseBook:
         if resized.resizes <= self._resizes:
             return False
         self._resizes, self._slots = resized.resizes, resized.slots
-        self._most_lent = max(1, resized.slots // 2) if self._most_lent else 0
+        self._most_lent = max(1, resized.slots - resized.prefetch) if self._most_lent else 0
         return True
 
     @property
