@@ -84,7 +84,7 @@ class Worker:
     def _started(self) -> None:
         self.is_started = True
         self._say(m.WorkerReady(self.number))
-        if self.number % 3 == 2:  # its reads are slow, as it finds out
+        if self.number % 4 == 3:  # its reads are slow, as it finds out
             self._say(m.TasksWanted(self.number, 4 + self.number % 9))
 
     def _next(self) -> None:
