@@ -32,7 +32,7 @@ class Outgoing:
 
 
 class ServiceSocket:
-    """A connection that comes back by itself; a context manager, for one thread at a time.
+    """A connection that comes back by itself; a context manager, for one thread.
 
     Parameters
     ----------
@@ -99,17 +99,23 @@ class ServiceSocket:
             self.is_blocked = False
         return not self.is_blocked
 
-    def wait(self, for_s: float) -> bool:
-        """Wait for messages, the doorbell, or a connection for what is blocked; return whether such stands again."""
+    def wait(self, for_s: float) -> tuple[Iterator[list[Any]], bool]:
+        """Wait for messages, the doorbell, or a connection for what is blocked.
+
+        Returns
+        -------
+        tuple of iterator and bool
+            Messages, in batches; and whether a connection stands again.
+        """
         # What could not be sent goes as soon as a connection stands, which for a living service takes 1 ms.
         self._poller.modify(self._socket, _READABLE | (_WRITABLE if self.is_blocked else 0))
         ready = dict(self._poller.poll(max(0, int(for_s * 1000) + 1)))
         if self._doorbell.fileno() in ready:
             self._doorbell.quiet()
-        return bool(ready.get(self._socket, 0) & _WRITABLE)
+        events = ready.get(self._socket, 0)
+        return self._received() if events & _READABLE else iter(()), bool(events & _WRITABLE)
 
-    def received(self) -> Iterator[list[Any]]:
-        """Yield the messages that have come, in batches; does not wait."""
+    def _received(self) -> Iterator[list[Any]]:
         # Not until `zmq.Again`: to make that error takes five times as long as to ask.
         while self._socket.getsockopt(zmq.EVENTS) & _READABLE:  # type: ignore[operator] # of this option it is a number
             payload = self._socket.recv(zmq.NOBLOCK)

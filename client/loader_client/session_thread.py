@@ -1,8 +1,7 @@
 """Runs a session: the thread, the clock, the condition that callers wait on, and the memory of slots.
 
-Callers wish something of the session under the condition, in threads of their own, and wait on it. Whoever has the duty
-(see `socket_duty`) reads the socket, hears the service, and sees to the session's deadlines: a caller that waits for a
-step, or the session's own thread. Whatever thread is told an effect carries it out.
+Callers wish something of the session under the condition, in threads of their own, and wait on it. One thread owns the
+socket, hears the service, and sees to the session's deadlines. Whatever thread is told an effect carries it out.
 """
 
 from __future__ import annotations
@@ -43,7 +42,6 @@ from loader_client.session.session_effects import (
     Warn,
 )
 from loader_client.slot_memory import SlotMemory
-from loader_client.socket_duty import SocketDuty
 from loader_client.whereabouts import pid_seen_at
 from loader_service.endpoint import owner_of, parse
 from loader_service.errors import LoaderError, ServiceUnavailable, from_name
@@ -94,11 +92,6 @@ class SessionThread:
         self._doorbell = Doorbell()
         self._memory = SlotMemory(self._doorbell.lease_ended, lambda: owner_of(parse(endpoint)))
         self._outgoing = Outgoing()
-        self._socket: ServiceSocket | None = None  # while the thread has it open
-        self._duty = SocketDuty()
-        self._read_for: Pending | None = None  # what the caller waits for who reads the socket
-        self._broken: Exception | None = None  # what a caller met at the socket
-        self._is_flush_due = False
         self._waiting = 0  # callers
         self._is_closing = False
         self._looks_at = 0.0  # its clock
@@ -170,8 +163,6 @@ class SessionThread:
         with self._changed:
             self.failure = self.failure or error
             self._changed.notify_all()
-            if self._read_for is not None:
-                self._doorbell.ring()
 
     def forked(self) -> None:
         """Have every call end, in a forked child, and nothing be done there to what is the parent's."""
@@ -194,106 +185,36 @@ class SessionThread:
     # ---- inside, under the condition
 
     def _settled(self, wish: Callable[[Session, Pending, float], list[Effect]], step: Position | None = None) -> Any:
-        """Return the answer to a wish; the wait for a step ends with a Ctrl-C, and reads the socket itself."""
+        """Return the answer to a wish; the wait for a step ends with a Ctrl-C."""
         self.check()
+        self._hear_doorbell()
         pending = Pending()
-        can_read = step is not None and threading.get_ident() != threading.main_thread().ident
-        if can_read and self._takes_duty():
-            self._tried(self._hear_all)
         try:
-            self._hear_doorbell()
             self._carry_out(wish(self._session, pending, time.monotonic()))
             if not pending.is_settled:
-                self._wait(pending, step, can_read=can_read)
+                self._wait(pending, step)
             return pending.result()
         except BaseException:
             if self.failure is None:
                 self._carry_out(self._session.abandon(pending))
             raise
-        finally:
-            if can_read and self._duty.is_mine:
-                self._leave_duty()
 
-    def _wait(self, pending: Pending, step: Position | None, *, can_read: bool) -> None:
+    def _wait(self, pending: Pending, step: Position | None) -> None:
         interrupts = INTERRUPTS.begin_wait()
         self._waiting += 1
-        self._duty.cannot_read += not can_read
-        self._doorbell.is_awaited = self._doorbell.is_awaited or pending.needs_slot
-        if not can_read and self._duty.is_free:
-            self._doorbell.ring()
+        self._doorbell.is_awaited = True
         try:
             while not pending.is_settled:
                 self.check()
                 if step is not None:
                     self._check_interrupt(step, interrupts)
-                if can_read and self._takes_duty():
-                    self._read_for = pending
-                    self._tried(self._read)
-                    continue
                 if pending.next_deadline < self._looks_at:
                     self._doorbell.ring()
                 # Not for longer: nobody wakes a child that a signal handler forked as this wait began.
-                if not self._changed.wait(LOOK_EVERY_S):
-                    self._hear_doorbell()
+                self._changed.wait(LOOK_EVERY_S)
         finally:
-            if self._read_for is pending:
-                self._read_for = None
             self._waiting -= 1
-            self._duty.cannot_read -= not can_read
-            self._doorbell.is_awaited = self._doorbell.is_awaited and self._waiting > 0
-
-    # ---- inside, under the condition, by a caller that reads the socket
-
-    def _takes_duty(self) -> bool:
-        has = self._socket is not None and self._broken is None and self._duty.take(time.monotonic())
-        self._doorbell.is_attended = not self._duty.is_free
-        return has
-
-    def _leave_duty(self) -> None:
-        self._tried(self._send_due)
-        self._duty.leave()
-        self._doorbell.is_attended = False
-        if self._waiting:
-            self._changed.notify_all()
-        if self._duty.cannot_read or self._is_closing or self._broken is not None:
-            self._doorbell.ring()
-
-    def _tried(self, turn: Callable[[ServiceSocket], None]) -> None:
-        """Do something at the socket; what goes wrong ends the session's thread, and so the session."""
-        if self._socket is None or self._broken is not None:
-            return
-        try:
-            turn(self._socket)
-        except Exception as error:  # noqa: BLE001 - raised in the session's thread
-            self._broken = error
-            self._duty.leave()
-            self._doorbell.is_attended = False
-            self._doorbell.ring()
-
-    def _read(self, socket: ServiceSocket) -> None:
-        """Wait once for what the service says, and hear it."""
-        self._look_at_clock()
-        if self._read_for is None or self._read_for.is_settled:
-            return
-        self._send_due(socket)
-        self._changed.release()
-        try:
-            is_connected = socket.wait(min(self._looks_at - time.monotonic(), LOOK_EVERY_S))
-        finally:
-            self._changed.acquire()
-        if is_connected:
-            self._happened(Connected())
-        self._hear_all(socket)
-
-    def _send_due(self, socket: ServiceSocket) -> None:
-        """Send what must not wait for company, and with it what did."""
-        if self._is_flush_due or self._outgoing.beats or socket.is_blocked:
-            self._is_flush_due = False
-            socket.send_outgoing()
-
-    def _hear_all(self, socket: ServiceSocket) -> None:
-        for messages in socket.received():
-            self._hear(messages)
+            self._doorbell.is_awaited = self._waiting > 0
 
     def _check_interrupt(self, step: Position, begun: int) -> None:
         heard_for_s = INTERRUPTS.heard_for_s(begun)
@@ -309,13 +230,10 @@ class SessionThread:
             match effect:
                 case Enqueue(message):
                     self._outgoing.messages.append(message)
-                case Settled(pending):
+                case Settled():
                     self._changed.notify_all()
-                    if pending is self._read_for and not self._duty.is_mine:
-                        self._doorbell.ring()
                 case Flush():
-                    self._is_flush_due = bool(self._outgoing.messages)
-                    if self._is_flush_due and not self._duty.is_mine:
+                    if self._outgoing.messages and threading.current_thread() is not self._thread:
                         self._doorbell.ring()
                 case SendNow(m.Hello() as hello):
                     self._outgoing.beats.append(m.Hello(hello.name, pid_seen_at(self._endpoint)))
@@ -353,46 +271,23 @@ class SessionThread:
             raise
         finally:
             with self._changed:
-                self._socket = None
-                self._duty.leave()
                 self._memory.clear()
 
     def _keep_in_touch(self) -> None:
         with ServiceSocket(self._endpoint, self._doorbell, self._outgoing) as socket:
-            with self._changed:
-                self._socket = socket
             while True:
-                self._stand_by()
                 self._look_at_clock()
-                self._is_flush_due = False
                 sent = socket.send_outgoing()
                 if self._is_closing and (sent or socket.is_blocked):
                     socket.send(m.Goodbye())
                     return
-                is_connected = socket.wait(self._looks_at - time.monotonic())
+                heard, is_connected = socket.wait(self._looks_at - time.monotonic())
                 if is_connected:
                     with self._changed:
                         self._happened(Connected())
-                for messages in socket.received():
+                for messages in heard:
                     with self._changed:
                         self._hear(messages)
-
-    def _stand_by(self) -> None:
-        """Leave the socket to callers for as long as they read it."""
-        is_called = False
-        while True:
-            with self._changed:
-                if self._broken is not None:
-                    raise self._broken
-                self._hear_doorbell()
-                is_called = is_called or self._is_flush_due or self._is_closing
-                for_s = self._duty.stand_by_s(time.monotonic(), self._looks_at, is_called=is_called)
-                self._doorbell.is_attended = not self._duty.is_free
-                if not for_s:
-                    return
-                if self._waiting and self._duty.is_free:
-                    self._changed.notify_all()
-            is_called = self._doorbell.stand_by(for_s)
 
     def _look_at_clock(self) -> None:
         with self._changed:

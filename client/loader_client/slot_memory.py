@@ -86,9 +86,9 @@ class SlotMemory:
             of them lives; all others are copies.
         """
         at, ready = delivery.at, delivery.ready
-        batch: dict[str, NDArray[Any]] = {
-            field.name: np.ndarray((ready.frames if field.varies else ready.rows, *field.shape), dtype, memory, begin)
-            for field, dtype, begin in at.places
+        batch = {
+            field.name: at.layout.view(field.name, memory, ready.frames if field.varies else ready.rows)
+            for field in at.layout.fields
         }
         lent = at.large if delivery.lent else frozenset()
         for name, array in batch.items():

@@ -67,7 +67,7 @@ class RateBar:
         now = time.monotonic()
         if sys.stderr.isatty():
             if self._bar is None:
-                from tqdm import tqdm  # noqa: PLC0415 - 30 ms of CPU, for terminals only
+                from tqdm import tqdm  # noqa: PLC0415 - 15 ms of CPU, for terminals only
 
                 tqdm.monitor_interval = 0  # no thread of its own in a process that starts others
                 self._bar = tqdm(

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import numpy as np
-
-from loader_service.protocol.fields import Field, SlotLayout
+from loader_service.protocol.fields import SlotLayout
 from loader_service.protocol.messages import Opened, Ready
 
 #: A field smaller than this is copied: the copy takes 2 µs, a lease of its own with DLPack import and release 60 µs.
@@ -44,14 +41,6 @@ class StreamAtService:
             field.name
             for field in self.layout.fields
             if field.sample_bytes * (frames if field.varies else rows) >= COPY_BELOW_BYTES
-        )
-
-    @cached_property
-    def places(self) -> tuple[tuple[Field, np.dtype[Any], int], ...]:
-        """Each field with its type, and where it begins in a slot: looked up for each batch, which made 20 calls."""
-        fields = self.layout.fields
-        return tuple(
-            (field, np.dtype(field.dtype), begin) for field, begin in zip(fields, self.layout.offsets, strict=False)
         )
 
     def fits(self, other: StreamAtService) -> bool:

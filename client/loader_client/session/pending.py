@@ -21,8 +21,6 @@ class Pending:
         Why none will come.
     stream, want, request
         What it is for, where it is for such; 0 where not.
-    needs_slot
-        Whether it may only come once the service has heard of slots that are free again.
     begun, ask_at, say_at, deadline
         Times: since when it is waited for, when it is asked for again, when people are told, when it is given up.
     """
@@ -32,7 +30,6 @@ class Pending:
     stream: int = 0
     want: int = 0
     request: int = 0
-    needs_slot: bool = False
     begun: float = 0.0
     ask_at: float = math.inf
     say_at: float = math.inf

@@ -121,7 +121,9 @@ class Session:
     def end_lease(self, at: StreamAtService, lease: int) -> list[Effect]:
         """Take note that nobody reads a batch any more."""
         stream = self._streams.get(at.key)
-        return [] if stream is None else stream.end_lease(at, lease)
+        if stream is None:
+            return []
+        return [*stream.end_lease(at, lease), *([e.Flush()] if stream.awaited else [])]
 
     def close(self, key: int) -> list[Effect]:
         """Give a stream up; batches that were delivered stay valid."""

@@ -102,12 +102,9 @@ class StreamWants:
         self.awaited[claim.want] = pending
         pending.say_at, pending.ask_at = now + SAY_EVERY_S, now + patience.ask_again_s
         pending.deadline = now + patience.step_timeout_s
-        pending.needs_slot = not self._can_wait(claim.want)
-        return [*effects, *([self._unsent.flush()] if pending.needs_slot else [])]
-
-    def _can_wait(self, want: int) -> bool:
-        """Tell whether a want will be answered though nothing more is sent."""
-        return self._book is not None and self._unsent.can_wait(want, self._book.free - len(self._wants))
+        if self._book is None or not self._unsent.can_wait(claim.want, self._book.free - len(self._wants)):
+            effects.append(self._unsent.flush())
+        return effects
 
     def announce(self, position: Position, samples: NDArray[Any], first: int) -> list[Effect]:
         """Say what a step of an announced index holds, and want it when it is its turn.
@@ -147,8 +144,7 @@ class StreamWants:
         """Take note that nobody reads a slot any more."""
         if at is not self.at or self._book is None or not self._book.end(lease):
             return []
-        returned = self._send(Release, lease)
-        return returned if all(map(self._can_wait, self.awaited)) else [*returned, self._unsent.flush()]
+        return self._send(Release, lease)
 
     # ---- what the service says
 
