@@ -29,15 +29,6 @@ from loader_service.protocol.messages import BadSample, Failed, Forget, Opened, 
 #: How often people are told what is waited for, in seconds.
 SAY_EVERY_S = 5.0
 
-#: Wants wait until this part of the prefetch can go in one message; the rest keeps the workers busy meanwhile.
-_WANTS_TOGETHER = 2
-
-#: A step of so many bytes is wanted at once: it is 1 ms of work or more, and what waits shortens what is begun ahead.
-_LARGE_STEP_BYTES = 8 * 2**20
-
-#: Wants that wait for company at the most.
-_MOST_TOGETHER = 16
-
 #: Forgotten wants whose answers may still be on their way; there are never more than the prefetch of a few cursors.
 _FORGOTTEN_KEPT = 1024
 
@@ -283,16 +274,10 @@ class StreamWants:
             if self._known:
                 effects.append(self._want(want))
             self._unsent.want(want)
-        if self._unsent.wants >= self._wants_together:
+        prefetch = 0 if self._lookahead is None else self._lookahead.prefetch
+        if self._unsent.is_due(prefetch, 0 if self.at is None else self.at.layout.size_bytes):
             effects.append(self._unsent.flush())
         return effects
-
-    @property
-    def _wants_together(self) -> int:
-        """How many wants go in one message."""
-        if self._lookahead is None or self.at is None or self.at.layout.size_bytes >= _LARGE_STEP_BYTES:
-            return 1
-        return max(1, min(self._lookahead.prefetch // _WANTS_TOGETHER, _MOST_TOGETHER))
 
     def _take(self, wanted: Wanted, answer: Ready | Failed) -> list[Effect]:
         wanted.answer = answer

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from loader_client.session.session_effects import Flush
 
+#: Wants wait until this part of the prefetch can go in one message; the rest keeps the workers busy meanwhile.
+_WANTS_TOGETHER = 2
+
+#: A step of so many bytes is wanted at once: it is 1 ms of work or more, and what waits shortens what is begun ahead.
+_LARGE_STEP_BYTES = 8 * 2**20
+
+#: Wants that wait for company at the most.
+_MOST_TOGETHER = 16
+
 
 class Unsent:
     """The wants and the returned leases of one stream that may not have been sent yet."""
@@ -27,6 +36,19 @@ class Unsent:
         self.wants = self._others = 0
         self._sent = self._said
         return Flush()
+
+    def is_due(self, prefetch: int, step_bytes: int) -> bool:
+        """Tell whether so many wants wait that they are worth a message.
+
+        Parameters
+        ----------
+        prefetch
+            Steps that are wanted ahead.
+        step_bytes
+            Size of a step.
+        """
+        together = 1 if step_bytes >= _LARGE_STEP_BYTES else min(prefetch // _WANTS_TOGETHER, _MOST_TOGETHER)
+        return self.wants >= max(1, together)
 
     def can_wait(self, want: int, free: int) -> bool:
         """Tell whether a want will be answered though nothing more is sent.
