@@ -58,16 +58,16 @@ def restarted(service: Service, *files: object, **options: Any) -> Any:
 
 
 def test_one_csv_gives_a_class_one_number_in_training_and_validation(tmp_path):
-    train = write(tmp_path, "train", {"t0": "", "t1": "", "t2": ""}, inside=False)
+    train = write(tmp_path, "train", {"film0": "", "film1": "", "film2": ""}, inside=False)
     val = write(tmp_path, "val", {"v0": "", "v1": ""}, inside=False)
-    rows = write_text(tmp_path / "l.csv", "video,label", "t0,ant", "t1,bee", "t2,cat", "v0,bee", "v1,cat")
+    rows = write_text(tmp_path / "l.csv", "video,label", "film0,ant", "film1,bee", "film2,cat", "v0,bee", "v1,cat")
     with (
         running_service(train, labels=rows) as first,
         running_service(val, labels=rows) as second,
         loader_client.connect(first.endpoint) as training,
         loader_client.connect(second.endpoint) as validation,
     ):
-        assert labels_of(training) == {"t0": 0, "t1": 1, "t2": 2}
+        assert labels_of(training) == {"film0": 0, "film1": 1, "film2": 2}
         assert labels_of(validation) == {"v0": 1, "v1": 2}
         assert training.catalog.classes == validation.catalog.classes == ("ant", "bee", "cat")
         (label,) = [field for field in validation.catalog.fields if field.name == "label"]
@@ -153,7 +153,7 @@ def test_a_service_that_comes_back_with_an_edited_csv_ends_the_training(tmp_path
 
 
 def test_services_that_number_a_class_differently_are_no_secret(tmp_path, caplog):
-    train = write(tmp_path, "train", {"t0": "ant", "t1": "bee"})
+    train = write(tmp_path, "train", {"film0": "ant", "film1": "bee"})
     val = write(tmp_path, "val", {"v0": "bee", "v1": "bee"})
     with (
         running_service(train) as first,
@@ -165,7 +165,7 @@ def test_services_that_number_a_class_differently_are_no_secret(tmp_path, caplog
         assert "WARNING the classes of 'label' are numbered as they occur in these files" in first.log
         assert "INFO 2 classes of 'label': 0 'ant', 1 'bee'" in first.log
         assert "--classes classes.txt" in first.log
-        assert (labels_of(training), labels_of(training)) == ({"t0": 0, "t1": 1},) * 2
+        assert (labels_of(training), labels_of(training)) == ({"film0": 0, "film1": 1},) * 2
         assert not caplog.messages
         assert labels_of(validation) == {"v0": 0, "v1": 0}
     (said,) = caplog.messages
@@ -174,7 +174,7 @@ def test_services_that_number_a_class_differently_are_no_secret(tmp_path, caplog
 
 
 def test_a_written_list_gives_both_the_same_numbers(tmp_path, caplog):
-    train = write(tmp_path, "train", {"t0": "ant", "t1": "bee"})
+    train = write(tmp_path, "train", {"film0": "ant", "film1": "bee"})
     val = write(tmp_path, "val", {"v0": "bee", "v1": "bee"})
     classes = tmp_path / "classes.txt"
     assert run("inspect", tmp_path / "*/*.h5", "--split", "all", "--classes", classes).returncode == 0
@@ -185,13 +185,13 @@ def test_a_written_list_gives_both_the_same_numbers(tmp_path, caplog):
         loader_client.connect(first.endpoint) as training,
         loader_client.connect(second.endpoint) as validation,
     ):
-        assert (labels_of(training), labels_of(validation)) == ({"t0": 0, "t1": 1}, {"v0": 1, "v1": 1})
+        assert (labels_of(training), labels_of(validation)) == ({"film0": 0, "film1": 1}, {"v0": 1, "v1": 1})
         assert "WARNING" not in first.log + second.log
     assert not caplog.messages
 
 
 def test_catalog_and_inspect_show_which_number_is_which_class(tmp_path):
-    path = write(tmp_path, "train", {"t0": "ant", "t1": "bee"})
+    path = write(tmp_path, "train", {"film0": "ant", "film1": "bee"})
     line = "2 classes of 'label': 0 'ant', 1 'bee'"
     assert line in run("inspect", path).stdout.splitlines()
     fields = json.loads(run("inspect", path, "--json").stdout)["fields"]
