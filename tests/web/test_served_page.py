@@ -9,6 +9,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -17,6 +18,7 @@ import simplejpeg
 
 import loader_client
 from loader_client import Clip, Image, Spec
+from loader_client.stream import Stream
 from tests.support import processes
 from tests.support.services import Service, command_line, new_endpoint, running_service
 from tests.support.videos import frame_jpeg
@@ -130,14 +132,21 @@ def test_wrong_questions_are_told_what_is_wrong(page: Page, path: str, status: i
     assert headers["content-type"].startswith(("application/json", "text/plain"))
 
 
+#: Two clips a step, cut and mirrored.
+CROPS = Spec(2, Clip(4), Image(size=(32, 40), crop="random", flip=True), drop_remainder=False, prefetch=1)
+
+
+def announced_step(page: Page, stream: Stream) -> tuple[dict[str, Any], str]:
+    """Return a batch of a step that the page knows, and the place of the step on the page."""
+    stream.fetch(0, 0)
+    found = eventually(lambda: page.get("/api/streams")["streams"], "a step that was announced")[0]
+    batch = stream.fetch(found["epoch"], found["step"])
+    return batch, f"/api/steps/{found['stream']}/{found['epoch']}/{found['step']}"
+
+
 def test_the_samples_are_those_that_the_trainer_gets(service: Service, page: Page) -> None:
-    spec = Spec(2, Clip(4), Image(size=(32, 40), crop="random", flip=True), drop_remainder=False, prefetch=1)
     with loader_client.connect(service.endpoint) as connection:
-        stream = connection.open(spec)
-        stream.fetch(0, 0)
-        found = eventually(lambda: page.get("/api/streams")["streams"], "a step that was announced")[0]
-        batch = stream.fetch(found["epoch"], found["step"])
-        place = f"/api/steps/{found['stream']}/{found['epoch']}/{found['step']}"
+        batch, place = announced_step(page, connection.open(CROPS))
         told = page.get(f"{place}/samples")["samples"]
         assert [each["sample"] for each in told] == batch["index"].tolist()
         assert [each["start"] for each in told] == batch["start"].tolist()
@@ -150,13 +159,8 @@ def test_what_the_transform_returns_is_shown(small_videos: Path) -> None:
     own = "tests.preview.own_transforms:pictures_and_numbers"
     with running_service(small_videos / "part0.h5", transform=own, web="127.0.0.1:0") as service:
         page = Page(lambda: service.said)
-        spec = Spec(2, Clip(4), Image(size=(32, 40), crop="random", flip=True), drop_remainder=False, prefetch=1)
         with loader_client.connect(service.endpoint) as connection:
-            stream = connection.open(spec)
-            stream.fetch(0, 0)
-            found = eventually(lambda: page.get("/api/streams")["streams"], "a step that was announced")[0]
-            batch = stream.fetch(found["epoch"], found["step"])
-            place = f"/api/steps/{found['stream']}/{found['epoch']}/{found['step']}"
+            batch, place = announced_step(page, connection.open(CROPS))
             told = page.get(f"{place}/outputs")
             low = {each["name"]: each["low"] for each in told["fields"]}
             assert (told["made"], low["noisy"]) == (2, pytest.approx(float(batch["noisy"].min())))
