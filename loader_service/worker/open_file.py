@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
+#: Between bytes that are looked for in memory: the kernel reads about that much at once.
+_LOOK_EVERY_BYTES = 256 * 2**10
+
 #: Where bytes go that are read to learn whether that takes time.
 _ONE_BYTE = bytearray(1)
 
@@ -111,9 +114,9 @@ class OpenFile:
             done += got
 
     def is_in_memory(self, offset: int, length: int) -> bool:
-        """Tell whether the kernel has bytes of the file in memory, as far as the first and the last one say."""
+        """Tell whether the kernel has bytes of the file in memory, as far as the last and some before it say."""
         try:
-            for place in (offset, offset + length - 1):
+            for place in (*range(offset, offset + length - 1, _LOOK_EVERY_BYTES), offset + length - 1):
                 if os.preadv(self.descriptor, [_ONE_BYTE], place, os.RWF_NOWAIT) != 1:
                     return False
         except OSError:  # it has not, or the file system cannot tell

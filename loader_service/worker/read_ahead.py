@@ -85,6 +85,8 @@ class ReadAhead:
     ----------
     open_file
         Given the number of a file, returns what reads it; None when the file cannot be opened now.
+    is_in_memory
+        Told file, offset and length: whether these bytes can be read without waiting. Then no thread reads them.
     most_bytes
         That are held, or being read, at a time. A longer range is not read ahead.
 
@@ -99,9 +101,11 @@ class ReadAhead:
     def __init__(
         self,
         open_file: Callable[[int], Opened | None],
+        is_in_memory: Callable[[int, int, int], bool] = lambda *_: False,
         most_bytes: int = MOST_BYTES,
     ) -> None:
         self._open_file = open_file
+        self._is_in_memory = is_in_memory
         self._most_bytes = most_bytes
         self._threads: ThreadPoolExecutor | None = None
         self._plans: dict[int, _Plan] = {}
@@ -122,7 +126,10 @@ class ReadAhead:
             What it reads, in the order in which it does.
         """
         if task not in self._plans:
-            plan = self._plans[task] = _Plan(_merged(ranges, self._most_bytes))
+            # A look for each read, not for each range: in a clip of 16 frames they took a twentieth of its decoding.
+            merged = _merged(ranges, self._most_bytes)
+            pieces = [each for each in merged if not self._is_in_memory(each.file, each.start, each.end - each.start)]
+            plan = self._plans[task] = _Plan(pieces)
             self._waiting.extend(sorted(plan.pieces, key=lambda piece: piece.place))
             self._begin_more()
 

@@ -11,7 +11,7 @@ from loader_service.worker.read_pace import BYTE_S, SLOW_S, ReadPace
 from loader_service.worker.time_spent import TimeSpentSums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from loader_service.worker.read_ahead import ByteRange, Opened
 
@@ -26,10 +26,8 @@ class TaskReads:
 
     Parameters
     ----------
-    open_file
-        As `ReadAhead` takes it.
-    is_in_memory
-        Told file, offset and length: whether these bytes can be read without waiting. Then no thread reads them.
+    open_file, is_in_memory
+        As `ReadAhead` takes them.
     always
         Whether reads are known to be slow.
     spent
@@ -44,9 +42,8 @@ class TaskReads:
         always: bool = False,
         spent: TimeSpentSums | None = None,
     ) -> None:
-        self._is_in_memory = is_in_memory
         self.spent = spent or TimeSpentSums(str)
-        self._ahead = ReadAhead(open_file)
+        self._ahead = ReadAhead(open_file, is_in_memory)
         self._pace = ReadPace(time.monotonic(), always=always)
         self._task = -1
         self._foresee: Callable[[], Iterable[ByteRange]] = tuple
@@ -71,10 +68,7 @@ class TaskReads:
             Gives what it will read, in order.
         """
         if self._pace.is_slow and not self._ahead.expects(task):
-            self._ahead.expect(task, self._slow_ones(foresee()))
-
-    def _slow_ones(self, ranges: Iterable[ByteRange]) -> Iterator[ByteRange]:
-        return (each for each in ranges if not self._is_in_memory(*each))
+            self._ahead.expect(task, foresee())
 
     def begin(self, task: int, foresee: Callable[[], Iterable[ByteRange]]) -> None:
         """Come to a task; parameters as of `expect`."""
@@ -153,7 +147,7 @@ class TaskReads:
         spent.slow_reads += now - began > SLOW_S + length * BYTE_S
         self._slow_s += now - began
         if self._pace.read(now - began, length, now):
-            self._ahead.expect(self._task, self._slow_ones(self._foresee()))
+            self._ahead.expect(self._task, self._foresee())
             self._ahead.begin(self._task)
 
     def _has_waited(self) -> bool:

@@ -146,13 +146,30 @@ def test_files_stay_open_until_their_reads_have_ended(files):
     eventually(lambda: files.open == 0)
 
 
+def test_what_is_in_memory_is_looked_for_once_a_read_and_left_to_the_caller(files):
+    looks = []
+
+    def is_in_memory(file, offset, length):
+        looks.append((file, offset, length))
+        return file == 0
+
+    ahead = ReadAhead(files.hold, is_in_memory)
+    ahead.expect(1, [ByteRange(file, number * 1000, 1000) for file in (0, 1) for number in range(16)])
+    ahead.begin(1)
+    assert looks == [(0, 0, 16_000), (1, 0, 16_000)]  # not one for each range
+    assert ahead.read(0, 3000, 1000) is None
+    assert ahead.read(1, 3000, 1000) == CONTENT[3000:4000]
+    assert files.reads == [(0, 16_000)]
+    ahead.close()
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 990_000), st.integers(0, 10_000)), max_size=40),
     st.integers(1_000, 200_000),
 )
 def test_any_ranges_bring_their_bytes(ranges, most_bytes):
-    ahead = ReadAhead(Files().hold, most_bytes)
+    ahead = ReadAhead(Files().hold, most_bytes=most_bytes)
     expected = [ByteRange(*each) for each in ranges]
     ahead.expect(1, expected)
     ahead.begin(1)
