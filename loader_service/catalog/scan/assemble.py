@@ -71,20 +71,9 @@ def assemble(
         When there is a CSV file, and labels have another place; see `label_fields`.
     """
     scans = [each.scan for each in files]
-    empty_videos = sum(scan.empty_videos for scan in scans)
     filled = [each for each in files if each.scan.names]
-    not_chosen = sum(scan.not_chosen for scan in scans)
-    if not filled and not_chosen:
-        raise CatalogError(
-            f"--split leaves none of {counted(not_chosen, 'video')} in {counted(len(files), 'file')}; give "
-            "one of the splits that they say, "
-            "or leave it out, to be told which"
-        )
     if not filled:
-        raise CatalogError(
-            f"no video with frames in {counted(len(files), 'file')} ({counted(empty_videos, 'video')} without frames, "
-            f"{counted(len(skipped), 'file')} skipped); check the files with `loader-service inspect`"
-        )
+        raise _nothing_there(scans, len(skipped))
     _check_alike(filled)
     if labelling.table is not None:
         _check_labels_free(filled[0], named)
@@ -116,14 +105,29 @@ def assemble(
         kind=kind,
         fields=tuple(facts),
         skipped=tuple(skipped),
-        empty_videos=empty_videos,
+        empty_videos=sum(scan.empty_videos for scan in scans),
         name_width=int(np.diff(columns["name_bounds"]).max()),
         largest_frame_bytes=_largest_frame_bytes(columns),
         layouts=tuple(dict.fromkeys(each.scan.layout for each in filled)),
         left_out=(*left_out, *not_labels),
-        fetched=_fetched([each.scan for each in files]),
+        fetched=_fetched(scans),
     )
     return header, columns
+
+
+def _nothing_there(scans: Sequence[FileScan], skipped: int) -> CatalogError:
+    """Return what to say of files of which no video is left."""
+    not_chosen = sum(scan.not_chosen for scan in scans)
+    if not_chosen:
+        return CatalogError(
+            f"--split leaves none of {counted(not_chosen, 'video')} in {counted(len(scans), 'file')}; give one of the "
+            "splits that they say, or leave it out, to be told which"
+        )
+    empty_videos = sum(scan.empty_videos for scan in scans)
+    return CatalogError(
+        f"no video with frames in {counted(len(scans), 'file')} ({counted(empty_videos, 'video')} without frames, "
+        f"{counted(skipped, 'file')} skipped); check the files with `loader-service inspect`"
+    )
 
 
 def _fetched(scans: Sequence[FileScan]) -> Fetched | None:
