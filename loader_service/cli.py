@@ -25,7 +25,7 @@ from loader_service import __version__, reports
 from loader_service.advice import python_lines
 from loader_service.catalog.labels.class_lists import write_class_lists
 from loader_service.catalog.schema_text import schema_toml
-from loader_service.click_options import LoneOptions, options_of
+from loader_service.click_options import SPELLINGS, LoneOptions, options_of
 from loader_service.command_help import CommandGroup, completion_command
 from loader_service.config import ServiceConfig
 from loader_service.control import Times, begin_anew, restart_service, stop_service
@@ -166,8 +166,13 @@ def catalog(endpoint: str | None, as_json: bool) -> None:
 @cli.command()
 @click.argument("workers", required=False)
 @click.argument("endpoint", required=False)
-@click.option("--ray", "remote", type=int, help="Remote workers, on the cluster that the service was started with.")
-def scale(workers: str | None, endpoint: str | None, remote: int | None) -> None:
+@click.option(
+    "--ray",
+    "remote",
+    type=SPELLINGS["remote"],
+    help="Remote workers, a number or bounds such as 0..64, on the cluster that the service was started with.",
+)
+def scale(workers: str | None, endpoint: str | None, remote: WorkerBounds | None) -> None:
     """Change the number of workers of a service, under running trainings too; their order does not change.
 
     WORKERS is a number, bounds such as 2..16 within which the service finds the least number that keeps its trainers
@@ -179,7 +184,7 @@ def scale(workers: str | None, endpoint: str | None, remote: int | None) -> None
         raise click.UsageError("how many? give WORKERS, or --ray N")
     bounds = None if workers is None else WorkerBounds.of(workers)
     if remote is not None:  # first, since most services have none, and then nothing is done
-        click.echo(_with_service(endpoint, lambda service: service.scale_remote(remote)))
+        click.echo(_with_service(endpoint, lambda service: service.scale_remote(str(remote))))
     if bounds is not None:
         click.echo(_with_service(endpoint, lambda service: service.scale(str(bounds))))
 

@@ -12,7 +12,7 @@ import click
 from loader_service.config import parse_size
 from loader_service.errors import ConfigError
 from loader_service.option_fields import nested
-from loader_service.worker_bounds import SPELLING, WorkerBounds
+from loader_service.worker_bounds import REMOTE_SPELLING, SPELLING, WorkerBounds
 from loader_service.worker_limits import parse_workers
 
 _Command = Callable[..., Any]
@@ -39,6 +39,7 @@ class _Spelled(click.ParamType):  # type: ignore[type-arg,unused-ignore] # gener
 SPELLINGS: dict[str, _Spelled] = {
     "workers": _Spelled("N|auto", parse_workers),
     "bounds": _Spelled(SPELLING, WorkerBounds.of),
+    "remote": _Spelled(REMOTE_SPELLING, WorkerBounds.of_remote),
     "size": _Spelled("size", parse_size),
 }
 

@@ -41,7 +41,15 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "status": (("loader-service status", "loader-service status --json | jq .workers_wanted"), _ASKS),
     "catalog": (("loader-service catalog", "loader-service catalog ipc:///run/loader/socket --json"), _ASKS),
-    "scale": (("loader-service scale 12", "loader-service scale 2..16", "loader-service scale auto"), _ASKS),
+    "scale": (
+        (
+            "loader-service scale 12",
+            "loader-service scale 2..16",
+            "loader-service scale auto",
+            "loader-service scale --ray 0..64",
+        ),
+        _ASKS,
+    ),
     "web": (("loader-service web", "loader-service web --listen 127.0.0.1:9000 --control"), (*_ASKS, "web")),
     "stop": (("loader-service stop", "loader-service stop ipc:///run/loader/socket --timeout 60"), (*_ASKS, "shm")),
     "restart": (("loader-service restart",), _ASKS),

@@ -69,7 +69,13 @@ class ServiceConfig:
         "Ray cluster whose cores decode too: its address, such as 10.0.0.5:6379, or auto for the one that this host "
         "belongs to. Its nodes must see the same files.",
     )
-    ray_workers: int = option(0, "Remote workers on the cluster of --ray; more can be had by `scale --ray N`.")
+    ray_workers: WorkerBounds = option(  # noqa: RUF009 - a field, as all others
+        WorkerBounds(0, 0),
+        "Remote workers on the cluster of --ray: a number; or bounds such as 0..64, within which the service finds the "
+        "least number that keeps its trainers busy once no more workers of this host are of use; default: 0. "
+        "`scale --ray` changes it.",
+        spelling="remote",
+    )
     listen: str | None = option(
         None, "Address of this host, and port, to which remote workers connect; default: the one the cluster knows."
     )
@@ -143,6 +149,7 @@ class ServiceConfig:
             )
         self._check_source()
         self._check_copy()
+        object.__setattr__(self, "ray_workers", WorkerBounds.of_remote(self.ray_workers))
         self._check_ray()
         if self.web is not None:
             parse_address(self.web)
@@ -197,14 +204,13 @@ class ServiceConfig:
         object.__setattr__(self, "local_copy", str(copy))
 
     def _check_ray(self) -> None:
-        for name in ("ray_workers", "listen", "no_encrypt"):
-            if getattr(self, name) and self.ray is None:
-                raise ConfigError(
-                    f"{name}={getattr(self, name)!r} without a cluster; give --ray ADDRESS, or --ray auto"
-                )
+        given = {"ray_workers": str(self.ray_workers), "listen": self.listen, "no_encrypt": self.no_encrypt}
+        for name, value in given.items():
+            if value not in ("0", None, False) and self.ray is None:
+                raise ConfigError(f"{name}={value!r} without a cluster; give --ray ADDRESS, or --ray auto")
         if self.ray is None:
             return
-        check_remote_workers(self.ray_workers, MOST_REMOTE_WORKERS)
+        check_remote_workers(self.ray_workers.high(0), MOST_REMOTE_WORKERS)
         for name in ("source", "transform"):
             if getattr(self, name) is not None:
                 raise ConfigError(

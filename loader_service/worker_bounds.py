@@ -18,6 +18,9 @@ SPELLING = "N|LOW..HIGH|auto"
 _BOUNDS = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 _REMEDY = "bounds such as 2..16, within which the service finds the number, or 'auto'"
 
+#: The same of remote workers: how many a cluster has room for is not known, so there is no 'auto'.
+REMOTE_SPELLING = "N|LOW..HIGH"
+
 
 @dataclass(frozen=True)
 class WorkerBounds:
@@ -62,6 +65,23 @@ class WorkerBounds:
         found = cls._read(given)
         if found is None or found.least < least:
             raise ConfigError(f"workers={given!r:.80}; give {least} or more, {_REMEDY}")
+        return found
+
+    @classmethod
+    def of_remote(cls, given: object) -> WorkerBounds:
+        """Return the bounds of remote workers that somebody gave: as `of`, but from 0 on, and with an upper one.
+
+        Raises
+        ------
+        ConfigError
+            When it is neither a number nor bounds.
+        """
+        found = None if given is None else cls._read(given)
+        if found is None or found.most is None:
+            raise ConfigError(
+                f"ray_workers={given!r:.80}; give a number, 0 or more, or bounds such as 0..64, within which the "
+                "service finds the number"
+            )
         return found
 
     @classmethod

@@ -77,6 +77,32 @@ def test_no_worker_at_all_is_a_lower_bound_where_that_makes_sense() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "bounds"), [(0, "0"), ("32", "32"), ("0..64", "0..64"), ((2, 8), "2..8"), (WorkerBounds(1, 3), "1..3")]
+)
+def test_remote_workers_are_given_alike_from_none_on(given: Any, bounds: str) -> None:
+    assert str(WorkerBounds.of_remote(given)) == bounds
+    assert str(ServiceConfig(("x.h5",), ray="auto", ray_workers=given).ray_workers) == bounds
+
+
+@pytest.mark.parametrize("given", ["auto", None, -1, True, "4..2", "", WorkerBounds()])
+def test_how_many_a_cluster_has_room_for_is_not_known_so_there_is_no_auto(given: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^ray_workers=.*; give a number, 0 or more, or bounds such as 0\.\.64"):
+        WorkerBounds.of_remote(given)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"ray_workers": "0..64"}, "ray_workers='0..64' without a cluster; give --ray ADDRESS"),
+        ({"ray_workers": "0..4096", "ray": "auto"}, "ray_workers=4096; give 0 to 512"),
+    ],
+)
+def test_remote_workers_that_cannot_be_are_an_error_of_the_start(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        ServiceConfig(("x.h5",), **options)
+
+
+@pytest.mark.parametrize(
     ("text", "first", "high"), [("auto", 4, 4), ("1..2", 2, 2), ("2..16", 4, 16), ("6..16", 6, 16), ("9", 9, 9)]
 )
 def test_a_service_begins_with_one_worker_for_each_core_within_the_bounds(text: str, first: int, high: int) -> None:

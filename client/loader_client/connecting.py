@@ -177,8 +177,8 @@ def _files(source: Any) -> list[str]:
 
 def _text(name: str, value: Any) -> str | list[str]:
     """Return an option's value as the command line has it; a list or tuple gives the option several times."""
-    if name == "workers":
-        return str(WorkerBounds.of(value))
+    if name in ("workers", "ray_workers"):
+        return str(WorkerBounds.of(value) if name == "workers" else WorkerBounds.of_remote(value))
     known = ServiceOptions.__annotations__
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)

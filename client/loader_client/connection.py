@@ -25,7 +25,7 @@ from loader_client.whereabouts import blocked_at, check_reachable, no_answer, se
 from loader_service import endpoint as endpoints
 from loader_service.errors import LoaderError, ProtocolError, ServiceUnavailable, from_name
 from loader_service.protocol import messages as m
-from loader_service.protocol.numbers import as_int, whole_number
+from loader_service.protocol.numbers import whole_number
 from loader_service.protocol.spec import Image, Spec
 from loader_service.worker_bounds import WorkerBounds, WorkersGiven
 
@@ -146,10 +146,11 @@ class Connection:
         most = None if bounds.is_fixed else bounds.most or 0
         return self._ask(lambda request: m.Scale(request, bounds.least, most), m.Done).detail
 
-    def scale_remote(self, workers: int) -> str:
-        """Change the number of workers on the cluster of a service with ``--ray``; otherwise as `scale`."""
-        wanted = as_int("workers", workers, "0 or more")
-        return self._ask(lambda request: m.ScaleRemote(request, wanted), m.Done).detail
+    def scale_remote(self, workers: WorkersGiven) -> str:
+        """Change the number of workers on the cluster of a service with ``--ray``; as `scale`, but for ``"auto"``."""
+        bounds = WorkerBounds.of_remote(workers)
+        most = None if bounds.is_fixed else bounds.most
+        return self._ask(lambda request: m.ScaleRemote(request, bounds.least, most), m.Done).detail
 
     def stop(self) -> str:
         """Have the service finish what it is at, and exit."""

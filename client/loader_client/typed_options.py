@@ -43,7 +43,7 @@ class ServiceOptions(TypedDict, total=False):
 
     workers: WorkersGiven | None
     ray: str | None
-    ray_workers: int | None
+    ray_workers: WorkersGiven | None
     listen: str | None
     no_encrypt: bool | None
     memory: int | str | None

@@ -5,16 +5,11 @@ Once one has its number it is a worker as any other, and `Staff` has it.
 
 from __future__ import annotations
 
-from loader_service.core.clients import Client
-from loader_service.core.effects import AdmitRemote, DismissRemote, Note, PlaceRemote
+from loader_service.core.effects import AdmitRemote, DismissRemote, PlaceRemote
 from loader_service.core.events import ReceiverSeen, RemoteCame
 from loader_service.core.ledger import Ledger
 from loader_service.core.staff import Staff
 from loader_service.core.worker import Worker
-from loader_service.errors import ConfigError
-from loader_service.protocol.messages import Done, ScaleRemote
-from loader_service.sizes import counted
-from loader_service.worker_limits import check_remote_workers
 
 
 class RemoteStaff:
@@ -35,11 +30,10 @@ class RemoteStaff:
         self._most = most
         self._ledger = ledger
         self._wanted = 0
-        self._is_closed = False
 
     def scale(self, count: int, now: float) -> None:
         """Set how many there shall be; the surplus leaves when it has done what it holds."""
-        if self._most:
+        if self._most and count != self._wanted:
             self._wanted = count
             self._staff.keep(self._counted(), count, now)
             self._ledger.add(PlaceRemote(count))
@@ -47,23 +41,6 @@ class RemoteStaff:
     def close(self, now: float) -> None:
         """Let all leave, and none come, since the service ends."""
         self.scale(0, now)
-        self._is_closed = True
-
-    def asked(self, client: Client, message: ScaleRemote, now: float) -> None:
-        """Do what a client asks for.
-
-        Raises
-        ------
-        ConfigError
-            When there cannot be so many, or the service ends.
-        """
-        check_remote_workers(message.workers, self._most)
-        if self._is_closed:
-            raise ConfigError("the service is stopping; start it when it has ended")
-        line = f"{self._wanted} → {counted(message.workers, 'remote worker')}"
-        self._ledger.send(client.address, Done(message.request, line))
-        self._ledger.add(Note(f"client {client.name} scales: {line}", is_fault=False))
-        self.scale(message.workers, now)
 
     def came(self, event: RemoteCame, now: float) -> None:
         """Give a remote worker that came a number, if it is wanted."""

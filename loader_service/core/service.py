@@ -77,12 +77,12 @@ class Service:
         self._reporter = Reporter(about, self.scheduler, self.clients, ledger, now)
         self._adopted: dict[int, m.AdoptFile] = {}
         staff, streams = self.scheduler.staff, self.scheduler.streams
-        self._sizing = Sizing(WorkerBounds.of(workers, least=0), limits, staff, streams, ledger)
-        self._sizing.begin(now)
         self.remote = RemoteStaff(staff, limits.most_remote, ledger)
+        self.sizing = Sizing(WorkerBounds.of(workers, least=0), limits, (staff, self.remote), streams, ledger)
+        self.sizing.begin(now)
         self._lifetime = Lifetime(limits.drain_s, ledger)
         self._deadlines = Deadlines(
-            (self.scheduler, self.clients, streams.shares), (self.probes, self.openings, self._lifetime, self._sizing)
+            (self.scheduler, self.clients, streams.shares), (self.probes, self.openings, self._lifetime, self.sizing)
         )
         self._of_stream: dict[type, Callable[[bytes, Any, float], None]] = {
             m.Want: streams.want,
@@ -127,7 +127,7 @@ class Service:
     @property
     def workers_wanted(self) -> int:
         """How many workers there should be."""
-        return self._sizing.number
+        return self.sizing.number
 
     # ---- what acts on what
 
@@ -142,8 +142,8 @@ class Service:
             m.GetRecentSteps: lambda client, ask, _: self._ledger.send(
                 client.address, self._reporter.recent(ask.request)
             ),
-            m.Scale: self._sizing.scale,
-            m.ScaleRemote: self.remote.asked,
+            m.Scale: self.sizing.scale,
+            m.ScaleRemote: self.sizing.scale_remote,
             m.Stop: self._stop_asked,
             m.Restart: self._restart,
         }
@@ -160,8 +160,8 @@ class Service:
             e.WorkerExited: self._worker_exited,
             e.WorkerOverweight: self._worker_overweight,
             e.WorkersSeen: self._workers_seen,
-            e.MachineSeen: self._sizing.machine_seen,
-            e.ScaleWanted: self._sizing.scale_wanted,
+            e.MachineSeen: self.sizing.machine_seen,
+            e.ScaleWanted: self.sizing.scale_wanted,
             e.StopWanted: lambda event, now: self._stop(event.reason, now),
             e.FileChecked: self._file_checked,
             e.ClockTicked: lambda _, now: self._tick(now),
@@ -176,7 +176,7 @@ class Service:
         self.probes.dispatch(now)
         if self._lifetime.is_changing:
             staff = self.scheduler.staff
-            self._lifetime.settle(now, all_there=staff.working_here >= self._sizing.number, none_left=not len(staff))
+            self._lifetime.settle(now, all_there=staff.working_here >= self.sizing.number, none_left=not len(staff))
         return self._ledger.take()
 
     def _tick(self, now: float) -> None:
@@ -187,7 +187,7 @@ class Service:
             self.openings.concluded(answer, now)
         self.openings.tick(now)
         self.scheduler.streams.shares.tick(now)
-        self._sizing.tick(now)
+        self.sizing.tick(now)
 
     # ---- clients
 
@@ -261,7 +261,7 @@ class Service:
     # ---- what clients ask of the service
 
     def _workers_seen(self, event: e.WorkersSeen, now: float) -> None:
-        self._ledger.send(event.client, self._reporter.status(event, self._sizing, now))
+        self._ledger.send(event.client, self._reporter.status(event, self.sizing, now))
 
     def _tell_catalog(self, client: Client, message: m.GetCatalog, _now: float) -> None:
         self._ledger.send(client.address, dataclasses.replace(self._about.catalog, request=message.request))
@@ -282,7 +282,7 @@ class Service:
         """Let workers finish what they are at, for a while, and then end; begin anew if nobody says otherwise."""
         if not self._lifetime.stop(reason, now, again=again, asker=asker):
             return
-        self.openings.stopping = self._sizing.stopping = True
+        self.openings.stopping = self.sizing.stopping = True
         for client in self.clients:
             self._ledger.send(client.address, m.Stopping(reason))
         self.scheduler.staff.scale(0, now)

@@ -75,6 +75,8 @@ class Reporter:
             workers_wanted=sizing.number,
             workers_bounds=str(sizing.bounds),
             workers_why=sizing.why,
+            remote_wanted=sizing.remote_number,
+            remote_bounds=sizing.remote_words,
             worker_totals=add((each.totals for each in workers), sums.workers),
             stream_totals=add((each.totals for each in streams), sums.streams),
             file_systems=sums.file_systems(each.times.spent for each in staff if each.times.spent is not None),

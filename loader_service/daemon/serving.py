@@ -205,7 +205,7 @@ def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig,
     planner = CatalogPlanner(catalog, tries_transforms=config.transform is not None)
     now = time.monotonic()
     core = Service(told, planner, catalog.file_bytes.tolist(), limits, config.workers, now)
-    core.remote.scale(config.ray_workers, now)
+    core.sizing.size_remote(config.ray_workers, now)
     return core
 
 

@@ -149,10 +149,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class ScaleRemote:
-    """Ask for another number of remote workers; answered by `Done`, or `Refused` by a service without a cluster."""
+    """Ask for other remote workers: a number, or bounds; answered by `Done`, or `Refused` where there is no cluster."""
 
     request: int
     workers: int
+    most: int | None = later(None)  # the service sizes itself from `workers` up to this; None: it does not
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from loader_service.html_text import paragraph, table
 from loader_service.protocol.fields import CatalogField
+from loader_service.protocol.later_fields import later
 from loader_service.protocol.totals import FileSystemTotals, FileTotals, StreamTotals, WorkerTotals
 from loader_service.sizes import counted
 
@@ -129,6 +130,8 @@ class Status:
     file_systems: tuple[FileSystemTotals, ...] = ()  # the one that took most time first
     files: tuple[FileTotals, ...] = ()  # that gave trouble, the worst first
     frame_cache: FrameCacheStatus | None = None  # None without one
+    remote_wanted: int = later(0)  # remote workers that there should be; those of this host are `workers_wanted`
+    remote_bounds: str = later("")  # as `--ray-workers` has them; "" without a cluster
 
     @property
     def events(self) -> tuple[str, ...]:

@@ -169,7 +169,8 @@ METRICS: tuple[Metric, ...] = (
         "workers", "gauge", "Workers, by state.", _states, "state",
     ),
     Metric(
-        "workers_wanted", "gauge", "Workers that there should be.", lambda status, _: {"": status.workers_wanted},
+        "workers_wanted", "gauge", "Workers that there should be, remote ones included.",
+        lambda status, _: {"": status.workers_wanted + status.remote_wanted},
     ),
     Metric(
         "read_seconds_total", "counter", "Seconds that workers waited for reads, by file system.",

@@ -77,6 +77,14 @@ def steps_text(stream: StreamStatus) -> str:
     return f"{counted(stream.steps_done, 'step')} done, {an_epoch}"
 
 
+def wanted_words(status: Status) -> str:
+    """Return how many workers there should be, and within what: ``3 within auto, 8 remote within 0..64``."""
+    fixed = status.workers_bounds == str(status.workers_wanted)
+    here = status.workers_bounds if fixed else f"{status.workers_wanted} within {status.workers_bounds}"
+    is_sized = ".." in status.remote_bounds
+    return f"{here}, {status.remote_wanted} remote within {status.remote_bounds}" if is_sized else here
+
+
 def doing_text(worker: WorkerStatus) -> str:
     """Return what a worker is at."""
     match worker.doing:
@@ -134,9 +142,7 @@ def _workers(status: Status, found: Rates) -> list[str]:
             for w in shown
         ],
     )  # fmt: skip
-    sized = (
-        [f"{status.workers_wanted} within {status.workers_bounds}: {status.workers_why}"] if status.workers_why else []
-    )
+    sized = [f"{wanted_words(status)}: {status.workers_why}"] if status.workers_why else []
     return [head + short, *sized, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
 
 

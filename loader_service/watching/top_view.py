@@ -144,7 +144,8 @@ def _head(look: Status) -> list[RenderableType]:
 def _work_line(look: Status, found: Rates, history: History, width: int) -> Text:
     all_ = found.all_workers
     parts = f" ({work_words(all_)})" if work_words(all_) else ""
-    wanted = f" of {look.workers_wanted}" if look.workers_wanted != len(look.workers) else ""
+    number = look.workers_wanted + look.remote_wanted
+    wanted = f" of {number}" if number != len(look.workers) else ""
     line = Text(f"{counted(len(look.workers), 'worker')}{wanted}: working {all_.working:.0%}{parts} ", style="bold")
     if width >= _NARROW:
         line.append(sparkline([each.working for each in history.moments], 1.0, min(30, width - 50)), "green")

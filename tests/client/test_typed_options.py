@@ -32,6 +32,7 @@ _Path = str | os.PathLike[str]
 #: What people may write for an option, beside what its configuration holds.
 _WRITTEN: dict[str, Any] = {
     "workers": int | str | tuple[int, int],
+    "ray_workers": int | str | tuple[int, int],
     "memory": int | str,
     "worker_memory": int | str,
     "labels": _Path,

@@ -219,6 +219,7 @@ GOLDEN = (
     b"pe\xa3S24\xa5shape\x90\xa6varies\xc2\xa7lengths\xa0\xabtransformed\xc2\xa5epoch\x01\xa4step*\xa4rows\x02\xa7s"
     b"amples\x92\x05\x07\xa9positions\x90\xa7lengths\x92\x04\x08\xa2is\xabRecentSteps",
     b"LS\x05\x83\xa7request\t\xa7workers@\xa2is\xabScaleRemote",
+    b"LS\x05\x84\xa7request\t\xa7workers\x00\xa4most@\xa2is\xabScaleRemote",
     b"LS\x05\x86\xa7version\xa50.1.0\xa7decoder\xbfsimplejpeg 1.8.1, OpenCV 4.12.0\xa7catalog\xd9@fffffffffffffffff"
     b"fffffffffffffffffffffffffffffffffffffffffffffff\xa4node\xa6node-3\xa3pid\xcd\x12g\xa2is\xabRemoteHello",
     b"LS\x05\x81\xa2is\xaaRemoteBeat",

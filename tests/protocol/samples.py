@@ -128,6 +128,7 @@ MESSAGES: tuple[Any, ...] = (
     m.GetRecentSteps(9),
     m.RecentSteps(9, (m.RecentStep(3, Spec(2, Clip(1)), FIELDS, False, 1, 42, 2, (5, 7), (), (4, 8)),)),
     m.ScaleRemote(9, 64),
+    m.ScaleRemote(9, 0, 64),
     r.RemoteHello("0.1.0", "simplejpeg 1.8.1, OpenCV 4.12.0", "f" * 64, "node-3", 4711),
     r.RemoteBeat(),
     r.RemoteLeaving("no files"),

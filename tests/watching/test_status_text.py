@@ -131,6 +131,15 @@ def test_an_epoch_without_an_end_or_of_an_index_is_said_to_be_so(steps, shown):
     assert line.split("; ")[0] == f"  7 steps done, {shown}"
 
 
+def test_numbers_of_workers_that_are_sized_have_bounds_and_a_reason():
+    sized = {"workers_wanted": 3, "workers_bounds": "auto", "workers_why": "nobody waits"}
+    assert "3 within auto: nobody waits" in text_of(dataclasses.replace(STATUS, **sized)).splitlines()
+    far = dataclasses.replace(STATUS, **sized, remote_wanted=8, remote_bounds="0..64")
+    assert "3 within auto, 8 remote within 0..64: nobody waits" in text_of(far).splitlines()
+    fixed = dataclasses.replace(far, workers_bounds="3")
+    assert "3, 8 remote within 0..64: nobody waits" in text_of(fixed).splitlines()
+
+
 def test_slots_and_what_is_late_are_shown_where_there_is_something_to_say():
     lines = text_of(wants_waiting=2, oldest_want_s=3.5, first_batch_s=0.75).splitlines()
     assert lines[2] == "  8 slots, 2 filling, 1 with the client, 2 wants without a slot"

@@ -97,6 +97,13 @@ def test_without_colours_there_are_no_colour_codes() -> None:
     assert "\x1b[3" not in shown(history_of(looks()), color_system="standard", no_color=True)
 
 
+def test_remote_workers_are_among_those_that_there_should_be() -> None:
+    far = [dataclasses.replace(each, workers_wanted=1, remote_wanted=3, remote_bounds="3") for each in looks()]
+    assert "4 workers: working" in shown(history_of(far))
+    fewer = [dataclasses.replace(each, remote_wanted=5) for each in far]
+    assert "4 workers of 6: working" in shown(history_of(fewer))
+
+
 def test_words_of_others_are_never_markup() -> None:
     some = looks()
     hostile = "[red]x[/red][link=http://evil]y[/link]\x1b[2J\x9b2J\nz"
