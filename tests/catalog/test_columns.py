@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import mmap
 
 import numpy as np
 import pytest
@@ -23,6 +25,28 @@ def test_columns_are_mapped_and_cannot_be_written(catalog):
     for array in (catalog.frame_counts, catalog.labels, *catalog.extents(1)):
         assert not array.flags.writeable
         assert not array.flags.owndata
+
+
+def test_where_no_file_can_be_mapped_columns_are_read(catalog, monkeypatch):
+    expected = catalog.name(2), catalog.labels.tolist(), [each.tolist() for each in catalog.extents(2)]
+    places = []
+
+    def refuse(descriptor, *_, **__):
+        places.append(descriptor)
+        raise OSError(errno.ENODEV, "No such device")
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    other = open_catalog(catalog.directory)
+    assert places
+    assert (other.name(2), other.labels.tolist(), [each.tolist() for each in other.extents(2)]) == expected
+    assert not other.frame_counts.flags.writeable
+    monkeypatch.setattr(mmap, "mmap", lambda *_, **__: refuse_for_want_of_memory())
+    with pytest.raises(CatalogError, match="Cannot allocate memory"):
+        open_catalog(catalog.directory)
+
+
+def refuse_for_want_of_memory():
+    raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
 
 def test_another_process_sees_the_same(catalog):

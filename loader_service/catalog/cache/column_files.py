@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import json
@@ -133,7 +134,7 @@ def write_catalog(folder: Folder, header: Header, columns: Mapping[str, npt.NDAr
 
 
 def open_catalog(directory: str | os.PathLike[str]) -> Catalog:
-    """Map a catalog that `scan` has written.
+    """Map a catalog that `scan` has written; read it where the file system maps no files.
 
     Raises
     ------
@@ -160,9 +161,21 @@ def _map_columns(directory: Path, header: Header) -> dict[str, npt.NDArray[Any]]
     columns = {}
     for name, (dtype, unit, entry) in column_types(header.fields).items():
         length = header.counts[unit.removesuffix("+1")] + unit.endswith("+1")
-        # asarray drops the memmap subclass, whose every slice costs microseconds; the mapping stays its base.
-        column = np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+        column = _load(directory / f"{name}.npy")
         if column.dtype != np.dtype(dtype) or column.shape != (length, *entry):
             raise ValueError(f"column {name}: expected {length} of {dtype}, got {column.shape} of {column.dtype.str}")
         columns[name] = column
     return columns
+
+
+def _load(path: Path) -> npt.NDArray[Any]:
+    """Return a column: mapped, or read where the file system maps no files, as some behind FUSE and 9p do."""
+    try:
+        # asarray drops the memmap subclass, whose every slice costs microseconds; the mapping stays its base.
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except OSError as error:
+        if error.errno != errno.ENODEV:
+            raise
+    column: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+    column.flags.writeable = False  # as what is mapped
+    return column
