@@ -27,6 +27,9 @@ _STATES = ("starting", "working", "draining", "stopping", "killed")
 #: Counters of the local copy, and what their blocks are called; "" for bytes.
 _COPY = {"copy_hits": "hit", "copy_misses": "miss", "copy_hit_bytes": ""}
 
+#: Counters of what came from remote workers: sums with units, and no events.
+_RECEIVED = frozenset({"receiver_cpu_ms", "received_bytes"})
+
 #: One value for each value of the label; without a label, one under "".
 Values = Mapping[str, float]
 
@@ -95,6 +98,11 @@ def _states(status: Status, _: object) -> Values:
 def _verdicts(_: Status, verdicts: tuple[StreamVerdict, ...]) -> Values:
     counts = Counter(each.kind for each in verdicts)
     return {kind: counts[kind] for kind in typing.get_args(Kind)}
+
+
+def _counter(status: Status, name: str) -> float:
+    """Return a counter, 0 of a service that does not have it."""
+    return sum(each.count for each in status.counters if each.name == name)
 
 
 def _most(values: Iterable[float]) -> Values:
@@ -193,7 +201,10 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "events_total", "counter", "What happened that is no ordinary step, by what it is.",
-        lambda status, _: {each.name: each.count for each in status.counters if each.name not in _COPY}, "event",
+        lambda status, _: {
+            each.name: each.count for each in status.counters if each.name not in _COPY and each.name not in _RECEIVED
+        },
+        "event",
     ),
     Metric(
         "local_copy_blocks_total", "counter", "Blocks of objects that were read, by whether the local copy had them.",
@@ -201,7 +212,15 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "local_copy_bytes_total", "counter", "Bytes of objects that came from the local copy.",
-        lambda status, _: {"": sum(each.count for each in status.counters if each.name == "copy_hit_bytes")},
+        lambda status, _: {"": _counter(status, "copy_hit_bytes")},
+    ),
+    Metric(
+        "receiver_cpu_seconds_total", "counter", "CPU that taking in the rows of remote workers took on this host.",
+        lambda status, _: {"": _counter(status, "receiver_cpu_ms") / 1000},
+    ),
+    Metric(
+        "received_bytes_total", "counter", "Bytes of rows that came from remote workers.",
+        lambda status, _: {"": _counter(status, "received_bytes")},
     ),
     Metric(
         "uptime_seconds", "gauge", "Since the start of the service.", lambda status, _: {"": status.uptime_s},

@@ -99,6 +99,17 @@ def test_no_label_grows_with_workers_streams_clients_files_or_file_systems() -> 
     assert sum(next(each for each in METRICS if each.name == "slow_reads_total").values(many, found).values()) == 300
 
 
+def test_what_came_from_remote_workers_is_told_in_seconds_and_bytes_and_is_no_event() -> None:
+    counters = (Counter("workers_lost", 2), Counter("receiver_cpu_ms", 1500), Counter("received_bytes", 4096))
+    far = dataclasses.replace(status(), counters=counters)
+    lines = asked(application(StatusCollector(lambda: far)))[1].splitlines()
+    assert "loader_service_receiver_cpu_seconds_total 1.5" in lines
+    assert "loader_service_received_bytes_total 4096.0" in lines
+    assert [each for each in lines if each.startswith("loader_service_events_total{")] == [
+        'loader_service_events_total{event="workers_lost"} 2.0'
+    ]
+
+
 def test_verdicts_are_over_the_time_since_an_earlier_look() -> None:
     seconds = iter([100.0, 100.5, 103.0])
     collector = StatusCollector(lambda: status(next(seconds)))
@@ -246,7 +257,13 @@ def test_each_query_of_the_dashboard_and_each_alert_names_a_metric_that_exists()
     assert all(map(names_in, queries))
     assert asked_for <= known
     assert known - asked_for == set(), "a metric that the dashboard does not show"
-    assert names_in((PROMETHEUS / "alerts.yml").read_text()) <= known
+    alerts = (PROMETHEUS / "alerts.yml").read_text()
+    assert names_in(alerts) <= known
+    (events,) = (each for each in METRICS if each.name == "events_total")
+    there = dataclasses.replace(status(), counters=tuple(Counter(name, 0) for name in vars(Counters())))
+    named = set(re.findall(r'event="(\w+)"', alerts + GRAFANA.read_text()))
+    assert named
+    assert named <= set(events.values(there, ()))
 
 
 def test_the_dashboard_has_its_rows_and_no_two_panels_in_one_place() -> None:
