@@ -23,13 +23,16 @@ from loader_service.watching.verdict import StreamVerdict
 #: Columns of a terminal from which on workers have all columns, and sparklines have room.
 _WIDE, _NARROW = 100, 60
 
+#: Lines of a terminal from which on there is room for all, and for anything but what trainers wait for.
+_HIGH, _LOW = 16, 8
+
 #: Faults that are shown at the most, and workers for which streams leave room.
 _MOST_FAULTS, _LEAST_WORKERS = 3, 4
 
 #: How much is shown of each stream, the most first.
-_Detail = Literal["charts", "facts", "advice", "line"]
+_Detail = Literal["charts", "facts", "advice", "verdict", "line"]
 _Lines = Callable[[Iterable[RenderableType]], int]
-_DETAILS: tuple[_Detail, ...] = ("charts", "facts", "advice", "line")
+_DETAILS: tuple[_Detail, ...] = ("charts", "facts", "advice", "verdict", "line")
 
 _COLOURS = {"trainer": "green", "idle": "dim", "unknown": "dim", "starting": "yellow"}
 
@@ -60,18 +63,24 @@ class TopView:
             return
         height = options.height or console.size.height
         found = self._history.rates(look)
-        head = _head(look)
-        below = [*_faults(look), *([_text(self._notice, "yellow")] if self._notice else []), _keys()]
+        head = _head(look, height)
+        below = [*([_text(self._notice, "yellow")] if self._notice else []), *([_keys()] if height >= _LOW else [])]
+        if height >= _HIGH:
+            below[:0] = _faults(look)
         work = _work_line(look, found, self._history, options.max_width)
+        if height < _HIGH:
+            for each in (work, *below):
+                each.no_wrap, each.overflow = True, "ellipsis"
 
         def lines(shown: Iterable[RenderableType]) -> int:
             return sum(len(console.render_lines(each, options.update(height=None))) for each in shown)
 
         room = height - 1 - lines([*head, work, *below])
-        least = min(len(look.workers), _LEAST_WORKERS) + 1
+        least = min(len(look.workers), _LEAST_WORKERS) + 1 if height >= _HIGH else 0
         streams = self._streams(look, found, options.max_width, max(1, room - least), lines)
-        workers = _workers(look, found, options.max_width, max(0, room - lines(streams) - 1))
-        yield Group(*head, *streams, work, workers, *below)
+        left = room - lines(streams) - 1
+        workers = [_workers(look, found, options.max_width, left)] if left > 0 else []
+        yield Group(*head, *streams, work, *workers, *below)
 
     def _streams(self, look: Status, found: Rates, width: int, room: int, lines: _Lines) -> list[RenderableType]:
         """Return all streams with as much of each as fits; where even a line of each does not, those that wait most."""
@@ -101,10 +110,11 @@ class TopView:
         for stream in streams:
             verdict = said[stream.stream]
             colour = _COLOURS.get(verdict.kind, "bold red" if (verdict.waiting or 0) >= HELD_UP else "green")
-            line = _text(f"{stream.client}, stream {stream.stream}: {verdict.summary}", colour)
+            who = f"{stream.client}, stream" if width >= _NARROW else "stream"
+            line = _text(f"{who} {stream.stream}: {verdict.summary}", colour)
             line.no_wrap, line.overflow = detail == "line", "ellipsis"
             shown.append(line)
-            if detail == "line":
+            if detail in ("verdict", "line"):
                 continue
             if verdict.advice and verdict.advice != advised:
                 advised = verdict.advice
@@ -132,13 +142,16 @@ def _text(line: str, style: str = "") -> Text:
     return Text(one_line(line), style=style)
 
 
-def _head(look: Status) -> list[RenderableType]:
+def _head(look: Status, height: int) -> list[RenderableType]:
+    """Return whose figures these are: the less the lower the terminal is, for the verdict is what people look for."""
+    first = Text.assemble(
+        ("loader-service ", "bold"), f"{look.endpoint}, pid {look.pid}, up {time_text(look.uptime_s)}"
+    )
+    if height < _HIGH:
+        first.no_wrap, first.overflow = True, "ellipsis"
+        return [first] if height >= _LOW else []
     memory = f"{size_text(look.memory_bytes)} of {size_text(look.memory_budget_bytes)} in batches"
-    return [
-        Text.assemble(("loader-service ", "bold"), f"{look.endpoint}, pid {look.pid}, up {time_text(look.uptime_s)}"),
-        _text(f"serves {look.serves}; {memory}", "dim"),
-        Text(""),
-    ]  # fmt: skip
+    return [first, _text(f"serves {look.serves}; {memory}", "dim"), Text("")]
 
 
 def _work_line(look: Status, found: Rates, history: History, width: int) -> Text:
@@ -183,9 +196,9 @@ def _row(worker: WorkerStatus, found: WorkerRates, *, wide: bool) -> list[Text]:
     return [_text(each, "" if state == "working" else "yellow") for each in cells]
 
 
-def _faults(look: Status) -> list[RenderableType]:
+def _faults(look: Status) -> list[Text]:
     counts = counters_text(look)
-    shown: list[RenderableType] = [Text("")]
+    shown = [Text("")]
     if counts:
         shown.append(Text(counts, style="dim"))
     for fault in look.faults[-_MOST_FAULTS:]:

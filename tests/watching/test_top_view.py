@@ -70,6 +70,16 @@ def test_it_fits_into_any_terminal(width: int, height: int) -> None:
         assert "quit" in lines[-1]
 
 
+@pytest.mark.parametrize(("width", "height"), [(80, 12), (40, 10), (30, 8), (24, 6), (80, 5)])
+def test_what_the_trainer_waits_for_is_seen_in_the_smallest_terminal(width: int, height: int) -> None:
+    lines = [line.strip() for line in shown(history_of(looks()), width, height).splitlines()]
+    assert len(lines) <= height
+    text = " ".join(lines)
+    assert "the trainer waits 50% of the time: decoding takes 95% of the workers' work" in text
+    assert height < 8 or "loader-service ipc:///here" in text
+    assert height < 8 or "one worker more" in text
+
+
 @pytest.mark.parametrize(("streams", "height"), [(3, 24), (6, 24), (40, 24), (3, 18)])
 def test_keys_faults_and_workers_are_seen_however_many_streams_there_are(streams: int, height: int) -> None:
     at = {"doing": "task", "file": f"/data/{'long/' * 20}a.h5", "video": "v", "stream": 1}
