@@ -73,9 +73,10 @@ def status_command(endpoint: str | None, as_json: bool, watch: bool) -> None:
 
 def _looks(service: Connection) -> Iterator[tuple[Status | None, Status]]:
     """Yield the latest look every second, each with one of some seconds before."""
-    looks = [service.status()]
+    before, latest = look_twice(service)
+    looks = [before or latest, latest]
     while True:
-        yield (looks[0] if len(looks) > 1 else None), looks[-1]
+        yield (None if looks[0] is looks[-1] else looks[0]), looks[-1]
         time.sleep(1.0)
         looks = [*looks[-3:], service.status()]
 

@@ -55,6 +55,8 @@ class StreamRates:
         Shares of the time in which all that was wanted lay ready, and in which a want had no slot.
     steps_per_s, rows_per_s, frames_per_s, bytes_per_s
         What was delivered.
+    open_s
+        Seconds for which it was open.
     """
 
     waiting: float | None
@@ -64,6 +66,7 @@ class StreamRates:
     rows_per_s: float
     frames_per_s: float
     bytes_per_s: float
+    open_s: float
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ def _stream_rates(stream: StreamTotals) -> StreamRates:
         rows_per_s=stream.rows_total / seconds,
         frames_per_s=stream.frames_total / seconds,
         bytes_per_s=stream.bytes_total / seconds,
+        open_s=stream.open_seconds_total,
     )
 
 

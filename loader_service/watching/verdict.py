@@ -38,6 +38,9 @@ _ALL_CORES = 0.75
 #: Time that the trainer must have been observed for, in seconds, before a verdict is given.
 _TELLING_S = 0.5
 
+#: A stream must have been open for this share of it: what workers did before tells nothing of its trainer.
+_OPEN = 0.5
+
 #: A worker is slow when it takes so many times as long for a byte as the usual one; the same as for stragglers.
 _SLOW = 3.0
 
@@ -134,8 +137,9 @@ class _Case:
         return any(each.state == "working" for each in self._status.workers)
 
     def is_known(self) -> bool:
-        """Return whether the trainer was observed for long enough."""
-        return self._mine.waiting is not None and self._rates.seconds >= _TELLING_S
+        """Return whether the trainer was observed for long enough, of the time that the workers were."""
+        seconds = self._rates.seconds
+        return self._mine.waiting is not None and seconds >= _TELLING_S and self._mine.open_s >= _OPEN * seconds
 
     def is_idle(self) -> bool:
         """Return whether the trainer asks for nothing."""

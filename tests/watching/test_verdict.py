@@ -29,6 +29,21 @@ def busy(up_s: float, *, count: int = 4, waiting: float = 0.5, **of_workers: Any
     )
 
 
+def test_what_workers_did_before_a_stream_opened_says_nothing_of_its_trainer() -> None:
+    """They were idle for 100 s, and are at work since the stream is open: it is not wanted too late."""
+
+    def opened(seconds: float) -> Status:
+        at_work = [worker(n, 100.0 + seconds, working=seconds / (100.0 + seconds)) for n in (1, 2, 3, 4)]
+        return look(100.0 + seconds, at_work, [stream(1, seconds)])
+
+    (first,) = verdicts(None, opened(5.0))
+    assert (first.kind, first.advice) == ("unknown", "")
+    (before_that,) = verdicts(look(90.0, [], []), opened(5.0))
+    assert before_that.kind == "unknown"
+    (later,) = verdicts(opened(5.0), opened(9.0))
+    assert later.kind == "decoding"
+
+
 CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
     "the data waits for the trainer": (
         "trainer",
