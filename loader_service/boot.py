@@ -2,9 +2,10 @@
 
 ``python -m`` puts the current folder before everything else, so a ``copy.py`` that lies there would run in place of
 Python's own. This file is run by its path instead, as ``python boot.py MODULE ARGUMENTS``. It runs before all others
-and imports nothing that Python has not loaded already.
+and imports nothing but what Python has loaded already, or has built in.
 """
 
+import gc
 import os
 import sys
 
@@ -39,9 +40,21 @@ def forget_first_folder() -> None:
     add_package_folder()
 
 
+def import_quickly() -> None:
+    """Have Python not look for garbage until `imported`: modules make hardly any, and the looks take long."""
+    gc.disable()
+
+
+def imported() -> None:
+    """Have Python look for garbage from now on, but never among what is there already."""
+    gc.freeze()
+    gc.enable()
+
+
 def main() -> None:
-    """Run the module that the first argument names."""
+    """Run the module that the first argument names; it calls `imported`, itself or by `die_with_parent`."""
     forget_first_folder()
+    import_quickly()
     import runpy  # noqa: PLC0415 - Python's own only from here on
 
     del sys.argv[0]

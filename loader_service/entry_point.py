@@ -8,7 +8,6 @@ if __name__ != "__main__":  # else `boot` has run this file, and has done so
 
 import os
 import signal
-import sys
 from types import FrameType
 
 #: What a shell says of a program that Ctrl-C has ended.
@@ -24,13 +23,20 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
+    boot.import_quickly()
     from loader_service.cli import main as run  # noqa: PLC0415 - it takes long
+    from loader_service.ending import end  # noqa: PLC0415 - as above
 
+    boot.imported()
+    code: object = None
     try:
         signal.signal(signal.SIGINT, before)
         run()
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        code = INTERRUPTED
+    except SystemExit as leaving:
+        code = leaving.code
+    end(code)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:

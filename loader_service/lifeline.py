@@ -10,6 +10,8 @@ import sys
 from dataclasses import asdict
 from typing import Any, BinaryIO, TypeVar
 
+from loader_service import boot
+
 _Options = TypeVar("_Options")
 
 _PR_SET_PDEATHSIG = 1
@@ -42,7 +44,7 @@ def answers() -> BinaryIO:
 
 
 def die_with_parent(parent_pid: int) -> None:
-    """Have the kernel kill this process when its parent's main thread ends.
+    """Have the kernel kill this process when its parent's main thread ends: what a child program does first.
 
     Parameters
     ----------
@@ -54,6 +56,7 @@ def die_with_parent(parent_pid: int) -> None:
     prctl(2), PR_SET_PDEATHSIG: the signal is sent when the *thread* that started this process ends, so the daemon
     starts workers from its main thread only.
     """
+    boot.imported()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import io
-import os
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import zmq
 
 from loader_service import failpoints
 from loader_service.catalog.cache.column_files import open_catalog
 from loader_service.catalog.columns import Catalog, FileStat
+from loader_service.ending import end_at_once
 from loader_service.errors import ConfigError, FileTouched, LoaderError
 from loader_service.lifeline import told
 from loader_service.progress import Progress
@@ -324,15 +322,5 @@ def main() -> int:
     return 0
 
 
-def leave(code: int) -> NoReturn:
-    """End this process without waiting for threads that the user's code has started and not ended."""
-    if threading.active_count() > 1:
-        atexit._run_exitfuncs()  # noqa: SLF001 - what the interpreter does once it has waited: it ends processes
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        os._exit(code)
-    sys.exit(code)
-
-
 if __name__ == "__main__":
-    leave(main())
+    end_at_once(main())

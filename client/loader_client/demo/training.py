@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import loader_client
 from loader_client import Clip, Image, LoaderError
 from loader_client.demo.videos import DIRECTIONS, HEIGHT, WIDTH, write_videos
+from loader_service import boot
 from loader_service.sizes import counted
 
 #: Below this the model has not learned; four directions by chance are 0.25, and 0.97 or more is usual.
@@ -40,6 +41,7 @@ class _Outcome:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo and return its exit code: 0, or 1 when the model has not learned or the loading failed."""
+    boot.imported()
     options = _parser().parse_args(argv)
     _choose_keras_backend()
     signal.signal(signal.SIGTERM, _leave)  # so that the directory is removed then, too
