@@ -20,7 +20,7 @@ from loader_service.core.ownership import Ownership
 from loader_service.core.staff import Staff
 from loader_service.core.streams import Streams
 from loader_service.core.tasks import NOBODY, PendingTask, TaskQueues
-from loader_service.core.worker import TASKS_OUTSTANDING, Worker
+from loader_service.core.worker import Worker
 from loader_service.protocol import messages as m
 
 
@@ -72,10 +72,10 @@ class Scheduler:
         """Take note of how many tasks a worker wants to hold."""
         worker = self.staff.get(message.worker)
         if worker is not None:
+            before = worker.slow_tasks
             worker.ask_for(message.count)
             self.staff.vacancies.update(worker)
-            depths = [each.depth for each in self.staff if each.depth > TASKS_OUTSTANDING and not each.node]
-            self.streams.shares.tasks_wanted = sum(depths)
+            self.streams.shares.tasks_wanted += worker.slow_tasks - before
 
     def time_spent(self, message: m.TimeSpent, now: float) -> None:
         """Take note of what a worker says that its time went into."""
@@ -96,6 +96,7 @@ class Scheduler:
         worker, sums = self.staff.exited(number, cause, now), self._ledger.sums
         if worker is not None:
             sums.worker_left(worker.times.totals(now, sums.short_s), worker.times.spent)
+            self.streams.shares.tasks_wanted -= worker.slow_tasks
         tasks = worker.tasks if worker else []
         for place, task in enumerate(tasks):
             if task.probe is None:
@@ -266,4 +267,6 @@ class Scheduler:
     def validate(self) -> None:
         """Raise AssertionError with the story of the object concerned where an invariant does not hold."""
         self.staff.validate()
+        wanted, said = self.streams.shares.tasks_wanted, sum(each.slow_tasks for each in self.staff)
+        require(wanted == said, f"workers whose reads are slow want {said} tasks, and streams know of {wanted}")
         self.fillings.validate([task for worker in self.staff for task in worker.tasks if task.probe is None])

@@ -51,6 +51,11 @@ class Worker:
     cost: int = 1  # what a byte of its files counts
     node: str = ""  # of a remote worker: where it is; such a one comes by itself
 
+    @property
+    def slow_tasks(self) -> int:
+        """How many tasks it wants to hold since its reads are slow; 0 while they are quick."""
+        return self.depth if self.depth > TASKS_OUTSTANDING else 0
+
     def ask_for(self, tasks: int) -> None:
         """Let it hold so many tasks, within bounds: more where reads are slow, one where its rows cannot all come."""
         self.depth = min(max(tasks, 1 if self.node else TASKS_OUTSTANDING), MOST_TASKS_OUTSTANDING)

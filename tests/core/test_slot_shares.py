@@ -6,6 +6,7 @@ import pytest
 
 from loader_service.core import events as e
 from loader_service.core.effects import Effect, MakeSegments, RemoveSegments, Send
+from loader_service.core.ledger import Limits
 from loader_service.core.slot_shares import GROW_AGAIN_S
 from loader_service.protocol import messages as m
 from tests.core.desk import TRAIN, Desk
@@ -182,3 +183,17 @@ def test_when_reads_are_quick_again_a_stream_grows_no_more(deep: Desk) -> None:
     for worker in (1, 2):
         deep.hear(worker, m.TasksWanted(worker, 0))
     assert not [each for each in _want(deep, 6, 7, 8, 9) if isinstance(each, MakeSegments)]
+
+
+def test_what_remote_workers_want_counts_and_goes_with_them() -> None:
+    made = Desk(workers=1, limits=Limits(most_remote=8))
+    made.open(1, slots=4, most_slots=12)
+    made.service.remote.scale(1, made.now)
+    made.happen(e.RemoteCame(8, "n1"))
+    made.ready(2)
+    shares = made.scheduler.streams.shares
+    for worker, tasks, wanted in ((2, 12, 12), (1, 7, 19), (2, 9, 16), (2, 2, 7), (2, 20, 27)):
+        made.hear(worker, m.TasksWanted(worker, tasks))
+        assert shares.tasks_wanted == wanted
+    made.happen(e.WorkerExited(2, "on node n1 said nothing for 1.5 s"))
+    assert shares.tasks_wanted == 7
