@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from loader_service.cluster_options import ListenAddress, check_cluster
 from loader_service.errors import ConfigError
 from loader_service.frame_cache.cache_option import parse_cache_option
 from loader_service.option_fields import expand_paths, option
@@ -66,8 +67,8 @@ class ServiceConfig:
     endpoint: str | None = option(None, "Where to listen, as ipc:///path; default: one for each user.")
     ray: str | None = option(
         None,
-        "Ray cluster whose cores decode too: its address, such as 10.0.0.5:6379, or auto for the one that this host "
-        "belongs to. Its nodes must see the same files.",
+        "Ray cluster whose cores decode too: its address, such as 10.0.0.5:6379, auto for the one that this host "
+        "belongs to, or ray://HOST:10001 where it is none of its nodes. They must see the same files.",
     )
     ray_workers: WorkerBounds = option(  # noqa: RUF009 - a field, as all others
         WorkerBounds(0, 0),
@@ -210,6 +211,9 @@ class ServiceConfig:
                 raise ConfigError(f"{name}={value!r} without a cluster; give --ray ADDRESS, or --ray auto")
         if self.ray is None:
             return
+        check_cluster(self.ray)
+        if self.listen is not None:
+            ListenAddress.parse(self.listen)
         check_remote_workers(self.ray_workers.high(0), MOST_REMOTE_WORKERS)
         for name in ("source", "transform"):
             if getattr(self, name) is not None:

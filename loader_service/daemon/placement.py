@@ -16,13 +16,10 @@ from collections.abc import Callable
 from typing import Any
 
 from loader_service.children import Child, command, environment
+from loader_service.cluster_options import PROCESSES
 from loader_service.daemon.words import Words
 from loader_service.errors import ConfigError
 from loader_service.remote.remote_options import RemoteWorkerOptions, line_of
-
-#: Stands for no cluster: workers are processes of this host, for tests and for trying the service's own ends. What
-#: follows an @ is where they connect to, instead of the receiver: a proxy.
-PROCESSES = "processes"
 
 #: How long a cluster may take to answer at the start, in seconds: Ray tries for some time itself.
 CONNECT_S = 60.0

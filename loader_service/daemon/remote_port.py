@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 
 from loader_service.catalog.columns import Catalog
+from loader_service.cluster_options import ListenAddress
 from loader_service.config import ServiceConfig
-from loader_service.remote.listening import ListenAddress, listen
+from loader_service.remote.listening import is_for_this_host, listen
 from loader_service.remote.remote_options import ReceiverOptions, RemoteWorkerOptions, own_versions
 from loader_service.remote.run_keys import RunKeys
+
+_LOG = logging.getLogger(__name__)
 
 
 def open_port(
@@ -36,6 +40,14 @@ def open_port(
     at = ListenAddress(known_as) if config.listen is None else ListenAddress.parse(config.listen)
     listening = listen(at)
     stack.enter_context(listening.socket)
+    if listening.is_for_this_host and not is_for_this_host(known_as):
+        _LOG.warning(
+            "listen=%r is %s, which no other host reaches; name the address by which nodes of the cluster know this "
+            "host, such as --listen %s",
+            at.host,
+            listening.address,
+            known_as,
+        )
     return ReceiverOptions(
         receiver=1,
         workers_address=workers_address,

@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
 from dataclasses import dataclass
 
+from loader_service.cluster_options import ListenAddress
 from loader_service.errors import ConfigError
 from loader_service.tcp import TcpAddress
-
-
-@dataclass(frozen=True)
-class ListenAddress:
-    """Where remote workers connect: an address of this host, and a port, 0 for any."""
-
-    host: str
-    port: int = 0
-
-    @classmethod
-    def parse(cls, text: str) -> ListenAddress:
-        """Return what ``HOST``, ``HOST:PORT`` or ``[V6]:PORT`` says.
-
-        Raises
-        ------
-        ConfigError
-            When it is none of these.
-        """
-        host, port = text, "0"
-        if text.startswith("[") and "]" in text:
-            host, _, rest = text[1:].partition("]")
-            port = rest.removeprefix(":") or "0"
-        elif text.count(":") == 1:
-            host, _, port = text.partition(":")
-        if not host or not port.isdecimal() or int(port) > 65535 or set(host) & set(" []\t\n"):
-            raise ConfigError(f"listen={text!r}; give an address of this host, as 10.0.0.5 or 10.0.0.5:7000")
-        return cls(host, int(port))
 
 
 @dataclass(frozen=True)
@@ -43,6 +18,11 @@ class Listening:
 
     socket: socket.socket
     address: str
+
+    @property
+    def is_for_this_host(self) -> bool:
+        """Whether nobody on another host reaches it."""
+        return is_for_this_host(self.socket.getsockname()[0])
 
 
 def listen(at: ListenAddress) -> Listening:
@@ -57,7 +37,7 @@ def listen(at: ListenAddress) -> Listening:
         found = TcpAddress.of(at.host, at.port)
     except OSError as error:
         raise ConfigError(f"listen={at.host!r}: {error.strerror}; give an address of this host") from error
-    if found.place[0] in ("0.0.0.0", "::"):  # noqa: S104 - refused, not used
+    if _plain(found.place[0]).is_unspecified:
         raise ConfigError(f"listen={at.host!r} would open all interfaces; name the address that the cluster reaches")
     try:
         opened = found.listen()
@@ -65,6 +45,17 @@ def listen(at: ListenAddress) -> Listening:
         raise ConfigError(_why(at, error)) from error
     host, port = opened.getsockname()[:2]
     return Listening(opened, f"tcp://[{host}]:{port}" if found.family == socket.AF_INET6 else f"tcp://{host}:{port}")
+
+
+def is_for_this_host(address: str) -> bool:
+    """Return whether an address in numbers is one that each host has for itself, such as 127.0.0.1."""
+    return _plain(address).is_loopback
+
+
+def _plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address as one of its own family, however it is written."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return getattr(found, "ipv4_mapped", None) or found
 
 
 def _why(at: ListenAddress, error: OSError) -> str:

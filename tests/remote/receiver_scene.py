@@ -13,6 +13,7 @@ from typing import Any
 import zmq
 
 from loader_service.children import Child, command, environment
+from loader_service.cluster_options import ListenAddress
 from loader_service.daemon.remote_workers import KEEPS_MEMORY  # as it is started
 from loader_service.daemon.segments import SegmentStore
 from loader_service.daemon.sockets import Router
@@ -22,7 +23,7 @@ from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
 from loader_service.remote.link import Link, SentRows
-from loader_service.remote.listening import ListenAddress, listen
+from loader_service.remote.listening import listen
 from loader_service.remote.remote_options import ReceiverOptions, RemoteWorkerOptions, line_of, own_versions
 from loader_service.remote.run_keys import RunKeys
 from loader_service.remote.slot_pieces import slot_pieces

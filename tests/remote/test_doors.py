@@ -7,15 +7,19 @@ import socket
 import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import zmq
 
+from loader_service.cluster_options import ListenAddress
+from loader_service.config import ServiceConfig
+from loader_service.daemon.remote_port import open_port
 from loader_service.errors import ConfigError
 from loader_service.protocol import remote_messages as r
 from loader_service.protocol import wire
 from loader_service.remote.link import Link, LinkEnd
-from loader_service.remote.listening import ListenAddress, listen
+from loader_service.remote.listening import listen
 from loader_service.remote.remote_options import RemoteWorkerOptions
 from loader_service.remote.run_keys import Gatekeeper, RunKeys, open_door
 
@@ -141,12 +145,38 @@ def test_what_a_worker_is_given_has_no_secret_of_the_receiver():
     assert keys.receiver_secret not in repr(keys.without_receiver_secret())
 
 
-@pytest.mark.parametrize("text", ["", ":1", "a b", "10.0.0.1:x", "10.0.0.1:99999", "[::1"])
-def test_an_address_that_is_none_is_refused_by_name(text):
+@pytest.mark.parametrize("text", ["", ":1", "a b", "10.0.0.1:x", "10.0.0.1:99999", "[::1", "[::1]70", "[::1]:", "h:"])
+def test_an_address_that_is_none_is_refused_by_name_before_anything_starts(text):
     with pytest.raises(ConfigError, match="listen="):
+        ServiceConfig(("a.h5",), ray="auto", listen=text)
+
+
+@pytest.mark.parametrize("text", ["0.0.0.0", "0", "::", "[::]:7000", "0::0", "::ffff:0.0.0.0"])
+def test_all_interfaces_are_refused_however_they_are_written(text):
+    with pytest.raises(ConfigError, match="would open all interfaces"):
         listen(ListenAddress.parse(text))
 
 
 def test_sockets_are_made_for_both_families():
     assert ListenAddress.parse("[::1]:70") == ListenAddress("::1", 70)
+    assert ListenAddress.parse("[::1]") == ListenAddress.parse("::1") == ListenAddress("::1")
     assert ListenAddress.parse("10.0.0.5:7000") == ListenAddress("10.0.0.5", 7000)
+
+
+@pytest.mark.parametrize(("known_as", "warns"), [("192.0.2.5", True), ("127.0.0.1", False), ("::1", False)])
+def test_an_address_that_no_other_host_reaches_is_warned_of_where_there_are_others(known_as, warns, caplog):
+    config = ServiceConfig(("a.h5",), ray="auto", listen="localhost")
+    with ExitStack() as stack:
+        open_port(stack, known_as, config, "ipc:///none", "i", SimpleNamespace(fingerprint="f", file_count=1))
+    assert ("no other host reaches" in caplog.text) is warns
+
+
+@pytest.mark.parametrize("text", ["", "10.0.0.5", "local", "host:", ":6379", "host:0", "host:99999", "http://h:1"])
+def test_a_cluster_s_address_that_is_none_is_refused_before_anything_starts(text):
+    with pytest.raises(ConfigError, match=r"is no address of a cluster; give HOST:PORT.*ray://HOST:10001"):
+        ServiceConfig(("a.h5",), ray=text)
+
+
+@pytest.mark.parametrize("text", ["auto", "10.0.0.5:6379", "[::1]:6379", "head:6379", "ray://head:10001", "processes"])
+def test_a_cluster_s_address_is_taken(text):
+    assert ServiceConfig(("a.h5",), ray=text).ray == text
