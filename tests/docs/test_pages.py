@@ -1,4 +1,4 @@
-"""Every snippet of the how-to pages and of the tutorial runs as it stands; those of all other pages have a test too."""
+"""Every snippet of a page runs as it stands, here or in the test that is named for the page."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ OURS = [page for page in pages() if any(each.language not in SHOWN for each in s
 HERE = [page for page in OURS if page.name not in ELSEWHERE and page.parent.name in {"how-to", "docs"}]
 
 #: Those for a folder of videos; that with Ray takes half a minute.
-HOW_TO = [
+RUN = [
     pytest.param(each, id=each.stem, marks=[pytest.mark.soak] if each.stem == "ray" else [])
     for each in HERE
-    if each.parent != DOCS
+    if each.name != "tutorial.md"
 ]
 
 
@@ -115,8 +115,8 @@ def test_every_page_with_snippets_has_a_test() -> None:
 
 
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("page", HOW_TO)
-def test_the_snippets_of_a_how_to_page_run(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+@pytest.mark.parametrize("page", RUN)
+def test_the_snippets_of_a_page_run(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "data" / "train").mkdir(parents=True)
     videos = make_videos([8, 6, 7, 9, 8, 6], height=24, width=32)
     labels = {name: number % 3 for number, name in enumerate(videos)}
