@@ -14,7 +14,10 @@ ROOT = Path(__file__).parent.parent
 _PACKAGES = ("loader_service", "client/loader_client")
 
 #: A message with fewer letters of its own than this says nothing without what stands in it.
-_LEAST_LETTERS = 12
+_LEAST_LETTERS = 8
+
+#: How far a message is followed through names and functions of its file.
+_FAR = 4
 
 
 def errors_page() -> str:
@@ -55,11 +58,41 @@ def _classes() -> list[type[LoaderError]]:
 
 def _calls(tree: ast.Module, names: set[str]) -> Iterator[tuple[str, str]]:
     """Yield class and message wherever one is made."""
+    made = _made(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names and node.args:
-            text = " ".join(_template(node.args[0]).split())
-            if sum(letter.isalpha() for letter in text) >= _LEAST_LETTERS:
-                yield node.func.id, text
+            for found in _messages(node.args[0], made, _FAR):
+                text = " ".join(_template(found).split())
+                if sum(letter.isalpha() for letter in text) >= _LEAST_LETTERS:
+                    yield node.func.id, text
+
+
+def _made(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """Return what the names of a file stand for: what is assigned to them, or what a function returns."""
+    made: defaultdict[str, list[ast.expr]] = defaultdict(list)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            returns = (each for each in ast.walk(node) if isinstance(each, ast.Return))
+            made[node.name] += [each.value for each in returns if each.value is not None]
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            made[node.targets[0].id].append(node.value)
+    return made
+
+
+def _messages(node: ast.expr, made: dict[str, list[ast.expr]], far: int) -> Iterator[ast.expr]:
+    """Yield what an expression may be: through conditions, names, functions and methods of the same file."""
+    match node:
+        case ast.IfExp(body=one, orelse=other):
+            yield from _messages(one, made, far)
+            yield from _messages(other, made, far)
+        case ast.BoolOp(values=values):
+            for each in values:
+                yield from _messages(each, made, far)
+        case ast.Name(id=name) | ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if far and name in made:
+            for each in made[name]:
+                yield from _messages(each, made, far - 1)
+        case _:
+            yield node
 
 
 def _template(node: ast.expr) -> str:

@@ -13,9 +13,10 @@ from loader_service.protocol import status_messages
 def status_page() -> str:
     """Return the page: the fields of `status --json`, and the counters."""
     lines = [
-        "# Status and metrics",
+        "# Fields of a status",
         "",
-        "What `loader-service status --json` prints; counts are those since the start of the service.",
+        "The messages that carry what `loader-service status --json` prints, each field with its type; counts are "
+        "those since the start of the service. [Figures, metrics and the log](../metrics.md) says what the names mean.",
         "",
     ]
     for kind in _classes():

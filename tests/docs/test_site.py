@@ -7,6 +7,7 @@ import re
 import click
 import pytest
 
+from loader_service import errors
 from loader_service.cli import cli
 from loader_service.core.ledger import Counters
 from loader_service.errors import BY_NAME
@@ -32,8 +33,12 @@ def test_the_page_of_commands_has_every_option_with_its_help() -> None:
 
 def test_the_page_of_errors_has_every_class_and_most_have_messages() -> None:
     page, said = errors_page(), messages()
-    for name in BY_NAME:
-        assert f"\n## {name}\n" in page
+    kinds = {name: each for name, each in vars(errors).items() if isinstance(each, type)}
+    assert set(BY_NAME) <= set(kinds)
+    for name, kind in kinds.items():
+        section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert " ".join((kind.__doc__ or "-").split()) in section, f"{name} is not said to be caused by anything"
+        assert name in said or kind.__subclasses__(), f"{name} has no message"
     assert sum(map(len, said.values())) > 300
     assert {"ConfigError", "CatalogError", "DecodeError", "ServiceUnavailable", "SourceError"} <= set(said)
 
@@ -55,3 +60,4 @@ def test_every_page_is_named_by_the_navigation_or_found_by_the_hook() -> None:
     made = {"reference/cli.md", "reference/errors.md", "reference/metrics.md"}
     there = {page.relative_to(DOCS).as_posix() for page in pages()}
     assert named - made <= there, "the navigation names pages that are not there"
+    assert "metrics.md" in named, "names of figures and metrics are reference, and no how-to page"
