@@ -187,10 +187,11 @@ def _clip(catalog: Catalog) -> tuple[str, int]:
 
 
 def _are_single_pictures(catalog: Catalog) -> bool:
-    """Tell whether what counts as one video of each file is raw pixels with a shape for each: pictures, and no film."""
-    pictures = [field.name for field in catalog.fields if field.kind == "image"]
+    """Tell whether what counts as one video of each file is pictures of sizes of their own, and no film."""
+    pictures = [field for field in catalog.fields if field.kind == "image"]
     one_each = catalog.video_count == catalog.file_count
-    return one_each and any(catalog.ways(name).keys() == {_RAW_ROWS} for name in pictures)
+    mixed = catalog.video_count == 1 and any(catalog.is_encoded(each.name) and not each.shape[0] for each in pictures)
+    return mixed or (one_each and any(catalog.ways(each.name).keys() == {_RAW_ROWS} for each in pictures))
 
 
 def _image(catalog: Catalog) -> tuple[str, int]:

@@ -156,7 +156,7 @@ def _field_text(field: dict[str, Any]) -> str:
     shape = tuple(field["shape"])
     if field["encoded"]:
         formats = " or ".join(field["formats"])
-        what = f"{formats} of {shape[0]} x {shape[1]} pixels" if shape[0] else f"{formats}, sizes differ between videos"
+        what = f"{formats} of {shape[0]} x {shape[1]} pixels" if shape[0] else f"{formats}, sizes differ"
     elif 0 in shape:
         what = _differing_text(field)
     else:

@@ -207,6 +207,11 @@ def first_middle_last(items: Sequence[_Item]) -> list[_Item]:
     return [items[number] for number in dict.fromkeys((0, len(items) // 2, len(items) - 1))] if items else []
 
 
+def spread(items: Sequence[_Item], most: int) -> list[_Item]:
+    """Return some items as far from each other as they can be, the first and the last among them."""
+    return [items[(len(items) - 1) * number // (most - 1)] for number in range(most)] if len(items) > most else [*items]
+
+
 class Layout(ABC, Generic[Video]):
     """One way in which HDF5 files hold encoded frames. Has no state: processes that scan and workers have one each.
 

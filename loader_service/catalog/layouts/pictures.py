@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from loader_service.catalog.codecs import (
     DEPTH,
@@ -19,7 +19,7 @@ from loader_service.catalog.codecs import (
 from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.layouts.extents import Located, read_frame
-from loader_service.catalog.layouts.layout import first_middle_last
+from loader_service.catalog.layouts.layout import first_middle_last, spread
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -37,16 +37,33 @@ _HEADER_BYTES = 192
 _MOST_VIDEOS = {RAW: 48}
 _MOST_THROUGH_HDF5 = 8
 
+#: Frames of a file's only sequence that are looked at: it may be a collection of pictures.
+_FRAMES_OF_ONE = 9
 
-def look_at(
-    hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located], cut: list[str]
-) -> tuple[list[Codec], list[tuple[int, int]]]:
-    """Return each video's format, and the size of its first readable picture, (0, 0) if none is, or they differ.
 
-    Frames that do not end as their format does are named in `cut`.
+class Looks(NamedTuple):
+    """What a look at a file's videos has found.
 
-    Sizes are height and width. The first frame of each video is read, and the last and one in the middle of some of
-    them.
+    Attributes
+    ----------
+    codecs
+        Of each video.
+    sizes
+        Height and width of its first readable picture; (0, 0) if none is, or they are known to differ.
+    are_mixed
+        Whether some video has pictures of several sizes among those that were looked at.
+    """
+
+    codecs: list[Codec]
+    sizes: list[tuple[int, int]]
+    are_mixed: bool
+
+
+def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located], cut: list[str]) -> Looks:
+    """Return each video's format, and how large its pictures are.
+
+    Frames that do not end as their format does are named in `cut`. The first frame of each video is read, and the last
+    and one in the middle of some of them.
 
     Raises
     ------
@@ -54,25 +71,30 @@ def look_at(
         When frames of one video have different formats, or one that workers do not decode; when a PNG declares more
         pixels than are decoded, or a JPEG is lossless or of more than 8 bits.
     """
-    codecs, sizes = [], []
+    codecs, sizes, are_mixed = [], [], False
     for number, (video, places) in enumerate(zip(videos, located, strict=True)):
         every = -(-len(videos) // _MOST_VIDEOS.get(places.way, _MOST_THROUGH_HDF5))
-        codec, size = _look_at_one(hdf5, video, places, cut, closely=number % every == 0)
+        all_frames = range(len(places.offsets))
+        frames = spread(all_frames, _FRAMES_OF_ONE) if len(videos) == 1 else first_middle_last(all_frames)
+        codec, found = _look_at_one(hdf5, video, places, cut, frames if number % every == 0 else None)
         codecs.append(codec)
-        sizes.append((0, 0) if video.sizes_differ else size)
-    return codecs, sizes
+        sizes.append((0, 0) if video.sizes_differ or not found else found[0])
+        are_mixed |= len(set(found)) > 1
+    return Looks(codecs, sizes, are_mixed)
 
 
 def _look_at_one(
-    hdf5: HDF5File, video: FoundVideo, located: Located, cut: list[str], *, closely: bool
-) -> tuple[Codec, tuple[int, int]]:
+    hdf5: HDF5File, video: FoundVideo, located: Located, cut: list[str], frames: Sequence[int] | None
+) -> tuple[Codec, list[tuple[int, int]]]:
+    """Return a video's format, and the sizes of some pictures; `frames`: those looked at; None: the first readable."""
     found: tuple[int, Codec] | None = None
-    size, readable = (0, 0), False
-    for frame in first_middle_last(range(len(located.offsets))):
-        if found and size != (0, 0) and not closely:
+    sizes: list[tuple[int, int]] = []
+    readable = False
+    for frame in first_middle_last(range(len(located.offsets))) if frames is None else frames:
+        if found and sizes and frames is None:
             break
         try:
-            data = _read(hdf5, video, located, frame, _HEADER_BYTES if size == (0, 0) else LOOK_BYTES)
+            data = _read(hdf5, video, located, frame, _HEADER_BYTES)
         except HDF5_ERRORS as error:
             # A damaged chunk is a bad frame when it is asked for; if nothing can be read, the file is bad.
             if getattr(error, "errno", None) or (frame == len(located.offsets) - 1 and not readable):
@@ -92,19 +114,19 @@ def _look_at_one(
                 "in one format, or leave the file out"
             )
         found = found or (frame, codec)
-        if closely and _is_cut(hdf5, located, frame, codec, data):
+        if frames is not None and _is_cut(hdf5, located, frame, codec, data):
             cut.append(f"{video.dataset_path!r}, frame {frame}")
-        if size == (0, 0):
-            read = _following(hdf5, located, frame, data)
-            _check_process(where, codec, read)
-            size = _size(where, codec, read)
+        read = _following(hdf5, located, frame, data)
+        _check_process(where, codec, read)
+        size = _size(where, codec, read)
+        sizes += [size] * (size != (0, 0))
     codec = found[1] if found else video.codec
     if (codec is DEPTH) != (video.codec is DEPTH):
         raise CatalogError(
             f"{video.dataset_path!r}: expected {video.codec.name}, as in datasets of such names, found {codec.name}; "
             "name one of them with --frames PATTERN, or declare both with --schema FILE"
         )
-    return codec, size
+    return codec, sizes
 
 
 def _read(hdf5: HDF5File, video: FoundVideo, located: Located, frame: int, size: int) -> bytes:

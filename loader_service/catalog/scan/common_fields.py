@@ -148,7 +148,9 @@ def whole(field: FieldScan) -> FieldScan:
 
 
 def _have_common_shape(one: FieldScan, other: FieldScan) -> bool:
-    if one.storage == "lists" or (one.storage == "encoded" and one.kind == "image"):
+    if one.storage == "encoded" and one.kind == "image":
+        return True
+    if one.storage == "lists":
         return one.shape == other.shape
     return can_differ(one.kind, one.dtype, (one.shape, other.shape))
 
@@ -159,6 +161,8 @@ def _describe(field: FieldScan) -> str:
 
 def shape_of_all(scans: Sequence[FieldScan]) -> tuple[int, ...]:
     """Return the shape of a field in all files; a side that differs is 0."""
+    if scans[0].storage == "encoded" and scans[0].kind == "image":
+        return max((scan.shape for scan in scans), key=len)  # empty but where sizes differ within a video
     return common_shape(scan.shape for scan in scans)
 
 

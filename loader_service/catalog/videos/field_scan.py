@@ -130,8 +130,8 @@ def _scan_field(
     pattern = first.pattern or pattern_of(_key_of(found, key, first), found.layout)
     if first.frames is not None:
         counts = [episode.frame_count for episode in found.episodes if episode.frame_count]
-        ways, found_columns = _frames_columns(hdf5, parts, counts, cut)
-        shape = _common_size(found_columns, parts) if first.kind == "array" else ()
+        ways, found_columns, are_mixed = _frames_columns(hdf5, parts, counts, cut)
+        shape = _common_size(found_columns, parts) if first.kind == "array" else (0, 0, 3) * are_mixed
         paths = [part.path for part in parts]
         return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)
     shape = common_shape([part.shape for part in parts] + [declared] * (0 in declared))
@@ -186,8 +186,11 @@ def _name_of(dtype: np.dtype[Any]) -> str:
 
 def _frames_columns(
     hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int], cut: list[str]
-) -> tuple[list[str], Columns]:
-    """Return the ways to one camera's pictures, and their columns; `counts`: frames of each video; `cut`: see below."""
+) -> tuple[list[str], Columns, bool]:
+    """Return the ways to one camera's pictures, their columns, and whether sizes differ within a video.
+
+    `counts`: frames of each video; `cut`: as of `look_at`.
+    """
     whole: dict[int, Located] = {}  # several videos may lie end to end in one sequence
     videos = [part.frames for part in parts if part.frames is not None]
     for video in videos:
@@ -196,10 +199,10 @@ def _frames_columns(
         _cut(whole[id(video)], slice(part.first, part.first + count))
         for video, part, count in zip(videos, parts, counts, strict=True)
     ]
-    codecs, sizes = look_at(hdf5, videos, located, cut)
+    codecs, sizes, are_mixed = look_at(hdf5, videos, located, cut)
     shapes = np.array(sizes, np.int64).clip(0, 2**16 - 1).astype(np.uint16).reshape(-1, 2)
     ways = list(dict.fromkeys(places.way for places in located))
-    return ways, {
+    columns = {
         "heights": shapes[:, 0],
         "widths": shapes[:, 1],
         "codecs": np.array([SERVED.index(codec) for codec in codecs], np.uint8),
@@ -207,6 +210,7 @@ def _frames_columns(
         "extent_offsets": _join([places.offsets for places in located]),
         "extent_lengths": _join([places.lengths for places in located]).astype(np.uint32),
     }
+    return ways, columns, are_mixed
 
 
 def _cut(places: Located, frames: slice) -> Located:

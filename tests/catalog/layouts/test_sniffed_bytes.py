@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
+from loader_service.advice import python_lines
 from loader_service.catalog.codecs import JPEG, PNG, picture_size
 from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.file import HDF5File
@@ -15,6 +17,7 @@ from loader_service.catalog.layouts.pictures import look_at
 from loader_service.catalog.layouts.search import find_frames
 from tests.catalog.layouts.writers import WRITERS, opened
 from tests.public_layouts.pictures import encoded
+from tests.support.catalogs import catalog_of
 from tests.support.videos import Storage, frame_jpeg
 
 #: The promise, for files of up to 128 videos.
@@ -44,7 +47,7 @@ def _look(path):
         videos = find_frames(counting, tree, None)
         located = [locate(hdf5, video) for video in videos]
         assert {each.way for each in located} == {RAW}
-        return (*look_at(counting, videos, located, []), sum(counting.reads))
+        return (*look_at(counting, videos, located, [])[:2], sum(counting.reads))
 
 
 @pytest.mark.parametrize("layout", WRITERS)
@@ -95,3 +98,22 @@ def test_a_frame_without_its_end_is_named_by_the_scan_and_whole_ones_are_not(tmp
             cut = []
             look_at(hdf5, [video], [locate(hdf5, video)], cut)
         assert [each.rpartition(", ")[2] for each in cut] == ["frame 2"] * (name == "cut")
+
+
+@pytest.mark.parametrize("odd", [0, 1, 4, 7])
+def test_pictures_of_several_sizes_in_one_dataset_are_told_before_a_batch(tmp_path, odd):
+    frames = [frame_jpeg(number, 32 if number == odd else 24, 32) for number in range(8)]
+    WRITERS["vlen"](tmp_path / "a.h5", {"images": frames}, Storage())
+    with closing(catalog_of(tmp_path)) as catalog:
+        lines = "\n".join(python_lines(catalog, ["a.h5"], {}))
+        assert catalog.fields[0].shape == (0, 0, 3)
+        assert "image=Image(size=" in lines
+        assert "clip=Frame()" in lines
+
+
+def test_a_video_of_several_sizes_beside_others_has_no_size_for_all(tmp_path):
+    for name, heights in (("a", (24, 24, 24)), ("b", (24, 24, 32))):
+        frames = [frame_jpeg(number, height, 32) for number, height in enumerate(heights)]
+        WRITERS["vlen"](tmp_path / f"{name}.h5", {"v": frames}, Storage())
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert catalog.fields[0].shape == (0, 0, 3)
