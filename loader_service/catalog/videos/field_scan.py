@@ -202,7 +202,7 @@ def _frames_columns(
     codecs, sizes, are_mixed = look_at(hdf5, videos, located, cut)
     shapes = np.array(sizes, np.int64).clip(0, 2**16 - 1).astype(np.uint16).reshape(-1, 2)
     ways = list(dict.fromkeys(places.way for places in located))
-    columns = {
+    columns: Columns = {
         "heights": shapes[:, 0],
         "widths": shapes[:, 1],
         "codecs": np.array([SERVED.index(codec) for codec in codecs], np.uint8),

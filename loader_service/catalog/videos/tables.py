@@ -26,11 +26,9 @@ from loader_service.catalog.videos.array_readings import (
     refuse_frames_in_the_last_axis,
     refuse_time_in_the_last_axis,
     rivals,
-    rows_or_pictures,
     unequal,
 )
-from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
-from loader_service.catalog.videos.fields_beside import single_part
+from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
     are_ids,
     are_numbered,
@@ -44,9 +42,10 @@ from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_fram
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of
+from loader_service.catalog.videos.picture_videos import find_picture_videos
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import is_recording, sibling_groups
-from loader_service.catalog.videos.single_pictures import find_single_pictures, refuse_grey_pictures
+from loader_service.catalog.videos.single_pictures import refuse_grey_pictures
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_table_with_lists
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     plain = [info for info in numeric if not info.dtype.startswith("vlen") and info.kind is not ElementKind.TEXT]
     unnamed = [info for info in plain if info.basename not in LABEL_NAMES]
     numbered = [*plain, *(info for info in tree.datasets.values() if _is_scalar(info, aside))]
-    found = find_numbered_videos(tree, numbered, unnamed) or _of_single_pictures(plain)
+    found = find_numbered_videos(tree, numbered, unnamed) or find_picture_videos(plain)
     found = found or find_numbered_columns(numbered)
     if found is not None:
         return found
@@ -122,41 +121,8 @@ def find_datasets(tree: Tree) -> list[Episode]:
     numeric = _numeric(tree, set_aside(tree))
     plain = [info for info in numeric if not info.dtype.startswith("vlen") and info.kind is not ElementKind.TEXT]
     unnamed = [info for info in plain if info.basename not in LABEL_NAMES]
-    found = _of_single_pictures(plain) or _by_dataset(tree, unnamed, declared=True)
+    found = find_picture_videos(plain, declared=True) or _by_dataset(tree, unnamed, declared=True)
     return [] if found is None else [episode for episode in found.episodes if episode.root is None]
-
-
-def _of_single_pictures(plain: Sequence[DatasetInfo]) -> Found | None:
-    """Return a video of one frame for each picture, or for each group of pictures of the same names."""
-    sure, maybe = find_single_pictures(plain)
-    if not sure:
-        if maybe and all(info in maybe or info.basename in LABEL_NAMES or len(info.shape) == 1 for info in plain):
-            raise rows_or_pictures(maybe)
-        return None
-    if any(is_picture(info) for info in plain):
-        return None  # thumbnails beside a sequence
-    groups: dict[str, list[DatasetInfo]] = {}
-    for info in sure:
-        groups.setdefault(info.parent, []).append(info)
-    names = [frozenset(info.basename for info in members) for members in groups.values()]
-    together = len(set(names)) == 1 and (len(groups) > 1 or have_roles(names[0]) or _are_one(sure))
-    if not together:
-        return found_of([Episode(info.path, None, 1, info.path, {"": single_part(info)}) for info in sure])
-    roots = list(groups) if len(groups) > 1 else [""]
-    episodes = []
-    for root, members in zip(roots, groups.values(), strict=True):
-        parts = {key_in(root, info.path): single_part(info) for info in members}
-        episodes.append(Episode(root, root, 1, members[0].path, parts))
-    return found_of(episodes)
-
-
-def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
-    """Tell whether pictures of one group belong together: one alone, or of other forms and names that are no ids.
-
-    Those that differ in their sides alone are pictures of any size, each of its own.
-    """
-    forms = {(info.dtype, info.shape[2:]) for info in pictures}
-    return len(pictures) == 1 or (len(forms) == len(pictures) and not are_ids(info.basename for info in pictures))
 
 
 def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = False) -> Found | None:

@@ -1,0 +1,91 @@
+"""Files of single pictures as videos of one frame: a picture, or a group of them, each. Pure: sees paths and shapes."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.across_groups import by_number
+from loader_service.catalog.videos.array_readings import rows_or_pictures
+from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
+from loader_service.catalog.videos.fields_beside import single_part
+from loader_service.catalog.videos.frame_axis import are_ids, have_roles, is_picture
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.videos.single_pictures import find_single_pictures
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+
+def find_picture_videos(plain: Sequence[DatasetInfo], *, declared: bool = False) -> Found | None:
+    """Return a video of one frame for each picture, or for each group of pictures of the same names; None without any.
+
+    Parameters
+    ----------
+    plain
+        All arrays of a file.
+    declared
+        Whether a schema says that each picture is a video.
+
+    Raises
+    ------
+    TwoReadingsError
+        When lines can be rows; when names are numbers or ids, which are the same in several groups.
+    """
+    sure, maybe = find_single_pictures(plain)
+    if not sure:
+        if maybe and all(info in maybe or info.basename in LABEL_NAMES or len(info.shape) == 1 for info in plain):
+            raise rows_or_pictures(maybe)
+        return None
+    if any(is_picture(info) for info in plain):
+        return None  # thumbnails beside a sequence
+    groups: dict[str, list[DatasetInfo]] = {}
+    for info in sure:
+        groups.setdefault(info.parent, []).append(info)
+    names = [frozenset(info.basename for info in members) for members in groups.values()]
+    together = len(set(names)) == 1 and (len(groups) > 1 or have_roles(names[0]) or _are_one(sure))
+    by_name = {group: {info.basename: info for info in members} for group, members in groups.items()}
+    if together and not declared and len(groups) > 1 and by_number(by_name):
+        raise _parts_or_classes(groups)
+    if declared or not together:
+        return found_of([Episode(info.path, None, 1, info.path, {"": single_part(info)}) for info in sure])
+    roots = list(groups) if len(groups) > 1 else [""]
+    episodes = []
+    for root, members in zip(roots, groups.values(), strict=True):
+        parts = {key_in(root, info.path): single_part(info) for info in members}
+        episodes.append(Episode(root, root, 1, members[0].path, parts))
+    return found_of(episodes)
+
+
+def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
+    """Tell whether pictures of one group belong together: one alone, or of other forms and names that are no ids.
+
+    Those that differ in their sides alone are pictures of any size, each of its own.
+    """
+    forms = {(info.dtype, info.shape[2:]) for info in pictures}
+    return len(pictures) == 1 or (len(forms) == len(pictures) and not are_ids(info.basename for info in pictures))
+
+
+def _parts_or_classes(groups: Mapping[str, Sequence[DatasetInfo]]) -> TwoReadingsError:
+    """Return the error for pictures of one name in several groups: parts of one sample, or of several classes."""
+    kinds = {group: single_part(members[0]).kind for group, members in groups.items()}
+    sides = {group: common_shape([info.shape for info in members]) for group, members in groups.items()}
+    across = tuple(
+        SchemaField(free_name(basename_of(group)), kinds[group], (join(group, VIDEO),), "", sides[group])
+        for group in groups
+    )
+    each = SchemaField("frames", kinds[min(kinds)], (VIDEO,), "", common_shape(sides.values()))
+    shown = " beside ".join(members[0].describe() for members in islice(groups.values(), 2))
+    return TwoReadingsError(
+        f"found {shown}, and pictures of the same names in {len(groups)} groups",
+        [
+            Reading("samples with a picture in each group", Schema(("groups",), across)),
+            Reading("pictures of their own, such as of a class", Schema(("groups",), (each,))),
+        ],
+    )
