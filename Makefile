@@ -79,11 +79,19 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# About an hour and a half on two cores, on which nothing else should run; each part also runs alone.
 bench: $(READY)
 	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
-	$(BIN)/python -m benchmarks.unpacking --results benchmarks/results
+	$(BIN)/python -m benchmarks.windows
+	$(BIN)/python -m benchmarks.caching
+	$(BIN)/python -m benchmarks.trainer_share
 	$(BIN)/python -m benchmarks.reading --results benchmarks/results
+	$(BIN)/python -m benchmarks.unpacking --results benchmarks/results
+	$(BIN)/python -m benchmarks.remote
+	$(BIN)/python -m benchmarks.scheduling --results benchmarks/results
+	$(BIN)/python -m benchmarks.inspecting
+	$(BIN)/python -m benchmarks.png
+	$(BIN)/python -m benchmarks.stragglers
 	$(BIN)/python -m benchmarks.measuring
 
 docs: $(READY)

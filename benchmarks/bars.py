@@ -97,7 +97,7 @@ BARS = (
         ("service", "bare"),
         lambda each: each["service"]["frames_per_s"] / limit_frames_per_s(each),
     ),
-    Bar("… ÷ two bare loops at once", None, True, ("service", "bare-pair"), _against("bare-pair")),
+    Bar("… ÷ two bare loops at once", 0.93, True, ("service", "bare-pair"), _against("bare-pair")),
     Bar("… ÷ TFRecord + `tf.io.decode_jpeg`", 1.35, True, ("service", "tfrecord"), _against("tfrecord")),
     Bar("… ÷ h5py generator of bytes", None, True, ("service", "bytes"), _against("bytes")),
     Bar("… ÷ `from_generator` + interleave", 2.4, True, ("service", "generators"), _against("generators")),
@@ -130,7 +130,7 @@ BARS = (
         "look-up of 128 x 4096 float32, NumPy client ÷ h5py alone", 0.8, True, ("look-up",), _looked_up("numpy", "h5py")
     ),
     Bar("… tf.data ÷ h5py alone", 0.8, True, ("look-up",), _looked_up("tf", "h5py")),
-    Bar("… NumPy client ÷ gather from a memory map", None, True, ("look-up",), _looked_up("numpy", "memmap")),
+    Bar("… NumPy client ÷ gather from a memory map", 0.7, True, ("look-up",), _looked_up("numpy", "memmap")),
     Bar("… trainer's CPU per batch, NumPy client", 0.5, False, ("look-up",), _of("look-up", "numpy_cpu_ms"), "ms"),
     Bar("… trainer's CPU per batch, tf.data", 0.5, False, ("look-up",), _of("look-up", "tf_cpu_ms"), "ms"),
     Bar(
