@@ -266,11 +266,16 @@ class Daemon:
             case do.Announce("ready"):
                 self._announce()
             case do.Announce():
-                world.notifier.stopping()
+                self._announce_end()
             case do.End(again):
                 self._again = again
             case do.GiveUp(reason):
                 raise WorkerDied(reason)
+
+    def _announce_end(self) -> None:
+        self._world.notifier.stopping()
+        if self._world.workers.remote is not None:
+            self._world.workers.remote.stopping()
 
     def _flush(self) -> None:
         """Send what this turn of the loop had to say."""

@@ -6,6 +6,7 @@ The child reads lines of JSON: what workers are told, then ``{"workers": N}`` as
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import logging
 import os
@@ -26,7 +27,14 @@ CONNECT_S = 60.0
 
 #: Of what Ray's own code writes to the standard error, only errors. A cluster whose head is gone is given up after so
 #: many seconds, not a minute: until then nothing is placed, and nobody is told.
-_RAY_SETTINGS = {"RAY_BACKEND_LOG_LEVEL": "error", "RAY_gcs_rpc_server_reconnect_timeout_s": "15"}
+_RAY_SETTINGS = {
+    "RAY_BACKEND_LOG_LEVEL": "error",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "15",
+    "RAY_gcs_server_request_timeout_seconds": "30",  # for which Ray looks for a node on this host: less than CONNECT_S
+}
+
+#: The module that speaks with Ray.
+_RAY = "ray_placement"
 
 #: The pause before a placement that ended is started again, in seconds: at first, and at the most.
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 2.0, 30.0
@@ -46,10 +54,15 @@ class Placement:
     Raises
     ------
     ConfigError
-        When the process cannot be started.
+        When the process cannot be started, or there is no Ray.
     """
 
     def __init__(self, cluster: str) -> None:
+        if _module_of(cluster) == _RAY and importlib.util.find_spec("ray") is None:
+            raise ConfigError(
+                f"ray={cluster!r} needs Ray, which this Python does not have: `pip install 'loader-service[ray]'`, the "
+                "same on all nodes"
+            )
         self._cluster = cluster
         self._options: RemoteWorkerOptions | None = None
         self._workers = 0
@@ -60,6 +73,7 @@ class Placement:
         self._watched: select.epoll | None = None
         self._say: Callable[[str], object] = logging.getLogger(__name__).warning
         self._is_lost = False  # and people know
+        self._is_over = False  # the service ends: what the cluster does now is nothing to people
         self._child: Child | None = None
         try:
             self._start()
@@ -96,7 +110,10 @@ class Placement:
             if not child.out.is_open:
                 child.wait(_LEAVE_S)
                 raise ConfigError(f"ray={self._cluster!r}: the process that speaks with it {child.cause()}")
-        raise ConfigError(f"ray={self._cluster!r} did not answer within {CONNECT_S:g} s; see `ray status`")
+        raise ConfigError(
+            f"ray={self._cluster!r} did not answer within {CONNECT_S:g} s; see `ray status`, and whether this host is "
+            "one of its nodes"
+        )
 
     def begin(self, options: RemoteWorkerOptions, watched: select.epoll, say: Callable[[str], object]) -> None:
         """Let workers be placed from now on.
@@ -119,6 +136,10 @@ class Placement:
         self._workers = workers
         self._write({"workers": workers})
 
+    def stopping(self) -> None:
+        """Take note that the service ends: a cluster that ends with it is not tried again, and no line says so."""
+        self._is_over, self._start_at = True, None
+
     def listen(self) -> None:
         """Take in what the child said, and whether it has ended."""
         child = self._child
@@ -129,6 +150,10 @@ class Placement:
         if child.code is None:
             return
         self._words.end()
+        if self._is_over:
+            child.close()
+            self._child = None
+            return
         if not self._is_lost:
             self._is_lost = True
             self._say(
@@ -157,8 +182,7 @@ class Placement:
     # ---- inside
 
     def _start(self) -> None:
-        module = "process_placement" if self._cluster.partition("@")[0] == PROCESSES else "ray_placement"
-        words = command(f"loader_service.remote.{module}", str(os.getpid()), self._cluster)
+        words = command(f"loader_service.remote.{_module_of(self._cluster)}", str(os.getpid()), self._cluster)
         self._child = child = Child(words, environment(**_RAY_SETTINGS), stdin=subprocess.PIPE)
         self._received = b""
         self._words = Words(child.errors, "placement", logging.INFO)
@@ -213,3 +237,8 @@ class Placement:
                 os.write(self._child.stdin, line)
             except BrokenPipeError:  # it has ended, which `listen` sees
                 return
+
+
+def _module_of(cluster: str) -> str:
+    """Return which module of the remote room speaks with a cluster."""
+    return "process_placement" if cluster.partition("@")[0] == PROCESSES else _RAY

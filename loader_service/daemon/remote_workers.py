@@ -145,6 +145,10 @@ class RemoteWorkers:
                     self._say(r.DismissArrival(arrival))
         return []
 
+    def stopping(self) -> None:
+        """Take note that the service ends."""
+        self._placement.stopping()
+
     def fence(self, worker: int) -> None:
         """Have a worker let go; its end is reported by `hear`, or by `ended`."""
         self._say(r.FenceRemote(worker))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from loader_service.catalog.cache.column_files import is_catalog_file, open_catalog
 from loader_service.catalog.columns import Catalog
 from loader_service.errors import LoaderError
-from loader_service.remote.remote_options import RemoteWorkerOptions
+from loader_service.remote.remote_options import RemoteWorkerOptions, check_versions
 from loader_service.remote.remote_worker import serve_remote
 
 
@@ -34,6 +34,7 @@ def serve_columns(options: Mapping[str, Any], columns: Mapping[str, npt.NDArray[
         ``node``, and ``line``: why it ended; ``error``: the name of an error's class, "" when all was well.
     """
     try:
+        check_versions(options, platform.node())  # others may have other columns, and other options
         with closing(_catalog(columns)) as catalog:
             return {
                 "node": platform.node(),

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 
+from loader_service.cluster_options import CLIENT_SCHEME
 from loader_service.remote.placement_lines import PlacementLines
 from loader_service.remote.remote_options import RemoteWorkerOptions
 
@@ -159,23 +160,41 @@ def _why_ended(placed: _Placed) -> str:
     """Return why an actor ended, in words that follow its name."""
     try:
         ended = ray.get(placed.served)
+    except RayTaskError as error:
+        return _why_failed(error.ip, error.cause)
     except RayError as error:
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, ModuleNotFoundError):
-            return f"cannot be started: a node of the cluster lacks {cause.name!r}; install loader-service on all nodes"
         words = " ".join(str(error).split())
         because = words.partition("The actor died because ")[2].partition(". ")[0]
         return f"is gone: {because or words.partition(' class_name: ')[0][:200]}"
     return f"on node {ended['node']} has ended: {ended['line']}"
 
 
+def _why_failed(node: str, cause: BaseException) -> str:
+    """Return why an actor could not work on a node, in words that follow its name: the same each time, so said once."""
+    if isinstance(cause, ModuleNotFoundError):
+        return f"cannot be started: node {node} lacks {cause.name!r}; install loader-service on all nodes"
+    return f"on node {node} has failed: {type(cause).__name__}: {' '.join(str(cause).split())[:300]}"
+
+
 def _connect(cluster: str) -> str:
     """Connect to a cluster; return by which address it knows this host."""
-    host, colon, port = cluster.removeprefix("ray://").rpartition(":")
+    os.chdir("/")  # Ray has actors import from the folder where it is called, before all others
+    host, colon, port = cluster.removeprefix(CLIENT_SCHEME).rpartition(":")
     if colon and port.isdecimal():  # Ray would try for a minute
         socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_S).close()
     ray.init(address=cluster, namespace=f"loader-service-{os.getpid()}", log_to_driver=False, logging_level="ERROR")
     return str(ray.util.get_node_ip_address())
+
+
+def _why_unreachable(why: str) -> str:
+    """Return what to do where Ray's own words are these."""
+    if "Version mismatch" in why:
+        return f"the cluster has other versions ({why}); install the same Python and the same Ray here and on all nodes"
+    return (
+        f"no Ray cluster can be reached ({why}); start one with `ray start --head`, or join this host to it with "
+        "`ray start --address=HEAD:6379 --num-cpus=0`, or give ray://HEAD:10001, for which it need be no node; see "
+        "`ray status`"
+    )
 
 
 def _columns(folder: str) -> Any:
@@ -193,13 +212,8 @@ def main() -> int:
     cluster = sys.argv[2]
     try:
         address = _connect(cluster)
-    except (RayError, OSError, RuntimeError, ValueError) as error:
-        why = " ".join(str(error).split())[:300]
-        lines.say(
-            "failed",
-            line=f"no Ray cluster can be reached ({why}); start one with `ray start --head`, or join this host to it "
-            "with `ray start --address=HEAD:6379 --num-cpus=0`, and see `ray status`",
-        )
+    except (RayError, OSError, RuntimeError, ValueError, ImportError) as error:
+        lines.say("failed", line=_why_unreachable(" ".join(str(error).split())[:300]))
         return 1
     lines.say("connected", address=address)
     crew: _Crew | None = None

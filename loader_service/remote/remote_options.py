@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from loader_service import __version__
+from loader_service.errors import ConfigError
 from loader_service.remote.run_keys import RunKeys
 
 
@@ -127,3 +128,17 @@ def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]
 def own_versions() -> dict[str, str]:
     """Return what must be equal wherever rows of one training are made."""
     return {"version": __version__, "decoder": decoder_words()}
+
+
+def check_versions(told: Mapping[str, Any], node: str) -> None:
+    """Make sure that this node has what it is told to have; asked before anything else that it is told is looked at.
+
+    Raises
+    ------
+    ConfigError
+        When it has other versions: names the node, and what is expected and found.
+    """
+    ours = own_versions()
+    wrong = differences({name: str(told.get(name)) for name in ours}, ours)
+    if wrong:
+        raise ConfigError(f"node {node} has {'; '.join(wrong)}: install the same versions there")

@@ -11,6 +11,7 @@ import platform
 import sys
 import threading
 import time
+from dataclasses import asdict
 
 from loader_service import failpoints
 from loader_service.catalog.cache.column_files import open_catalog
@@ -22,7 +23,7 @@ from loader_service.protocol.worker_messages import AdoptFile, FromWorker, Task,
 from loader_service.remote.link import Link, LinkEnd, SentRows
 from loader_service.remote.node_files import NodeFiles
 from loader_service.remote.private_slots import PrivateSlots
-from loader_service.remote.remote_options import RemoteWorkerOptions, differences, next_line, own_versions
+from loader_service.remote.remote_options import RemoteWorkerOptions, check_versions, next_line, own_versions
 from loader_service.remote.remote_reports import fitting
 from loader_service.remote.slot_pieces import slot_pieces
 from loader_service.worker.main import WorkerProcess
@@ -108,11 +109,8 @@ def serve_remote(options: RemoteWorkerOptions, catalog: Catalog) -> str:
         When the receiver cannot be reached.
     """
     node = platform.node()
-    ours = own_versions()
-    wrong = differences({"version": options.version, "decoder": options.decoder}, ours)
-    if wrong:
-        raise ConfigError(f"node {node} has {'; '.join(wrong)}: install the same versions there")
-    hello = RemoteHello(**ours, catalog=options.catalog, node=node, pid=os.getpid())
+    check_versions(asdict(options), node)
+    hello = RemoteHello(**own_versions(), catalog=options.catalog, node=node, pid=os.getpid())
     last_seen = time.monotonic()
     while True:
         files = NodeFiles(catalog, node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,18 @@ _NODE = {"num_cpus": 2, "object_store_memory": 80_000_000}
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def client_port() -> int:
+    """Where the cluster takes those that are none of its nodes."""
+    with socket.create_server(("127.0.0.1", 0)) as chosen:
+        return chosen.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def cluster(client_port):
     """A head without cores, which is this host, and a node with two."""
     from ray.cluster_utils import Cluster  # noqa: PLC0415 - not where these tests are left out
 
-    head = {**_NODE, "num_cpus": 0, "include_dashboard": False}
+    head = {**_NODE, "num_cpus": 0, "include_dashboard": False, "ray_client_server_port": client_port}
     made = Cluster(initialize_head=True, head_node_args=head)
     try:
         made.add_node(**_NODE)
@@ -82,6 +90,30 @@ def test_no_actor_is_left_when_the_daemon_or_the_placement_is_killed(cluster, sm
         eventually(lambda: not actors(), "the actor to end with the daemon")
     with running_service(small_videos / "*.h5", workers=1, endpoint=service.endpoint):
         pass  # removes the batches and sockets that were left
+
+
+def test_a_host_that_is_no_node_reaches_it_and_actors_import_nothing_from_the_folder_of_the_start(
+    cluster, client_port, small_videos, expected, tmp_path, monkeypatch
+):
+    for name in ("zmq", "simplejpeg", "h5py"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('planted')")
+    monkeypatch.chdir(tmp_path)
+    with remote_service(small_videos / "*.h5", ray=cluster.address) as (_, connection):
+        assert list(steps(connection, epochs=3)) == expected
+    with remote_service(small_videos / "*.h5", ray=f"ray://127.0.0.1:{client_port}") as (_, connection):
+        assert list(steps(connection, epochs=3)) == expected
+    eventually(lambda: not actors(), "all actors to end with the service")
+
+
+def test_what_ends_an_actor_is_said_in_one_line_that_is_the_same_each_time():
+    from loader_service.remote import ray_placement  # noqa: PLC0415 - it imports ray
+
+    said = ray_placement._why_failed("10.0.0.7", TypeError("two\nlines"))
+    assert said == "on node 10.0.0.7 has failed: TypeError: two lines"
+    lacking = ray_placement._why_failed("10.0.0.7", ModuleNotFoundError("", name="loader_service"))
+    assert "node 10.0.0.7 lacks 'loader_service'; install loader-service on all nodes" in lacking
+    assert "install the same Python and the same Ray" in ray_placement._why_unreachable("Version mismatch: …")
+    assert "ray://HEAD:10001" in ray_placement._why_unreachable("No node info found")
 
 
 def test_no_cluster_at_the_address_is_an_error_at_the_start(small_videos):

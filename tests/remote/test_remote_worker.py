@@ -12,6 +12,7 @@ import pytest
 from loader_service.errors import ConfigError, ProtocolError
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.rows import Rows
+from loader_service.remote.actor_body import serve_columns
 from loader_service.remote.link import pieces_of_rows
 from loader_service.remote.remote_options import RemoteWorkerOptions, own_versions
 from loader_service.remote.remote_worker import serve_remote
@@ -29,6 +30,14 @@ def test_other_versions_are_refused_by_name_and_node(name, said):
         serve_remote(replace(options, **{name: "9"}), None)
     assert f"node {platform.node()} has {name}" in str(refused.value)
     assert "install the same versions" in str(refused.value)
+
+
+def test_an_actor_compares_versions_before_it_looks_at_what_another_version_may_have_changed():
+    told = {**own_versions(), "version": "9", "option_of_version_9": True}
+    ended = serve_columns(told, {"column_of_version_9": None})
+    assert (ended["error"], ended["node"]) == ("ConfigError", platform.node())
+    assert "version" in ended["line"]
+    assert "instead of '9': install the same versions there" in ended["line"]
 
 
 @pytest.mark.parametrize("most", [1, 64, 1000, 10**6])
