@@ -74,7 +74,12 @@ def test_its_extras_are_those_of_the_package() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text())
     extras = [rest.partition("=")[2].split(",") for name, rest in _instructions() if name == "ARG" and "EXTRAS" in rest]
     assert extras
-    assert set(extras[0]) <= set(project["project"]["optional-dependencies"])
+    known = project["project"]["optional-dependencies"]
+    assert set(extras[0]) <= set(known)
+    cluster = (_ROOT / "deploy" / "kubernetes" / "raycluster.yaml").read_text()
+    (named,) = re.findall(r"--build-arg EXTRAS=(\S+)", cluster)
+    assert set(named.split(",")) <= set(known)
+    assert "default" in next(each for name in named.split(",") for each in known[name] if each.startswith("ray["))
 
 
 @pytest.mark.hosts

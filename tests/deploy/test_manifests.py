@@ -17,6 +17,7 @@ import yaml
 from click.testing import CliRunner
 
 from loader_service.cli import cli
+from loader_service.cluster_options import check_cluster
 from loader_service.endpoint import ENVIRONMENT_VARIABLE as ENDPOINT
 from loader_service.protocol.segment_files import ENVIRONMENT_VARIABLE as SHARED_MEMORY
 from loader_service.sharing_group import ENVIRONMENT_VARIABLE as GROUP
@@ -118,6 +119,9 @@ def _gigabytes(text: str) -> int:
 
 def _command_lines() -> Iterator[tuple[str, list[str]]]:
     """Yield the command lines of `loader-service` in all files, with the name of the file."""
+    for path in _KUBERNETES:
+        for written in re.findall(r"^#\s+args: (\[.*\])$", path.read_text(), re.MULTILINE):
+            yield path.name, yaml.safe_load(written)
     for path, _, container in _containers():
         if container["image"].startswith("loader-service") and "args" in container:
             yield path.name, container["args"]
@@ -136,6 +140,8 @@ def test_command_lines_have_options_that_there_are() -> None:
         assert asked.exit_code == 0, name
         known = set(re.findall(r"--[a-z-]+", asked.output))
         assert {each for each in arguments if each.startswith("--")} <= known, name
+        if "--ray" in arguments:
+            check_cluster(arguments[arguments.index("--ray") + 1])
 
 
 def test_variables_are_those_that_the_service_reads() -> None:

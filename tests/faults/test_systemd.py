@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,6 +124,38 @@ def test_the_unit_starts_hardened_and_its_manager_brings_it_back_under_a_trainin
             print((folder / "home" / "service.log").read_text())
             assert manager.property(unit, "Result") == "success"
             assert not list((folder / "run" / "loader-service").glob("*"))
+
+
+@pytest.mark.skipif(not can_run(), reason="needs systemd, and the right to mount file systems")
+def test_the_unit_has_the_network_with_the_lines_that_it_names(videos: str, tmp_path: Path) -> None:
+    comments = [line[1:].strip() for line in _UNIT.read_text().splitlines() if line.startswith("#   ")]
+    lines = comments[comments.index("[Service]") + 1 :]
+    assert lines[0] == "PrivateNetwork=no"
+    with socket.create_server(("127.0.0.1", 0)) as chosen:
+        address = f"127.0.0.1:{chosen.getsockname()[1]}"
+    unit = "loader-service@faults.service"
+    with short_folder() as folder:
+        install(folder, videos)
+        environment = folder / "home" / ".config" / "loader-service" / "faults.env"
+        environment.write_text(environment.read_text().replace("--workers 2", f"--workers 1 --metrics {address}"))
+        drop_in(folder, "network", "\n".join(lines))
+        bound = {Path(videos).parent: "/mnt/videos", _ROOT: "/mnt/project", Path(sys.prefix): _ENVIRONMENT}
+        with user_manager(folder, bound, tmp_path / "log") as manager:
+            if not manager.can("ProtectKernelTunables=yes"):
+                drop_in(folder, "host", "ProtectKernelTunables=no")
+                manager.control("daemon-reload")
+            manager.control("start", unit)
+            metrics = eventually(lambda: read_metrics(address), "metrics at the port")
+            assert b"loader_service" in metrics
+            manager.control("stop", unit)
+
+
+def read_metrics(address: str) -> bytes:
+    try:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
+            return bytes(answer.read())
+    except OSError:  # the program that serves them is only just starting
+        return b""
 
 
 def children_of(pid: int) -> list[int]:
