@@ -61,3 +61,9 @@ def test_every_page_is_named_by_the_navigation_or_found_by_the_hook() -> None:
     there = {page.relative_to(DOCS).as_posix() for page in pages()}
     assert named - made <= there, "the navigation names pages that are not there"
     assert "metrics.md" in named, "names of figures and metrics are reference, and no how-to page"
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_a_page_has_one_title(page) -> None:
+    lines = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert len(re.findall(r"^# .", lines, re.MULTILINE)) == 1
