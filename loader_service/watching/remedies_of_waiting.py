@@ -124,12 +124,13 @@ class Remedy:
         """Return which worker holds the others up, and what helps."""
         worker, times = slow
         at = f", now {worker.video!r} of {worker.file!r}" if worker.file else ""
+        there = f" on node {worker.node}" if worker.node else ""
         pace = (
             f"takes {times:.0f} times as long as the others" if times else f"is at one task for {worker.busy_s:.1f} s"
         )
         return (
-            f"the workers have time but for worker {worker.worker} (pid {worker.pid}), which {pace}{at}",
-            f"have it replaced: `kill {worker.pid}`; if the next one is slow too, look at what it reads",
+            f"the workers have time but for worker {worker.worker} (pid {worker.pid}{there}), which {pace}{at}",
+            f"have it replaced: `kill {worker.pid}`{there}; if the next one is slow too, look at what it reads",
         )
 
     def for_lookahead(self) -> str:

@@ -86,7 +86,11 @@ def wanted_words(status: Status) -> str:
 
 
 def doing_text(worker: WorkerStatus) -> str:
-    """Return what a worker is at."""
+    """Return what a worker is at, and of a remote one where that is."""
+    return f"on node {worker.node}: {_doing(worker)}" if worker.node else _doing(worker)
+
+
+def _doing(worker: WorkerStatus) -> str:
     match worker.doing:
         case "":
             return "nothing"

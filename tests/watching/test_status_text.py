@@ -75,6 +75,13 @@ def test_faults_stand_at_the_end_with_their_time_and_cause():
     assert text_of(again).endswith("\n4.0 s ago: worker 1 was killed by SIGKILL (3 times)")
 
 
+def test_a_remote_worker_is_shown_with_its_node():
+    remote = WorkerStatus(2, 7, "working", 1, 0, 3, node="decoder-5")
+    lines = text_of(dataclasses.replace(STATUS, workers=(*STATUS.workers, remote))).splitlines()
+    assert [line.split()[:2] for line in lines if "on node decoder-5: nothing" in line] == [["2", "7"]]
+    assert sum("on node" in line for line in lines) == 1
+
+
 def test_names_with_line_ends_or_codes_for_terminals_are_escaped():
     hostile = "x\n9.9 s ago: nothing is wrong\x1b[2J"
     text = text_of(dataclasses.replace(STATUS, faults=(Fault(1.0, 1, hostile),), serves=hostile), client=hostile)

@@ -173,6 +173,19 @@ CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
         ),
         "have it replaced: `kill 102`",
     ),
+    "one worker is far slower than the others, on another node": (
+        "slow_worker",
+        lambda t: look(
+            t,
+            [
+                worker(1, t, working=0.3),
+                worker(2, t, working=0.99, bytes_per_s=1_000_000, node="far"),
+                worker(3, t, working=0.3),
+            ],
+            [stream(1, t)],
+        ),
+        "have it replaced: `kill 102` on node far",
+    ),
     "one worker stands still": (
         "slow_worker",
         lambda t: look(

@@ -124,7 +124,7 @@ const head = (...names) => el("thead", {}, el("tr", {}, names.map((each) => el("
 
 function showWorkers(place, now, control) {
   const rows = now.workers.map((each) => el("tr", {},
-    el("td", {}, each.worker), el("td", {}, each.straggles ? el("span", { class: "chip warn" }, "slow") : each.state),
+    el("td", {}, each.node ? `${each.worker} on ${each.node}` : each.worker), el("td", {}, each.straggles ? el("span", { class: "chip warn" }, "slow") : each.state),
     el("td", { class: "number" }, percent(each.rates.working)),
     el("td", { class: "number" }, size(each.rates.bytes_per_s)),
     el("td", { class: "number" }, whole(each.totals.slow_reads_total)),
