@@ -41,6 +41,7 @@ def connect(
     source: EndpointOrFiles = None,
     *,
     workers: WorkersGiven | None = None,
+    ray_workers: WorkersGiven | None = None,
     service: ServiceOptions | None = None,
     timeout_s: float = 10.0,
     patience: Patience | None = None,
@@ -56,6 +57,9 @@ def connect(
     workers
         Worker processes of a private service: a number; ``(2, 16)`` or ``"2..16"``: within these bounds, as many as the
         trainers need; ``"auto"``, the default: the same from 1 to one per core.
+    ray_workers
+        Remote workers of a private service, a number or bounds, on the Ray cluster that this host belongs to, or that
+        `service` names as ``{"ray": "10.0.0.5:6379"}``; by default none.
     service
         More options of a private service, as ``loader-service start --help`` lists them: ``{"labels": "labels.csv"}``;
         and ``start_timeout_s``, how long it may take to be ready, by default 600. `source` and `transform` may be a
@@ -81,6 +85,7 @@ def connect(
     ...     for batch in connection.batches(16):
     ...         ...
     """
+    service = with_ray(service, ray_workers)
     if source is None and service is not None and "source" in service:
         source = ()
     in_store = isinstance(source, str) and is_url(source)
@@ -128,6 +133,11 @@ def connection_to(
     return opened.enter_context(connect(source, workers=workers, service=service, patience=patience))
 
 
+def with_ray(service: ServiceOptions | None, ray_workers: WorkersGiven | None) -> ServiceOptions | None:
+    """Return the options of a private service, with remote workers if there shall be some."""
+    return service if ray_workers is None else {"ray": "auto", **(service or {}), "ray_workers": ray_workers}
+
+
 def _weakly(connection: Connection) -> Callable[[LoaderError], None]:
     """Return what fails a connection for as long as somebody has it: the service must not keep it."""
     reference = weakref.ref(connection)
@@ -143,7 +153,7 @@ def _weakly(connection: Connection) -> Callable[[LoaderError], None]:
 def _check_nothing_private(workers: WorkersGiven | None, service: ServiceOptions | None) -> None:
     if workers is not None or service is not None:
         raise ConfigError(
-            "workers and service configure a private service, but an endpoint was given; "
+            "workers, ray_workers and service configure a private service, but an endpoint was given; "
             "give files instead, or scale the running service with `loader-service scale`"
         )
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_client import shares
 from loader_client.calls import CALLS
-from loader_client.connecting import ServiceOrFiles, connection_to
+from loader_client.connecting import ServiceOrFiles, connection_to, with_ray
 from loader_client.feed import Feed
 from loader_client.index_generator import (
     announced_steps,
@@ -66,6 +66,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     index: Any = None,
     start: StartChoice = FROM_THE_BEGINNING,
     workers: WorkersGiven | None = None,
+    ray_workers: WorkersGiven | None = None,
     service: ServiceOptions | None = None,
     patience: Patience | None = None,
     **options: Unpack[StreamOptions],
@@ -105,6 +106,9 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
         `state_after`.
     workers
         Worker processes of a private service; by default one per core.
+    ray_workers
+        Remote workers of a private service, on the Ray cluster that this host belongs to, or that `service` names;
+        see `connect`.
     service
         More options of a private service, as ``loader-service start --help`` lists them: ``{"labels": "labels.csv"}``.
         `source` and `transform` may be a class or function that a module defines.
@@ -162,7 +166,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     INTERRUPTS.watch()
     opened = ExitStack()
     try:
-        connection = connection_to(opened, source, workers, service, patience)
+        connection = connection_to(opened, source, workers, with_ray(service, ray_workers), patience)
         request = choice.request(connection)
         stream = connection.open(request)
         opened.callback(connection.drop, stream)

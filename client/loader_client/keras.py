@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from loader_client.connecting import ServiceOrFiles, connection_to
+from loader_client.connecting import ServiceOrFiles, connection_to, with_ray
 from loader_client.forks import FORKS
 from loader_client.keras_figures import WaitingShare
 from loader_client.patience import Patience
@@ -45,7 +45,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
 
     Parameters
     ----------
-    source, batch_size, clip, image, index, workers, service, patience
+    source, batch_size, clip, image, index, workers, ray_workers, service, patience
         As in `loader_client.dataset`.
     fields
         Names of the fields of an item, in order.
@@ -82,6 +82,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         image: Image | None = None,
         fields: Sequence[str] = ("frames", "label"),
         workers: WorkersGiven | None = None,
+        ray_workers: WorkersGiven | None = None,
         service: ServiceOptions | None = None,
         patience: Patience | None = None,
         start: StartChoice = FROM_THE_BEGINNING,
@@ -104,7 +105,7 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         self._steps: dict[int, int] = {}  # of the items that were asked for in this epoch
         opened = ExitStack()
         try:
-            connection = connection_to(opened, source, workers, service, patience)
+            connection = connection_to(opened, source, workers, with_ray(service, ray_workers), patience)
             request = choice.request(connection)
             stream = connection.open(request)
             opened.callback(connection.drop, stream)

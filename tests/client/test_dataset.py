@@ -248,7 +248,7 @@ def test_error_of_passes_on_what_is_ours_and_nothing_else() -> None:
 
 
 def test_a_service_that_was_asked_for_by_endpoint_takes_no_options_of_a_private_one(make: Make) -> None:
-    with pytest.raises(ConfigError, match="workers and service configure a private service"):
+    with pytest.raises(ConfigError, match="workers, ray_workers and service configure a private service"):
         make(workers=2)
 
 

@@ -127,8 +127,9 @@ def test_a_private_service_that_cannot_be_reached_is_ended(small_videos: Path, m
 @pytest.mark.parametrize(
     ("source", "options", "said"),
     [
-        ("ipc:///tmp/none.sock", {"workers": 2}, "workers and service configure a private service"),
-        (None, {"service": {"labels": "labels.csv"}}, "workers and service configure a private service"),
+        ("ipc:///tmp/none.sock", {"ray_workers": 2}, "ray_workers and service configure a private service"),
+        ("ipc:///tmp/none.sock", {"workers": 2}, "workers, ray_workers and service configure a private service"),
+        (None, {"service": {"labels": "labels.csv"}}, "workers, ray_workers and service configure a private service"),
         ("tcp://localhost:1", {}, "'tcp://localhost:1' is not of the form ipc:///"),
         (5, {}, "source=5; give ipc:///path of a running service, a pattern or list of files, or None"),
         ("none/*.h5", {"workers": 1}, r"none/\*\.h5' matches no file"),

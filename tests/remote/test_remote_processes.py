@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import loader_client
+from loader_client.connecting import with_ray
 from loader_service.cli import cli
 from tests.remote.cut_network import cut_network
 from tests.remote.scene import of_module, remote_service, remote_workers, steps
@@ -40,6 +41,15 @@ def test_bytes_and_order_are_those_of_local_workers(small_videos, expected, opti
         )
         counters = {each.name: each.count for each in connection.status().counters}
         assert counters["samples_bad"] == counters["messages_malformed"] == counters["workers_lost"] == 0
+
+
+def test_a_private_service_has_them_by_one_word_on_the_cluster_of_this_host_or_another(small_videos, expected):
+    assert with_ray(None, 3) == {"ray": "auto", "ray_workers": 3}
+    assert with_ray({"web": "x"}, None) == {"web": "x"}
+    files = str(small_videos / "*.h5")
+    with loader_client.connect(files, workers=1, ray_workers="1..2", service={"ray": "processes"}) as connection:
+        eventually(lambda: remote_workers(connection), "a remote worker")
+        assert list(steps(connection, epochs=3)) == expected
 
 
 def test_they_are_scaled_and_those_of_this_host_do_all_when_there_are_none(small_videos, expected):
