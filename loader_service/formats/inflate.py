@@ -50,3 +50,11 @@ class InflatedFile:
             self._waiting = self._inflate.unconsumed_tail
             if data:
                 return data
+
+
+def inflated_head(head: bytes, count: int) -> bytes:
+    """Return up to `count` of the first bytes that a compressed file holds, by its own first bytes; b"" for no such."""
+    try:
+        return zlib.decompressobj(_EITHER_HEADER).decompress(head, count)
+    except zlib.error:
+        return b""

@@ -16,7 +16,7 @@ from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from loader_service.formats.checksums import masked_crc32c
 from loader_service.formats.damage import DamagedInput
-from loader_service.formats.inflate import InflatedFile, InflateError
+from loader_service.formats.inflate import InflatedFile, InflateError, inflated_head
 
 #: Length and its checksum; the checksum of the data.
 _HEADER, _FOOTER = struct.Struct("<QI"), struct.Struct("<I")
@@ -75,6 +75,12 @@ def compression_of(head: bytes) -> Compression:
         return "GZIP"
     is_zlib = len(head) >= 2 and head[0] & 0x0F == 8 and head[0] >> 4 <= 7 and (head[0] << 8 | head[1]) % 31 == 0
     return "ZLIB" if is_zlib else ""
+
+
+def begins_records(head: bytes) -> bool:
+    """Tell whether a file that begins so, with 64 bytes or more, is one of records, compressed or not."""
+    begin = inflated_head(head, _HEADER_BYTES) if compression_of(head) else head
+    return len(begin) >= _HEADER_BYTES and masked_crc32c(begin[:8]) == _HEADER.unpack_from(begin)[1]
 
 
 def read_records(source: str | os.PathLike[str] | BinaryIO, on_bad: OnBad | None = None) -> Iterator[Record]:
@@ -162,19 +168,38 @@ def locate_records(path: str | os.PathLike[str]) -> Iterator[RecordPlace]:
     """
     name = os.fspath(path)
     with Path(path).open("rb", buffering=0) as file:
-        size, offset, number = os.fstat(file.fileno()).st_size, 0, 0
-        while offset < size:
-            header = os.pread(file.fileno(), _HEADER.size, offset)
-            if not number and compression_of(header):
+        yield from _places(file.fileno(), os.fstat(file.fileno()).st_size, name)
+
+
+def _places(descriptor: int, size: int, name: str) -> Iterator[RecordPlace]:
+    """Yield where records lie; as in `_records`, lengths whose checksum was right are remembered.
+
+    Headers of small records lie in one block with their neighbours'; behind a large record a header is read alone.
+    """
+    number = offset = length = 0
+    block, base = b"", 0  # bytes of the file, and where they begin
+    known: dict[int, int] = {}
+    unpack_header, make = _HEADER.unpack_from, tuple.__new__
+    while offset < size:
+        place = offset - base
+        if len(block) - place < _HEADER_BYTES:
+            count = _BLOCK_BYTES if length < _BLOCK_BYTES // 8 else _HEADER_BYTES
+            block, base, place = os.pread(descriptor, count, offset), offset, 0
+            if len(block) < _HEADER_BYTES:
+                raise _cut(name, number, offset)
+            if not number and compression_of(block):
                 raise DamagedInput(name, "record 0", 0, "the file is compressed: `read_records` reads it, in order")
-            if len(header) < _HEADER.size:
-                raise _cut(name, number, offset)
-            length, length_crc = _HEADER.unpack(header)
-            _check_length(length, length_crc, header[:8], (name, number, offset))
-            if offset + length + _OVERHEAD_BYTES > size:
-                raise _cut(name, number, offset)
-            yield RecordPlace(offset, length, number)
-            offset, number = offset + length + _OVERHEAD_BYTES, number + 1
+        length, length_crc = unpack_header(block, place)
+        if known.get(length) != length_crc:
+            _check_length(length, length_crc, block[place : place + 8], (name, number, offset))
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known[length] = length_crc
+        following = offset + length + _OVERHEAD_BYTES
+        if following > size:
+            raise _cut(name, number, offset)
+        yield make(RecordPlace, (offset, length, number))
+        offset, number = following, number + 1
 
 
 def read_record(descriptor: int, place: RecordPlace, name: str) -> bytes:

@@ -13,6 +13,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loader_service.formats import tfrecord
 from loader_service.formats.checksums import crc32c
 from loader_service.formats.damage import DamagedInput
 from loader_service.formats.inflate import InflatedFile
@@ -20,6 +21,7 @@ from loader_service.formats.tfrecord import (
     Compression,
     RecordPlace,
     RecordWriter,
+    begins_records,
     compression_of,
     locate_records,
     read_record,
@@ -73,15 +75,38 @@ def test_any_records_come_back_however_few_bytes_a_read_gives(
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.binary(max_size=300), min_size=1))
+@given(st.lists(st.binary(max_size=300), min_size=1), st.sampled_from([40, 100, 2**18]))
 def test_the_fast_way_and_the_way_by_places_agree(
-    tmp_path_factory: pytest.TempPathFactory, records: list[bytes]
+    tmp_path_factory: pytest.TempPathFactory, records: list[bytes], block_bytes: int
 ) -> None:
     path = tmp_path_factory.mktemp("places") / "a.tfrecord"
     path.write_bytes(written(records))
-    with path.open("rb") as file:
+    with path.open("rb") as file, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tfrecord, "_BLOCK_BYTES", block_bytes)
         placed = [(place.offset, read_record(file.fileno(), place, str(path))) for place in locate_records(path)]
     assert placed == [tuple(record) for record in read_records(path)]
+
+
+def test_no_cut_and_no_changed_length_goes_unnoticed_by_those_who_look_for_places(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    whole = written([b"one", b"", b"three"])
+    ends = {len(written([b"one", b"", b"three"][:count])) for count in range(3)}
+    for cut in set(range(len(whole))) - ends:
+        path.write_bytes(whole[:cut])
+        with pytest.raises(DamagedInput, match="cut off"):
+            list(locate_records(path))
+    for place in (3, len(written([b"one"])) + 9):
+        path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+        with pytest.raises(DamagedInput, match="the length does not match its checksum"):
+            list(locate_records(path))
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_a_file_of_records_is_known_by_its_first_bytes(compression: Compression) -> None:
+    assert begins_records(written([b"x" * 2000] * 3, compression)[:512])
+    assert not begins_records(gzip.compress(b"no records, but a text of some length")[:512])
+    assert not begins_records(b"\x1f\x8b\x08 and no more than that")
+    assert not begins_records(b"x" * 512)
 
 
 @settings(max_examples=60, deadline=None)

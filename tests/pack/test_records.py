@@ -132,10 +132,12 @@ def test_a_file_of_records_that_is_cut_off_is_named(tmp_path: Path, cut: int) ->
         pass
 
 
-@pytest.mark.parametrize(("name", "compression"), [("a.tfrecord.gz", "GZIP"), ("a.tfrecord", "ZLIB")])
+@pytest.mark.parametrize(
+    ("name", "compression"), [("a.tfrecord.gz", "GZIP"), ("a.tfrecord", "ZLIB"), ("a-00000-of-00002", "GZIP")]
+)
 def test_compressed_records_are_read_as_plain_ones(tmp_path: Path, name: str, compression: Compression) -> None:
     examples = [encode_example({"image": frame_jpeg(n), "label": np.array([n])}) for n in range(3)]
-    plain = write_records(tmp_path / "plain" / "a.tfrecord", examples)
+    plain = write_records(tmp_path / "plain" / (name if "-of-" in name else "a.tfrecord"), examples)
     path = write_records(tmp_path / name, examples, compression)
     run_pack(plain, output=tmp_path / "plain.h5")
     run_pack(path, output=tmp_path / "out.h5")

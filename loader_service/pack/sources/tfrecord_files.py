@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,14 @@ import numpy as np
 
 from loader_service.catalog.codecs import codec_of
 from loader_service.errors import PackError
-from loader_service.formats.tfrecord import RecordPlace, compression_of, locate_records, read_record, read_records
+from loader_service.formats.tfrecord import (
+    RecordPlace,
+    begins_records,
+    compression_of,
+    locate_records,
+    read_record,
+    read_records,
+)
 from loader_service.pack.named_values import LABEL_NAMES, RaggedColumn, as_label, field_name, put_value
 from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
@@ -27,6 +35,10 @@ _FRAME_NAMES = ("frames", "image/encoded", "image", "video", "clip/data", "image
 
 _HEIGHTS, _WIDTHS = ("height", "image/height", "image_height"), ("width", "image/width", "image_width")
 _DEPTHS = ("depth", "channels", "image/channels", "image/depth")
+
+
+#: How files of records end; others are known by their first bytes, such as those of shards, `…-00000-of-00010`.
+_ENDING = re.compile(r"\.tfrecords?(\.gz)?$")
 
 
 class TFRecordFiles:
@@ -102,11 +114,7 @@ def _plain_record(path: str, place: RecordPlace) -> bytes:
 
 
 def _is_records(file: str, head: bytes) -> bool:
-    if len(head) >= 12 and not compression_of(head) and head[:2] != b"\x1f\x8b":
-        from loader_service.formats.checksums import masked_crc32c  # noqa: PLC0415 - in an extra
-
-        return masked_crc32c(head[:8]) == int.from_bytes(head[8:12], "little")
-    return bool(head) and file.endswith((".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz"))
+    return bool(head) and (_ENDING.search(file) is not None or begins_records(head))
 
 
 def _steps(steps: list[Any]) -> Any:
