@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from loader_service.errors import CatalogError, ConfigError, PackError
 from loader_service.formats.damage import DamagedInput
+from loader_service.given_paths import local_path
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.records import Item
 from loader_service.pack.sources import KIND_NAMED, SOURCE_KINDS
 from loader_service.pack.sources.source_kind import Look, SourceKind
 from loader_service.sizes import counted
+from loader_service.stores.urls import is_url
 
 #: Kinds whose frames have no times, so that none can be left out by ``--fps``.
 _TIMELESS = frozenset({"frames", "images", "hdf5", "unpacked"})
@@ -47,7 +48,7 @@ def found_items(options: PackOptions, say: Callable[[str], object] = lambda _: N
     with ExitStack() as stack:
         items = []
         for source in options.sources:
-            look = Look(source, options.schema, skips=options.on_error == "skip")
+            look = _look_at(source, options)
             stack.callback(look.close)
             try:
                 found = _items_in(look, options.kind, labelled=labelled)
@@ -64,13 +65,22 @@ def found_items(options: PackOptions, say: Callable[[str], object] = lambda _: N
         yield items
 
 
+def _look_at(source: str, options: PackOptions) -> Look:
+    if not is_url(source):
+        return Look(local_path(source), options.schema, skips=options.on_error == "skip")
+    # Here, not above: most sources are on local disks.
+    from loader_service.pack.sources.stored_files import StoredLook  # noqa: PLC0415
+
+    return StoredLook(source, options.schema, skips=options.on_error == "skip")
+
+
 def _say_what_is_left(look: Look, items: Sequence[Item], say: Callable[[str], object]) -> None:
     """Say which files are no part of a video, but for those of a set with a description."""
     kind = KIND_NAMED[items[0].kind]
     if kind.name in _WHOLE_SETS:
         return
     taken = {file for item in items for file in kind.files(item)}
-    left = [file for file in look.files if os.path.join(look.root, file) not in taken]
+    left = [file for file in look.files if look.path_of(file) not in taken]
     if left:
         say(f"{counted(len(left), 'file')} in {look.given!r} cannot be packed with the others, such as {left[0]!r}")
 
@@ -108,6 +118,11 @@ def _by_folder(item: Item) -> bool:
 def _items_in(look: Look, kind: str | None, *, labelled: bool) -> list[Item]:
     if not look.files:
         raise PackError(f"{look.given!r} holds no files; name another folder")
+    if look.only_kind is not None and kind not in (None, look.only_kind):
+        raise ConfigError(
+            f"--from {kind}: {look.given!r} lies in a store, where HDF5 files alone are read; copy it here"
+        )
+    kind = kind or look.only_kind
     chosen = KIND_NAMED[kind] if kind else _kind_of(look)
     found = list(chosen.items(look, labelled=labelled))
     if not found:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from loader_service.control_groups import usable_cores
 from loader_service.errors import ConfigError
 from loader_service.option_fields import expand_paths, option
+from loader_service.url_secrets import shown_url
 from loader_service.worker_limits import check_workers, most_workers
 
 
@@ -48,6 +49,10 @@ class PackOptions:
         expand_paths(self)
         if not self.sources:
             raise ConfigError("nothing to pack; name folders or files, such as 'videos/'")
+        if "://" in self.output:
+            raise ConfigError(
+                f"-o {shown_url(self.output)!r}: pack writes to local disks; give a path, and copy the files from there"
+            )
         if not self.output.endswith((".h5", ".hdf5")):
             raise ConfigError(
                 f"-o {self.output!r}: expected a name that ends in .h5; write -o {self.output or 'OUT'}.h5"

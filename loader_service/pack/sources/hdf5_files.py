@@ -100,7 +100,7 @@ def _is_hdf5(head: bytes) -> bool:
 
 
 def _stem(path: str, look: Look) -> str:
-    return os.path.splitext(os.path.relpath(path, look.root))[0].replace(os.sep, "/")
+    return os.path.splitext(look.name_of(path))[0].replace(os.sep, "/")
 
 
 def _size(catalog: Catalog, video: int) -> int:

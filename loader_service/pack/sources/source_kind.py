@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -15,6 +16,8 @@ from loader_service.errors import PackError
 from loader_service.formats.damage import DamagedInput
 from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.records import Beside, Item, Recoding
+from loader_service.stores.open_stored import version_of
+from loader_service.stores.urls import is_url
 
 _Entry = TypeVar("_Entry")
 
@@ -74,6 +77,8 @@ class Look:
         hidden ones, and what is no file, such as a pipe.
     is_folder
         Whether the user gave a folder.
+    only_kind
+        The kind of source that can be read there; None: any.
 
     Raises
     ------
@@ -81,17 +86,30 @@ class Look:
         When there is nothing, or nothing that can be read.
     """
 
+    only_kind: str | None = None
+
     def __init__(self, given: str, schema: str | None = None, *, skips: bool = False) -> None:
-        self.given, self.schema, self.skips = given, schema, skips
         path = Path(os.path.abspath(given))
         if not path.exists():
             raise PackError(f"{given!r}: there is no such file or folder; correct the path")
         if not path.is_dir() and not path.is_file():
             raise PackError(f"{given!r} is no file, and cannot be read twice; write what it gives to a file first")
-        self.is_folder = path.is_dir()
-        self.root = path if self.is_folder else path.parent
+        is_folder = path.is_dir()
+        self._begin(given, schema, skips=skips, root=str(path if is_folder else path.parent), is_folder=is_folder)
+        self.files: tuple[str, ...] = tuple(_files_below(path)) if is_folder else (path.name,)
+
+    def _begin(self, given: str, schema: str | None, *, skips: bool, root: str, is_folder: bool) -> None:
+        self.given, self.schema, self.skips = given, schema, skips
+        self.root, self.is_folder = root, is_folder
         self._at_end = ExitStack()
-        self.files = tuple(_files_below(path)) if self.is_folder else (path.name,)
+
+    def path_of(self, file: str) -> str:
+        """Return the path, or the URL, of one of `files`."""
+        return os.path.join(self.root, file)
+
+    def name_of(self, path: str) -> str:
+        """Return which of `files` a path, or a URL, is."""
+        return path[len(os.path.join(self.root, "")) :]
 
     def at_end(self, close: Callable[[], object]) -> None:
         """Have something called when all items have been read."""
@@ -104,7 +122,7 @@ class Look:
     def head(self, file: str, count: int = 512) -> bytes:
         """Return the first bytes of a file; none where it cannot be read, which whoever reads all of it says."""
         try:
-            with (self.root / file).open("rb") as opened:
+            with open(self.path_of(file), "rb") as opened:
                 return opened.read(count)
         except OSError:
             return b""
@@ -120,7 +138,7 @@ class Look:
         for file in self.files:
             head = self.head(file)
             if is_one(file, head):
-                yield file, head, os.path.join(self.root, file)
+                yield file, head, self.path_of(file)
 
     def until_damage(self, entries: Iterator[_Entry], kind: str, path: str) -> Iterator[_Entry | Item]:
         """Yield the entries of a file; where it is damaged and that is skipped, an item for all that follow.
@@ -138,7 +156,7 @@ class Look:
         except DamagedInput as error:
             if not self.skips:
                 raise
-            yield Item(kind, f"{os.path.relpath(path, self.root)}, all after {count}", path, fault=str(error))
+            yield Item(kind, f"{self.name_of(path)}, all after {count}", path, fault=str(error))
 
     def sample(self) -> Iterator[tuple[str, bytes]]:
         """Yield some files, the first, the last and those between at equal distances, with their first bytes."""
@@ -226,5 +244,14 @@ class Unchanged:
 
 
 def _state(path: str) -> tuple[int, int, int]:
+    if is_url(path):
+        return _state_in_store(path)
     status = os.stat(path)
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+@lru_cache(maxsize=1024)
+def _state_in_store(url: str) -> tuple[int, int, int]:
+    """Return what identifies an object; asked for once, since each request for its bytes is for that version."""
+    version = version_of(url)
+    return version.number, version.size_bytes, 0
