@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def brake(worker: int, over: threading.Event) -> None:
 SLOW_FRAMES = {"LOADER_SERVICE_FAILPOINTS": "worker.frame_written=delay"}
 
 SCENES: dict[str, Scene] = {
-    "trainer": Scene("trainer", "the data waits for the trainer", step_s=0.05),
+    "trainer": Scene("trainer", "the data waits for the trainer", step_s=0.05, options={"workers": 3}),
     "decoding": Scene("decoding", r"decoding takes \d+% of the workers' work", environment=SLOW_FRAMES),
     "transform": Scene(
         "transform",
@@ -73,6 +73,13 @@ SCENES: dict[str, Scene] = {
         r"it has 2 of \d+ slots of",
         options={"memory": 100_000, "workers": 4},
         environment=SLOW_FRAMES,
+    ),
+    "lookahead": Scene(
+        "lookahead",
+        "steps come late though the workers have time: they are wanted too late",
+        options={"workers": 4},
+        environment=SLOW_FRAMES,
+        stream={"batch_size": 1, "clip": Clip(1), "prefetch": 1},
     ),
     "receiver": Scene(
         "receiver",
@@ -94,11 +101,13 @@ SCENES: dict[str, Scene] = {
 def training(service: Service, scene: Scene) -> Iterator[loader_client.Connection]:
     """Train in a thread until the end, and yield a connection."""
     over = threading.Event()
+    trainers: list[loader_client.Connection] = []
 
     def train() -> None:
         with loader_client.connect(service.endpoint) as connection:
+            trainers.append(connection)
             try:
-                for _ in connection.batches(4, epochs=None, **scene.stream):
+                for _ in connection.batches(**{"batch_size": 4, "epochs": None, **scene.stream}):
                     if over.wait(scene.step_s) if scene.step_s else over.is_set():
                         return
             except loader_client.LoaderError:
@@ -115,8 +124,11 @@ def training(service: Service, scene: Scene) -> Iterator[loader_client.Connectio
             yield connection
     finally:
         over.set()
-        for each in threads:
-            each.join(_PATIENCE_S)
+        threads[0].join(1.0)
+        for each in trainers:  # it may wait for a step that takes long
+            each.fail(loader_client.LoaderError("the test is over"))
+        for thread in threads:
+            thread.join(_PATIENCE_S)
 
 
 def verdict_of(connection: loader_client.Connection, kind: str) -> tuple[StreamVerdict, float]:
@@ -136,6 +148,16 @@ def steps_per_s(connection: loader_client.Connection) -> float:
     return next(iter(rates(before, connection.status()).streams.values())).steps_per_s
 
 
+def advised(verdict: StreamVerdict, scene: Scene) -> Scene:
+    """Return a scene with what is advised for the next start, or for the stream; the same where nothing of it is."""
+    memory = re.search(r"start it with --memory (\S+) \(now ", verdict.advice)
+    prefetch = re.search(r"look further ahead: prefetch=(\d+) in loader_client\.dataset\(…\)", verdict.advice)
+    options = {**scene.options, **({"memory": memory[1]} if memory else {})}
+    return replace(
+        scene, options=options, stream={**scene.stream, **({"prefetch": int(prefetch[1])} if prefetch else {})}
+    )
+
+
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=pytest.mark.ray) if "ray" in SCENES[each].options else each for each in SCENES]
 )
@@ -153,10 +175,15 @@ def test_each_bottleneck_that_is_made_on_purpose_is_found(name: str, small_video
         assert verdict.waiting is not None
         assert (verdict.waiting < 0.05) is (scene.kind == "trainer")
         assert scene.kind == "slow_worker" or not connection.status().faults
+        assert scene.kind != "trainer" or "would do: `loader-service scale" in verdict.advice
         for command in re.findall(r"`loader-service (scale .*?)`", verdict.advice):
             done = subprocess.run(command_line(*command.split()), capture_output=True, text=True, check=True)
-            assert re.fullmatch(r"\d+ → \d+ workers\n", done.stdout)
-            if verdict.kind != "trainer":
+            assert re.fullmatch(r"\d+ → \d+ workers?\n", done.stdout)
+            if verdict.kind == "trainer":
+                left = int(command.split()[1])
+                eventually(lambda left=left: len(connection.status().workers) == left, "the others are gone")
+                assert verdict_of(connection, "trainer")[0].kind == "trainer", "fewer do"
+            else:
                 eventually(lambda: steps_per_s(connection) > 1.3 * before, "more steps with more workers")
         for worker in re.findall(r"`kill (\d+)`", verdict.advice):
             os.kill(int(worker), signal.SIGTERM)
@@ -164,3 +191,13 @@ def test_each_bottleneck_that_is_made_on_purpose_is_found(name: str, small_video
         if scene.kind == "decoding":
             more = "1 more worker would help" if usable_cores() == 2 else "more workers would help"
             assert more in verdict.advice or usable_cores() == 1
+    followed = advised(verdict, scene)
+    assert (followed == scene) is (scene.kind not in ("memory", "lookahead")), verdict
+    if followed != scene:
+        with (
+            running_service(*files, environment=scene.environment, **{"workers": 1, **followed.options}) as service,
+            training(service, followed) as connection,
+        ):
+            after, steps = verdict_of(connection, "decoding")
+            assert after.kind == "decoding", f"{after} after {verdict}"
+            assert scene.kind != "lookahead" or steps > 1.3 * before

@@ -13,14 +13,11 @@ import pytest
 
 import loader_client
 from loader_client import Frame, Image
-from loader_service.config import ServiceConfig
 from loader_service.protocol.messages import Status
-from loader_service.start_command import read_option
 from loader_service.watching.rates import rates
 from loader_service.watching.remedies_of_waiting import Remedy
 from tests.support.services import command_line, running_service
 from tests.support.videos import make_videos, write_videos
-from tests.watching.looks import look, stream, worker
 
 _FRAMES = 24
 
@@ -86,19 +83,3 @@ def test_smaller_frames_are_packed_by_the_command_and_cheaper_to_decode(
         assert other.status().stored_frame[0] == 128
         _, after_s = train(other, Image(size=(96, 128)))
     assert after_s < 0.8 * before_s
-
-
-def test_options_of_the_start_are_taken_as_they_are_advised() -> None:
-    """That they help is shown where stores and remote workers are tested."""
-    busy = look(10.0, [worker(1, 10.0)], [stream(1, 10.0)], cores=1)
-    found = rates(None, busy)
-    remote = Remedy(busy, busy.streams[0], dataclasses.replace(found, receiver=0.95), "").for_receiver()
-    assert "start it with --no-encrypt" in remote
-    assert read_option(["--no-encrypt"], "no_encrypt") == "True"
-    assert ServiceConfig(("a.h5",), ray="auto", no_encrypt=True).no_encrypt
-
-    system = dataclasses.replace(busy.file_systems[0], file_system="s3://bucket") if busy.file_systems else None
-    assert system is not None
-    store = Remedy(busy, busy.streams[0], dataclasses.replace(found, file_systems=(system,)), "").for_reading()
-    (place,) = re.findall(r"--local-copy (\S+)", store)
-    assert ServiceConfig(("s3://bucket/a.h5",), local_copy=place).copy_place == ("/scratch", 200 * 2**30)
