@@ -9,13 +9,10 @@
 
 #include "exports.h"
 
-#define BEYOND PAIR_SIZE
 #define PLACE(row, column) ((row) * 16 + (column))
-#define EIGHT_BEYOND BEYOND, BEYOND, BEYOND, BEYOND, BEYOND, BEYOND, BEYOND, BEYOND
-#define BEYOND_32 EIGHT_BEYOND, EIGHT_BEYOND, EIGHT_BEYOND, EIGHT_BEYOND
 
-/* T.81, figure 5, and then what a damaged scan may name. */
-const uint8_t pair_places[PAIR_ROOM] = {
+/* T.81, figure 5. */
+const uint8_t pair_places[BLOCK_SIZE] = {
     PLACE(0, 0), PLACE(0, 1), PLACE(1, 0), PLACE(2, 0), PLACE(1, 1), PLACE(0, 2), PLACE(0, 3), PLACE(1, 2),
     PLACE(2, 1), PLACE(3, 0), PLACE(4, 0), PLACE(3, 1), PLACE(2, 2), PLACE(1, 3), PLACE(0, 4), PLACE(0, 5),
     PLACE(1, 4), PLACE(2, 3), PLACE(3, 2), PLACE(4, 1), PLACE(5, 0), PLACE(6, 0), PLACE(5, 1), PLACE(4, 2),
@@ -24,7 +21,6 @@ const uint8_t pair_places[PAIR_ROOM] = {
     PLACE(3, 5), PLACE(2, 6), PLACE(1, 7), PLACE(2, 7), PLACE(3, 6), PLACE(4, 5), PLACE(5, 4), PLACE(6, 3),
     PLACE(7, 2), PLACE(7, 3), PLACE(6, 4), PLACE(5, 5), PLACE(4, 6), PLACE(3, 7), PLACE(4, 7), PLACE(5, 6),
     PLACE(6, 5), PLACE(7, 4), PLACE(7, 5), PLACE(6, 6), PLACE(5, 7), PLACE(6, 7), PLACE(7, 6), PLACE(7, 7),
-    BEYOND_32, BEYOND_32, BEYOND_32,
 };
 
 /* cos(k pi / 16) sqrt(2), and 1 for k = 0, as numbers of 14 bits behind the point, multiplied with each other. */

@@ -9,13 +9,11 @@
 #define BLOCK_SIDE 8
 #define BLOCK_SIZE 64
 
-/* Two blocks row by row: each row of the first, then the same of the second. Behind them is room for what lies beyond
- * the last coefficient, and is never read. */
+/* Two blocks row by row: each row of the first, then the same of the second. */
 #define PAIR_SIZE 128
-#define PAIR_ROOM 160
 
-/* Where coefficient `i` of the scan's order lies in a pair, from the place of its block on: at `zigzag[i]`. */
-extern const uint8_t pair_places[PAIR_ROOM];
+/* Where coefficient `i` of the scan's order lies in a pair, from the place of its block on. */
+extern const uint8_t pair_places[BLOCK_SIZE];
 
 /* Fill in the factors of the block at `half` (0 or 1) of a pair, from its steps in zigzag order. */
 void scale_steps(const uint8_t *steps, int half, int16_t factors[PAIR_SIZE]);

@@ -10,6 +10,7 @@
 #include "colours.h"
 #include "huffman_tables.h"
 #include "jpeg_header.h"
+#include "scan_bytes.h"
 
 #define GROUP_WIDTH 16 /* in pixels */
 #define MAX_BLOCKS 6   /* of an MCU */
@@ -19,8 +20,9 @@
 /* What is kept from decode to decode. */
 typedef struct JpegDecoder {
     HuffmanTable dc[TABLES_OF_A_KIND], ac[TABLES_OF_A_KIND];
-    int16_t coefficients[MAX_PAIRS][PAIR_ROOM] __attribute__((aligned(32))); /* 0 between groups */
+    int16_t coefficients[MAX_PAIRS][PAIR_SIZE] __attribute__((aligned(32))); /* 0 between groups */
     int16_t factors[MAX_PAIRS][PAIR_SIZE] __attribute__((aligned(32)));
+    uint8_t scan[SCAN_ROOM];
     uint8_t *samples; /* luma, then colours */
     size_t samples_size;
 } JpegDecoder;

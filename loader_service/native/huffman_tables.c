@@ -8,10 +8,9 @@
 
 #include <string.h>
 
-/* The value that `size` bits stand for: the lower half of them are negative (T.81, F.2.2.1, EXTEND). */
-static int value_of(unsigned bits, int size) {
-    return size && !(bits >> (size - 1)) ? (int)bits - (1 << size) + 1 : (int)bits;
-}
+#define MOST_FIRST 7 /* bits of a value that is in the table */
+
+static uint16_t single_of(int symbol, int length) { return (uint16_t)(symbol << 8 | (length + (symbol & 15))); }
 
 /* Find the codes of all symbols; returns 0 where they do not fit into their bits, or one has nothing but ones. */
 static int number_codes(HuffmanTable *table, int codes) {
@@ -19,6 +18,7 @@ static int number_codes(HuffmanTable *table, int codes) {
     int code = 0, index = 0;
     memset(table->single, 0, sizeof table->single);
     memset(table->symbols, 0, sizeof table->symbols);
+    table->end_bits = 0;
     memcpy(table->symbols, table->written + 16, (size_t)codes);
     for (int length = 1; length <= 16; length++, code <<= 1) {
         int count = counts[length - 1];
@@ -28,7 +28,8 @@ static int number_codes(HuffmanTable *table, int codes) {
         for (int i = 0; i < count && length <= LOOK_BITS; i++) {
             int first = (code + i) << (LOOK_BITS - length);
             for (int filled = 0; filled < 1 << (LOOK_BITS - length); filled++)
-                table->single[first + filled] = (uint16_t)(length << 8 | table->symbols[index + i]);
+                table->single[first + filled] = single_of(table->symbols[index + i], length);
+            if (!table->symbols[index + i] && !table->end_bits) table->end_bits = length;
         }
         code += count;
         index += count;
@@ -43,42 +44,44 @@ static int has_differences_alone(const HuffmanTable *table, int codes) {
     return 1;
 }
 
-/* One symbol of an AC table at the beginning of a look, as far as the look holds it. */
+/* One symbol in a look: its bits with those of its value. */
 typedef struct {
-    int bits;  /* of code and value; 0 where the look does not hold all of it */
-    int ends;  /* whether it ends the block */
-    int steps; /* by how many coefficients it goes on */
-    int value;
+    int taken, code_bits, size, run, ends;
 } Symbol;
 
-/* Return the symbol at the beginning of the first `given` bits of a look. */
-static Symbol symbol_in(const HuffmanTable *table, unsigned look, int given) {
-    Symbol none = {0, 0, 0, 0};
-    int length = table->single[look] >> 8, run = table->single[look] >> 4 & 15, size = table->single[look] & 15;
-    if (!length || length + size > given) return none;
-    unsigned extra = look >> (LOOK_BITS - length - size) & ((1u << size) - 1);
-    Symbol symbol = {length + size, !size && run < 15, run + 1, value_of(extra, size)};
+/* Return the symbol that begins behind the first `before` bits of a look; `taken` is 0 where its code is not all in it. */
+static Symbol symbol_in(const HuffmanTable *table, unsigned look, int before) {
+    int single = before < LOOK_BITS ? table->single[look << before & (LOOK_SIZE - 1)] : 0;
+    int taken = single & 63, size = single >> 8 & 15, code_bits = taken - size;
+    Symbol symbol = {code_bits + before > LOOK_BITS ? 0 : taken, code_bits, size, single >> 12,
+                     is_block_end(single >> 8)};
     return symbol;
 }
 
-static void look_up_pairs(HuffmanTable *table) {
-    for (unsigned look = 0; look < LOOK_SIZE; look++) {
-        int used = 0, steps = 0, count = 0, ends = 0, places[2] = {1, 2}, values[2] = {0, 0};
-        while (!ends) {
-            Symbol symbol = symbol_in(table, look << used & (LOOK_SIZE - 1), LOOK_BITS - used);
-            if (!symbol.bits || (count == 2 && !symbol.ends)) break;
-            used += symbol.bits;
-            ends = symbol.ends;
-            if (ends) break;
-            steps += symbol.steps;
-            places[count] = steps;
-            values[count] = symbol.value;
-            if (!count++) places[1] = steps + 1;
-        }
-        uint64_t low = (uint64_t)(used | (steps + (ends ? BLOCK_ENDS : 0)) << 8 | places[0] << 16);
-        uint64_t high = (uint64_t)(uint16_t)values[0] | (uint64_t)(uint16_t)values[1] << 16;
-        table->looks[look] = used ? low | (uint64_t)places[1] << 24 | high << 32 : 0;
+/* Whether a symbol ends a block, by the one code that looks know for it; hostile tables have several. */
+static int is_known_end(const HuffmanTable *table, Symbol symbol) {
+    return symbol.taken && symbol.ends && symbol.code_bits == table->end_bits;
+}
+
+static uint32_t look_of(const HuffmanTable *table, unsigned look) {
+    Symbol first = symbol_in(table, look, 0);
+    if (is_known_end(table, first)) return (uint32_t)(first.taken | BLOCK_ENDS << STEPS_AT);
+    if (!first.taken || first.ends || first.taken > MOST_TAKEN) return SAYS_NOTHING << STEPS_AT;
+    int taken = first.taken, size = first.size, steps = first.run + 1, value = 0;
+    Symbol next = symbol_in(table, look, taken);
+    if (next.taken && !next.ends && taken + next.taken <= MOST_TAKEN && size <= MOST_FIRST) {
+        int bits = (int)(look >> (LOOK_BITS - taken)) & ((1 << size) - 1);
+        value = size && !(bits >> (size - 1)) ? bits - (1 << size) + 1 : bits;
+        taken += next.taken;
+        size = next.size;
+        steps += next.run + 1;
+        next = symbol_in(table, look, taken);
     }
+    if (is_known_end(table, next)) {
+        taken += next.taken;
+        steps += BLOCK_ENDS;
+    }
+    return (uint32_t)(taken | steps << STEPS_AT | first.run << RUN_AT | size << SIZE_AT) | (uint32_t)value << VALUE_AT;
 }
 
 int prepare_table(HuffmanTable *table, const WrittenTable *written, int is_ac) {
@@ -89,7 +92,8 @@ int prepare_table(HuffmanTable *table, const WrittenTable *written, int is_ac) {
     table->has_skips = 0;
     memcpy(table->written, written->bytes, (size_t)written->size);
     if (!number_codes(table, codes)) return 0;
-    if (is_ac) look_up_pairs(table);
+    if (is_ac)
+        for (unsigned look = 0; look < LOOK_SIZE; look++) table->looks[look] = look_of(table, look);
     if (!is_ac && !has_differences_alone(table, codes)) return 0;
     table->written_size = written->size;
     return 1;
@@ -98,18 +102,15 @@ int prepare_table(HuffmanTable *table, const WrittenTable *written, int is_ac) {
 void prepare_skips(HuffmanTable *table) {
     if (table->has_skips) return;
     for (unsigned look = 0; look < SKIP_SIZE; look++) {
-        int used = 0, steps = 0, ends = 0;
-        while (!ends && used < SKIP_BITS) {
-            /* Values are not looked at, so a symbol counts whose code is seen; its value may go on behind the look. */
-            unsigned single = table->single[(look << used & (SKIP_SIZE - 1)) >> (SKIP_BITS - LOOK_BITS)];
-            int length = (int)single >> 8, run = (int)single >> 4 & 15, size = (int)single & 15;
-            if (!length || length > SKIP_BITS - used || used + length + size > MOST_SKIPPED) break;
-            if (steps + run + 1 > 63) break;
-            used += length + size;
-            ends = !size && run < 15;
-            steps += ends ? BLOCK_ENDS : run + 1;
+        int used = 0, steps = 0;
+        while (steps < SKIP_ENDS && used < SKIP_BITS) {
+            unsigned single = table->single[(look << used & (SKIP_SIZE - 1)) << LOOK_BITS >> SKIP_BITS];
+            int taken = (int)single & TAKEN, code_bits = taken - ((int)single >> 8 & 15);
+            if (!single || code_bits > SKIP_BITS - used || used + taken > MOST_TAKEN) break;
+            used += taken;
+            steps += is_block_end((int)single >> 8) ? SKIP_ENDS : ((int)single >> 12) + 1;
         }
-        table->skips[look] = (uint16_t)(used << 8 | steps);
+        table->skips[look] = (uint16_t)(used | (used ? steps : SKIPS_NOTHING) << STEPS_AT);
     }
     table->has_skips = 1;
 }

@@ -20,14 +20,18 @@
 #include "decode_plan.h"
 #include "exports.h"
 #include "jpeg_header.h"
+#include "scan_bytes.h"
 
 /* What is asked for besides the window. */
 enum { FORM_COLOURS = 1, FORM_SWAPPED = 2, FORM_TO_THE_END = 4, FORM_HALF = 8 };
 
 #if NATIVE_X86
 
+#define END_OF_IMAGE 0xD9
+
 /* Where reading stands. */
 typedef struct {
+    ScanBytes scan;
     BitReader reader;
     int predictions[MAX_COMPONENTS];
     int mcus_to_restart, next_restart;
@@ -35,32 +39,39 @@ typedef struct {
 
 /* Pass over a restart marker, which stands at the next whole byte; returns 0 where it does not. */
 static int restart(const Plan *plan, Progress *progress, BitReader *reader) {
-    const uint8_t *at = reader->at, *end = reader->end;
-    int left = bits_left(reader);
-    if (left < 0 || left > 7 || end - at < 2 || at[0] != 0xFF || at[1] != 0xD0 + progress->next_restart) return 0;
-    *reader = read_bits_from(at + 2, end);
+    ScanBytes *scan = &progress->scan;
+    if (!stands_before(scan, reader, 0xD0 + progress->next_restart)) return 0;
+    *reader = read_scan_from(scan, scan->next + 2);
     progress->next_restart = (progress->next_restart + 1) & 7;
     progress->mcus_to_restart = plan->header.restart_interval;
     memset(progress->predictions, 0, sizeof progress->predictions);
     return 1;
 }
 
-/* Begin an MCU; returns 0 where a marker should stand before it and does not. */
-INLINE int begin_mcu(const Plan *plan, Progress *progress, BitReader *reader) {
-    if (!plan->header.restart_interval) return 1;
-    if (!progress->mcus_to_restart) {
-        BitReader copy = *reader; /* as in `fill` */
-        if (!restart(plan, progress, &copy)) return 0;
-        *reader = copy;
+/* Make ready for an MCU what is not every time; returns 0 where a marker should stand before it and does not, or the
+ * scan has ended. */
+static __attribute__((noinline)) int prepare_mcu(const Plan *plan, Progress *progress, BitReader *reader) {
+    if (plan->header.restart_interval) {
+        if (!progress->mcus_to_restart && !restart(plan, progress, reader)) return 0;
+        progress->mcus_to_restart--;
     }
-    progress->mcus_to_restart--;
-    return 1;
+    return reader->at < progress->scan.limit || copy_more(&progress->scan, reader);
+}
+
+/* Begin an MCU; returns 0 where the scan is damaged. */
+INLINE int begin_mcu(const Plan *plan, Progress *progress, BitReader *reader) {
+    if (!plan->header.restart_interval && reader->at < progress->scan.limit) return 1;
+    BitReader copy = *reader; /* so that the compiler can keep the reader itself in registers */
+    int good = prepare_mcu(plan, progress, &copy);
+    *reader = copy;
+    return good;
 }
 
 /* Read the first coefficient of a block; returns 0 where the scan is damaged. */
 INLINE int read_first(Progress *progress, BitReader *reader, const Block *block, int *first) {
     int difference;
-    if (!read_difference(reader, block->dc, &difference)) return 0;
+    fill(reader);
+    if (read_symbol(reader, block->dc, &difference) < 0) return 0;
     *first = progress->predictions[block->component] += difference;
     return *first == (int16_t)*first;
 }
@@ -98,7 +109,7 @@ static NATIVE_AVX2 int skip_mcus(const Plan *plan, Progress *progress, int from,
     for (int mcu = from; mcu < to; mcu++)
         if (!begin_mcu(plan, progress, &reader) || !skip_mcu(plan, progress, &reader)) return 0;
     progress->reader = reader;
-    return !has_overrun(&reader);
+    return bits_left(&progress->scan, &reader) >= 0;
 }
 
 /* Make samples of a group's coefficients; `uneven`: which pairs have more than the first coefficients. */
@@ -157,19 +168,11 @@ static NATIVE_AVX2 void write_row(const Plan *plan, int row, uint8_t *pixels) {
     }
 }
 
-/* Whether the scan ends where its last MCU ends, with the marker that ends the image. */
-static int ends_here(const BitReader *reader) {
-    int left = bits_left(reader);
-    BitReader filled = *reader;
-    fill_slowly(&filled); /* whole bytes that were not read yet are too many */
-    return left >= 0 && bits_left(&filled) < 8 && filled.end - filled.at >= 2 && filled.at[0] == 0xFF &&
-           filled.at[1] == 0xD9;
-}
-
 static NATIVE_AVX2 int decode(const Plan *plan, JpegDecoder *decoder, const uint8_t *data, size_t size,
                               uint8_t *pixels) {
-    Progress progress = {read_bits_from(data + plan->header.scan_at, data + size), {0}, plan->header.restart_interval,
-                         0};
+    Progress progress = {.mcus_to_restart = plan->header.restart_interval};
+    progress.scan = (ScanBytes){.room = decoder->scan, .data_end = data + size};
+    progress.reader = read_scan_from(&progress.scan, data + plan->header.scan_at);
     int first_row = plan->window.top / plan->group_height;
     int rows_end = (plan->window.top + plan->window.height - 1) / plan->group_height + 1;
     for (int row = 0; row < first_row; row++)
@@ -182,7 +185,7 @@ static NATIVE_AVX2 int decode(const Plan *plan, JpegDecoder *decoder, const uint
     if (!plan->to_the_end && rows_end < plan->mcu_rows) return 1;
     for (int row = rows_end; row < plan->mcu_rows; row++)
         if (!skip_mcus(plan, &progress, 0, plan->mcus_in_row)) return 0;
-    return ends_here(&progress.reader);
+    return stands_before(&progress.scan, &progress.reader, END_OF_IMAGE);
 }
 
 #endif

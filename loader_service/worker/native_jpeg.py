@@ -55,7 +55,7 @@ class NativeDecoder:
     Raises
     ------
     MemoryError
-        When there is no memory for its tables, 160 KB.
+        When there is no memory for its tables, 180 KB.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
