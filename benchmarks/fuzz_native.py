@@ -4,8 +4,8 @@
 
 Compiles the native code anew with AddressSanitizer and UndefinedBehaviorSanitizer, of which the first fault ends the
 run, and starts a Python with their runtime and the C library's own allocator, so that a byte too far is seen. Whatever
-the decoder takes must have the codec's pixels; what it declines says nothing. The suite
-(``tests/native/test_jpeg_decoder.py``) runs a part of the same inputs without sanitizers.
+the decoder takes must have the codec's pixels; what it declines says nothing. A tenth as many pictures are scaled,
+which must have OpenCV's pixels. The suite (``tests/native``) runs a part of the same inputs without sanitizers.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from loader_service.plan.resized_crop import Box
 from loader_service.worker import decode, part_decoder
 from loader_service.worker.decode import DecodeLimits, check_header, eighths_shape, reduced_shape
 from loader_service.worker.native_jpeg import NativeDecoder, Part
+from loader_service.worker.native_scaling import NativeScaler
+from loader_service.worker.opencv import opencv
 from loader_service.worker.part_decoder import PartDecoder
 from loader_service.worker.routes import Route
 
@@ -130,6 +132,31 @@ def native_verdict(decoder: NativeDecoder, sources: Sequence[bytes], random: Ran
     return "same pixels"
 
 
+def check_scaling(scaler: NativeScaler, random: Random) -> None:
+    """Scale a part of a picture of noise by native code and by OpenCV.
+
+    Raises
+    ------
+    AssertionError
+        When the pixels differ, or something was written outside of them.
+    """
+    most = random.choice((4, 20, 200))
+    height, width, rows, columns = (random.randint(1, most) for _ in range(4))
+    top, left, bottom, right = (random.choice((0, 0, 1, 9)) for _ in range(4))
+    whole = np.frombuffer(random.randbytes((top + height + bottom) * (left + width + right) * 3), np.uint8)
+    pixels = whole.reshape(top + height + bottom, left + width + right, 3)[top : top + height, left : left + width]
+    mirrored = random.random() < 0.5
+    room = np.full(rows * columns * 3 + 2 * _GUARD, _GUARD_BYTE, np.uint8)
+    out = room[_GUARD:-_GUARD].reshape(rows, columns, 3)
+    if not scaler.scale(pixels, out, mirrored=mirrored):
+        assert (height, width) == (2 * rows, 2 * columns)
+        return
+    guards = np.concatenate([room[:_GUARD], room[-_GUARD:]])
+    assert (guards == _GUARD_BYTE).all(), f"written outside: {pixels.shape!r} to {out.shape!r}"
+    expected = opencv().resize(pixels, (columns, rows), interpolation=opencv().INTER_LINEAR)
+    assert np.array_equal(out, expected[:, ::-1] if mirrored else expected), f"{pixels.shape!r} to {out.shape!r}"
+
+
 def codec_alone() -> None:
     """Have `decode_into` and `PartDecoder` decode by the codec alone in this process, from now on."""
     decode.native_decoder = part_decoder.native_decoder = lambda: None
@@ -156,9 +183,12 @@ def sources() -> list[bytes]:
 
 def _run(library: Path, inputs: int, seed: int) -> None:
     codec_alone()
-    decoder = NativeDecoder(ctypes.CDLL(str(library)))
+    functions = ctypes.CDLL(str(library))
+    decoder, scaler = NativeDecoder(functions), NativeScaler(functions)
     jpegs, random, begun = sources(), Random(seed), time.monotonic()
     verdicts = Counter(native_verdict(decoder, jpegs, random) for _ in range(inputs))
+    for _ in range(inputs // 10):
+        check_scaling(scaler, random)
     print(f"{inputs} inputs, seed {seed}, {time.monotonic() - begun:.0f} s: {dict(verdicts)}", flush=True)
 
 
