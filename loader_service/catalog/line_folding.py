@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of, unnumbered
@@ -14,12 +15,25 @@ _MANY = 8
 
 
 def folded(reasons: Mapping[str, str]) -> dict[str, str]:
-    """Return what is said of paths with one line for many that are alike: a pattern, with ``*``, and the first's."""
-    together = _together(_together({key: [key] for key in reasons}, unnumbered), _with_neighbours)
-    return {
-        key.replace("#", "*") if len(keys) > 1 else key: f"{_counted(keys)}{reasons[keys[0]]}"
-        for key, keys in together.items()
-    }
+    """Return what is said of paths with one line for many that are alike: a pattern, with ``*``, and the first's.
+
+    Those of which something else is said, as far as its first words tell, have a line of their own.
+    """
+    lines: dict[str, str] = {}
+    for kind in dict.fromkeys(map(_first_words, reasons.values())):
+        alike = {key: [key] for key, reason in reasons.items() if _first_words(reason) == kind}
+        for key, keys in _together(_together(alike, unnumbered), _with_neighbours).items():
+            shown = key.replace("#", "*") if len(keys) > 1 and key.replace("#", "*") not in lines else keys[0]
+            lines[shown] = f"{_counted(keys)}{reasons[keys[0]]}"
+    return lines
+
+
+def _first_words(reason: str) -> str:
+    found = _WORDS.match(reason)
+    return found[0] if found else ""
+
+
+_WORDS = re.compile(r"[A-Za-z ]*")
 
 
 def _with_neighbours(key: str) -> str:

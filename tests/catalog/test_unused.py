@@ -101,6 +101,15 @@ def test_many_fields_that_other_files_lack_have_one_line(tmp_path: Path) -> None
     assert line.startswith("'sensor_*': 20 datasets: not in ")
 
 
+def test_what_is_said_of_one_of_many_neighbours_is_not_folded_into_their_line(file: h5py.File) -> None:
+    for number in range(8):
+        file[f"clip0/{'abcdefgh'[number]}"] = np.zeros((7 + number, 2), np.float32)
+    file["clip0/matrix"] = np.zeros((0, 5))
+    lines = _lines(file)
+    assert any("'*': 8 datasets: expected an entry for each" in line for line in lines)
+    assert any("'matrix': expected at least one number" in line for line in lines)
+
+
 def test_attributes_that_are_no_value_have_a_line_with_what_they_say(file: h5py.File) -> None:
     file.attrs["rig"] = '{"cameras": ["left"]}'
     file["clip0/frames"].attrs["fps"] = file["clip1/frames"].attrs["fps"] = 29.97
