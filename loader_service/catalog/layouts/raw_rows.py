@@ -76,6 +76,8 @@ class RawRows(Layout[RawVideo]):
             choices = shapes_beside(contents.hdf5.file, info.path, info.shape[0]) if info.shape[0] else []
             if choices:
                 lengths = _lengths(contents.hdf5, info)
+                if any(_are_lists(shapes, lengths) for shapes in choices):
+                    continue
                 fits = [shapes for shapes in choices if not len(_misfits(shapes, lengths))]
                 if not fits:
                     raise _misfit(info, choices[0], lengths)
@@ -186,6 +188,13 @@ def _misfits(shapes: Shapes, lengths: Int64s) -> Int64s:
     channels = np.isin(sides[:, 2], (1, 3)) | np.isin(sides[:, 0], (1, 3))
     fits = (sides > 0).all(axis=1) & channels & (sides.prod(axis=1) == lengths)
     return np.flatnonzero(~fits & (lengths > 0))
+
+
+def _are_lists(shapes: Shapes, lengths: Int64s) -> bool:
+    """Tell whether shapes are (entries, 1) of each element: as of labels of some objects, and no pictures."""
+    return shapes.values.shape[-1] == 2 and bool(
+        (shapes.values[..., 1] == 1).all() and (shapes.of(lengths)[:, 0] == lengths).all()
+    )
 
 
 def _misfit(info: DatasetInfo, shapes: Shapes, lengths: Int64s) -> CatalogError:

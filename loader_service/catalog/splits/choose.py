@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.splits.divisions import Division, by_attributes, division_of, runs_as_videos
 from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
-    from loader_service.catalog.hdf5.tree import Tree
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Episode, Found
     from loader_service.scan_options import ScanOptions
 
@@ -267,6 +268,8 @@ def _of_ranges(tree: Tree, ranges: Mapping[str, RowRange], name: str | None, fin
     if rows is None:
         raise _absent(name or "", counted)
     sources = {path: info for path, info in tree.datasets.items() if path in rows.sources}
+    longest = max((info.shape[0] for info in sources.values() if info.shape), default=0)
+    sources = {path: _as_long(info, rows.stop, longest) for path, info in sources.items()}
     found = find(replace(tree, datasets=sources))
     for path in [path for path in tree.datasets if path not in rows.sources][:_MOST_LINES]:
         found.left_out.setdefault(path, "no source of the split by the attribute 'split' of a file")
@@ -282,6 +285,15 @@ def _of_ranges(tree: Tree, ranges: Mapping[str, RowRange], name: str | None, fin
             "leave the attribute out, or name the fields with --schema"
         )
     return Chosen(found, rows)
+
+
+def _as_long(info: DatasetInfo, stop: int, longest: int) -> DatasetInfo:
+    """Return numbers of a split as if they were as long as others, of which the split takes no more than they have.
+
+    So labels count that end where a test set begins, which has none. What is behind the split is never read.
+    """
+    short = info.shape and stop <= info.shape[0] < longest and info.kind is not ElementKind.VLEN_BYTES
+    return info._replace(shape=(longest, *info.shape[1:])) if short else info
 
 
 def _of_list(hdf5: HDF5File, tree: Tree, name: str, find: Finder) -> Chosen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import key_in, owner_of
@@ -44,7 +45,8 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     for info in tree.datasets.values():
         episode = owner_of(roots, info.path)
         # Labels are read beside videos, and as one of a video.
-        read = info.basename in labels and (episode is None or not info.shape or 1 in info.shape[:1])
+        flat = len(info.shape) < 2 or 1 in info.shape
+        read = info.basename in labels and (flat if episode is None else not info.shape or 1 in info.shape[:1])
         if info.path in used or read or info.basename in INDEX_NAMES:
             continue
         key = info.path if episode is None else key_in(episode.root, info.path)
@@ -70,6 +72,13 @@ def _outside(found: Found) -> str:
     return f"expected it in the group of a video, or with an entry for each, of the {what}"
 
 
+#: What helps where vlen bytes are numbers.
+_BYTES = (
+    "expected images, or numbers of more than a byte; if its bytes are numbers, add it as a field of "
+    'kind = "array" and shape = [0] to what `inspect --toml` prints'
+)
+
+
 def _inside(info: DatasetInfo, episode: Episode) -> str:
     if not episode.frame_count:
         return "expected frames in its video, which has none"
@@ -78,7 +87,7 @@ def _inside(info: DatasetInfo, episode: Episode) -> str:
     if not info.dtype:
         return "expected numbers, bool or texts"
     if info.dtype.startswith("vlen"):
-        return "expected as many numbers in each entry"
+        return _BYTES if info.kind is ElementKind.VLEN_BYTES else "expected as many numbers in each entry"
     if not info.shape and info.size_bytes > MOST_VALUE_BYTES:
         return f"expected at most {MOST_VALUE_BYTES} bytes for one value of a video"
     return f"expected an entry for each of the {episode.frame_count} frames"
