@@ -27,7 +27,8 @@ class RowsPlace(NamedTuple):
     path
         Of the dataset; of the first frame's, where each frame is a dataset.
     element
-        Of a vlen dataset: which of its elements the frames lie in; negative: they are rows of the dataset itself.
+        Of a vlen dataset, or of one ``(1, N)``: which of its elements the frames lie in; negative: they are rows of the
+        dataset itself.
     first
         The row of the first frame.
     digits
@@ -83,11 +84,7 @@ class ArrayReader:
         if len(dataset.node.shape) < out.ndim:
             return None if self._read_whole(place.path, out[0]) else frames[0]
         if place.element >= 0:
-            values = np.asarray(dataset.node[place.element])
-            if frames[-1] >= len(values):
-                return frames[0] if not len(values) else len(values)
-            out[...] = values[frames.start : frames.stop : frames.step]
-            return None
+            return _read_element(dataset, place, frames, out)
         rows = range(place.first + frames.start, place.first + frames.stop, frames.step)
         unwritten = None if dataset.complete else dataset.first_unwritten(rows)
         if unwritten is not None:
@@ -185,6 +182,17 @@ class _Dataset:
             if not written[start]:
                 return row
         return None
+
+
+def _read_element(dataset: _Dataset, place: RowsPlace, frames: range, out: NDArray[Any]) -> int | None:
+    """Fill memory with numbers of one element, as `ArrayReader.read` says."""
+    if dataset.node.ndim > 1 and not dataset.complete and dataset.first_unwritten(range(1)) is not None:
+        return frames[0]
+    values = np.asarray(dataset.node[place.element])[place.first :]
+    if frames[-1] >= len(values):
+        return frames[0] if not len(values) else len(values)
+    out[...] = values[frames.start : frames.stop : frames.step]
+    return None
 
 
 def is_written(dataset: Any) -> bool:

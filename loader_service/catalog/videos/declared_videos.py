@@ -17,8 +17,9 @@ from loader_service.catalog.sides import fits
 from loader_service.catalog.videos.declared_places import frames_at, numbered_at, path_of
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
-from loader_service.catalog.videos.fields_beside import array_part, attribute_part, single_part
+from loader_service.catalog.videos.fields_beside import array_part, attribute_part, column_part, single_part
 from loader_service.catalog.videos.flat_lists import flat_list_part
+from loader_service.catalog.videos.frame_axis import is_column
 from loader_service.catalog.videos.number_lists import declared_list
 from loader_service.catalog.videos.numbered import numbered_part, split_by_names
 from loader_service.catalog.videos.tables import find_datasets
@@ -228,6 +229,8 @@ def _entries(part: VideoField) -> int:
         return part.bounds.shape[0] - 1
     if part.info is None or not part.info.shape:
         return 0
+    if part.element >= 0:
+        return part.info.shape[-1]
     return 1 if part.shape == part.info.shape else part.info.shape[0]
 
 
@@ -295,6 +298,8 @@ def _dataset_part(field: SchemaField, info: DatasetInfo) -> VideoField | None:
         usable = info.dtype and not info.dtype.startswith("vlen")
         shape = () if info.dtype.startswith("S") and info.shape == (1,) else info.shape
         return VideoField("value", info.dtype, shape, info.path, info=info) if usable else None
+    if field.kind == "array" and field.shape == () and is_column(info):
+        return column_part(info)
     whole = bool(field.shape and info.dtype) and fits(field.shape or (), info.shape)
     part = single_part(info) if whole else array_part(info)
     if part is None and field.kind == "array" and info.dtype and info.shape[:1] == (0,):

@@ -151,7 +151,7 @@ def _scan_field(
         f"{name}s" if name != "digits" else name: np.array([getattr(part, name) for part in parts], np.int64)
         for name in ("element", "first", "digits")
     }
-    if first.element >= 0:
+    if first.element >= 0 and first.info is not None and first.info.dtype.startswith("vlen"):
         columns["addresses"] = _vlen_addresses(hdf5, parts, columns["elements"])
     else:
         columns["addresses"] = np.array([_address(hdf5, part) for part in parts], np.int64)
@@ -241,7 +241,8 @@ def _address(hdf5: HDF5File, part: VideoField) -> int:
             f"{info.path!r}: expected it to end by byte {hdf5.size_bytes}, the end of the file; "
             f"got {info.address + info.size_bytes}: the file is truncated"
         )
-    row_bytes = info.size_bytes // max(1, info.shape[0]) if info.shape else 0
+    count = info.shape[-1] if part.element >= 0 else max(1, *info.shape[:1])
+    row_bytes = info.size_bytes // count if info.shape else 0
     return info.address + part.first * row_bytes
 
 

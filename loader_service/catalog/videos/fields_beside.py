@@ -14,7 +14,7 @@ from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.flat_lists import flat_list_part
-from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.frame_axis import is_column, is_picture
 from loader_service.catalog.videos.number_lists import list_part
 from loader_service.catalog.videos.set_aside import is_aside
 from loader_service.errors import CatalogError
@@ -79,6 +79,8 @@ def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
         return  # `unused` says why
     elif info.shape[0] == episode.frame_count:
         episode.parts[key] = part
+    elif found.layout in {"table", "files"} and is_column(info) and info.shape[1] == episode.frame_count:
+        episode.parts[key] = column_part(info)
     elif info.shape[0] == episode.frame_count - 1 > 1 and found.layout != "table":
         episode.parts[key] = replace(part, missing=1)
     elif info.basename in LABEL_NAMES and (found.layout == "table" or len(info.shape) > 1):
@@ -122,6 +124,11 @@ def array_part(info: DatasetInfo) -> VideoField | None:
     if not info.dtype or info.dtype.startswith("vlen") or 0 in info.shape:
         return None
     return VideoField("image" if is_picture(info) else "array", info.dtype, info.shape[1:], info.path, info=info)
+
+
+def column_part(info: DatasetInfo) -> VideoField:
+    """Return a dataset ``(1, N)`` as an array of N numbers, one for each frame."""
+    return VideoField("array", info.dtype, (), info.path, info=info, element=0)
 
 
 def single_part(info: DatasetInfo) -> VideoField:

@@ -85,6 +85,19 @@ def frame_counts_of(datasets: Sequence[DatasetInfo]) -> list[int]:
     return [length for length in best if length + 1 not in best]
 
 
+def with_columns(datasets: Sequence[DatasetInfo]) -> list[DatasetInfo]:
+    """Return datasets with those of one row, ``(1, N)``, as ``(N,)`` where another has N rows: MATLAB's columns."""
+    counts = {info.shape[0] for info in datasets} - {1}
+    standing = {info.path: info._replace(shape=info.shape[1:]) for info in datasets if info.shape[-1] in counts}
+    return [standing[info.path] if is_column(info) and info.path in standing else info for info in datasets]
+
+
+def is_column(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is ``(1, N)`` numbers, which are a column where there are N rows."""
+    number = bool(info.dtype) and not info.dtype.startswith(("S", "vlen"))
+    return number and len(info.shape) == 2 and info.shape[0] == 1 < info.shape[1]
+
+
 def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo | None:
     """Return a dataset by which time could be counted as well: of another length that it shares with a second one.
 

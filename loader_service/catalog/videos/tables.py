@@ -37,6 +37,7 @@ from loader_service.catalog.videos.frame_axis import (
     is_picture,
     is_sequence_of_pictures,
     rival_of,
+    with_columns,
 )
 from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_frames
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
@@ -219,6 +220,8 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         if outside > sum(info.size_bytes for info in arrays if info.path in inside):
             return None  # constants of cameras beside a table
         raise samples_of_groups(arrays, list(groups))
+    if _have_own_data(groups):
+        return None  # bands, each in a group of its own
     if _are_sounds(groups):
         raise channels_or_frames([list(members.values()) for members in groups.values()])
     for root, members in groups.items():
@@ -232,6 +235,13 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     sizes = {name: sum(members[name].size_bytes for members in groups.values()) for name in timed or shared}
     main = max(sorted(sizes, key=natural_key), key=lambda name: sizes[name])
     return found_of([of_dataset(root, members[main]) for root, members in groups.items()])
+
+
+def _have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether the largest array of each group is one that no other group has: they share axes and times alone."""
+    largest = [max(members, key=lambda name: members[name].size_bytes) for members in groups.values()]
+    deep = all(len(members[name].shape) > 1 for members, name in zip(groups.values(), largest, strict=True))
+    return deep and all(sum(name in members for members in groups.values()) == 1 for name in largest)
 
 
 def _are_sounds(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
@@ -259,11 +269,12 @@ def _have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
 
 def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:
     """Return a file as one table, with as many rows as most of its datasets have."""
-    counted = [info for info in arrays if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
+    standing = with_columns(arrays)
+    counted = [info for info in standing if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
     tall = [info for info in counted if len(info.shape) > 1]
     if not tall:
         return _of_columns(arrays)
-    best = frame_counts_of(arrays if any(is_picture(info) for info in tall) else counted)
+    best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)
     if len(best) > 1 or rival_of(counted, best[0]) is not None:
         raise rivals(counted)
     if _are_lines(tall):
