@@ -43,7 +43,7 @@ class SchemaField:
         As in `CatalogField`.
     dataset
         Patterns of paths, as in `patterns.matches`, that may begin with ``{video}``, or, where groups are fields with a
-        dataset for each video, or numbers of videos end the names of datasets (``actions_{video}``), end with it;
+        dataset for each video, or numbers of videos are in the names of datasets (``actions_{video}``), have it there;
         ``@name`` as the last part is an attribute. The first that is in a file counts there.
     dtype, shape
         What is expected of each frame or value; empty: any dtype that is the same everywhere; None: any shape. A side

@@ -28,7 +28,7 @@ def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None
             if across in tree.datasets:
                 return across, pattern
             continue
-        if VIDEO in pattern and not pattern.startswith(VIDEO):
+        if has_number(pattern):
             if pattern.replace(VIDEO, root) in tree.datasets:
                 return pattern.replace(VIDEO, root), pattern
             continue
@@ -51,6 +51,11 @@ def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None
                     f"the field {field.name!r}: {pattern!r} matches {found[0]!r} and {found[1]!r}; make it match one"
                 )
     return None
+
+
+def has_number(pattern: str) -> bool:
+    """Tell whether a pattern has the number of a video in the name of a dataset: ``actions_{video}``."""
+    return VIDEO in pattern and pattern != VIDEO and not pattern.startswith(f"{VIDEO}/")
 
 
 #: A letter that is meant as itself, as `pattern_of` writes it; and letters that are not.

@@ -14,7 +14,7 @@ from loader_service.catalog.layouts import search as layouts
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import fits
-from loader_service.catalog.videos.declared_places import frames_at, numbered_at, path_of
+from loader_service.catalog.videos.declared_places import frames_at, has_number, numbered_at, path_of
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
 from loader_service.catalog.videos.fields_beside import array_part, attribute_part, column_part, single_part
@@ -130,9 +130,10 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             paths = [path for path in tree.datasets if parent_of(path) == group]
             if paths:
                 return [Episode(path, None, 0, path) for path in paths]
-        elif VIDEO in pattern and not pattern.startswith(VIDEO):  # a number that ends the names of datasets
-            stem = pattern.removesuffix(VIDEO)
-            numbers = [path[len(stem) :] for path in tree.datasets if path.startswith(stem)]
+        elif has_number(pattern):
+            before, _, behind = pattern.partition(VIDEO)
+            paths = [path for path in tree.datasets if path.startswith(before) and path.endswith(behind)]
+            numbers = [path[len(before) : len(path) - len(behind)] for path in paths]
             if any(map(str.isdecimal, numbers)):
                 return [Episode(number, None, 0, number) for number in numbers if number.isdecimal()]
         elif pattern.startswith(f"{VIDEO}/"):

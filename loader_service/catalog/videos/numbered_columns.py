@@ -1,4 +1,4 @@
-"""Videos whose number ends the names of their datasets: ``observations_0`` beside ``actions_0``. Pure."""
+"""Videos whose number is in the names of their datasets: ``actions_0``, or ``139_boxes``, beside others. Pure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
-    #: Datasets by the number that ends their names, by what stands before it.
+    #: Datasets by the number in their names, by the names with ``{video}`` in its place.
     Columns = dict[str, dict[str, DatasetInfo]]
 
-_COLUMN = re.compile(r"(?P<stem>.*[A-Za-z])_(?P<number>[0-9]+)$")
+_BEHIND = re.compile(r"(?P<stem>.*[A-Za-z])_(?P<number>[0-9]+)$")
+_BEFORE = re.compile(r"(?P<number>[0-9]+)_(?P<stem>[A-Za-z].*)$")
 
 
 def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
@@ -39,11 +40,12 @@ def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
     """
     by_group: dict[str, Columns] = {}
     for info in datasets:
-        match = _COLUMN.match(info.basename)
+        match = _BEHIND.match(info.basename) or _BEFORE.match(info.basename)
         if match is not None:
-            by_group.setdefault(info.parent, {}).setdefault(match["stem"], {})[match["number"]] = info
+            name = f"{match['stem']}_{VIDEO}" if match.re is _BEHIND else f"{VIDEO}_{match['stem']}"
+            by_group.setdefault(info.parent, {}).setdefault(name, {})[match["number"]] = info
     for group, columns in by_group.items():
-        arrays = {stem: members for stem, members in columns.items() if all(info.shape for info in members.values())}
+        arrays = {name: members for name, members in columns.items() if all(info.shape for info in members.values())}
         numbers = {frozenset(members) for members in arrays.values()}
         if len(numbers) == 1 and len(arrays) > 1 and len(*numbers) > 1 and _agree(arrays):
             return _videos(group, arrays, columns, datasets)
@@ -62,8 +64,8 @@ def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[Da
     main = max(arrays.values(), key=lambda members: sum(info.size_bytes for info in members.values()))
     if len({info.shape[0] for info in main.values()}) == 1:
         fields = [
-            SchemaField(stem, "array", (join(group, f"{stem}_{VIDEO}"),), "", members[next(iter(members))].shape[1:])
-            for stem, members in arrays.items()
+            SchemaField(_field(name), "array", (join(group, name),), "", members[next(iter(members))].shape[1:])
+            for name, members in arrays.items()
         ]
         shown = ", ".join(info.describe() for info in list(main.values())[:2])
         rows = next(iter(main.values())).shape[:1]
@@ -78,12 +80,16 @@ def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[Da
     episodes = []
     for number in sorted(main, key=natural_key):
         parts: dict[str, VideoField] = {}
-        for stem, members in columns.items():
+        for name, members in columns.items():
             part = _part(members.get(number))
             if part is not None:
-                parts[stem] = replace(part, pattern=join(group, f"{stem}_{VIDEO}"))
+                parts[_field(name)] = replace(part, pattern=join(group, name))
         episodes.append(Episode(number, None, main[number].shape[0], main[number].path, parts))
     return found_of(episodes)
+
+
+def _field(name: str) -> str:
+    return name.replace(VIDEO, "").strip("_")
 
 
 def _part(info: DatasetInfo | None) -> VideoField | None:
