@@ -306,7 +306,9 @@ def parts_or_videos(arrays: Sequence[DatasetInfo], members: Sequence[DatasetInfo
         for info in reversed(by_length.values())
     ]
     each = Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))
+    sides = common_shape([info.shape for info in members])
+    whole = Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", sides),))
     return TwoReadingsError(
         f"found {shown} beside each other, parts of one recording or videos of their own",
-        [*rows, Reading("videos of their own", each)],
+        [*rows, Reading("videos of their own", each), Reading("samples of one frame", whole)],
     )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
+from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_their_numbers
 from loader_service.catalog.videos.episodes import key_in
-from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_picture
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.schema import FieldKind, VideoLayout
@@ -34,7 +36,43 @@ def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
                 Schema((layouts[1],), fields_of(first, "array", True, grouped=grouped)),
             ),
             *by_their_numbers(maybe),
+            *_one_each(maybe),
         ],
+    )
+
+
+def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of datasets beside each other, which numbers or ids tell apart, as a sample each."""
+    names = [info.basename for info in arrays]
+    same = len({(info.parent, info.dtype, len(info.shape)) for info in arrays}) == 1
+    if len(arrays) < 2 or not same or not (are_numbered(names) or are_ids(names)):
+        return []
+    whole = SchemaField("values", "array", (VIDEO,), "", common_shape([info.shape for info in arrays]))
+    return [Reading("a sample each", Schema(("groups",), (whole,)))]
+
+
+def with_whole_groups(error: TwoReadingsError, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> TwoReadingsError:
+    """Return an error with one more reading: each group is one sample, of all arrays that all groups have."""
+    first, *others = groups.values()
+    shapes = {
+        name: [each[name].shape for each in groups.values()] for name in first if all(name in each for each in others)
+    }
+    fields = tuple(
+        SchemaField(free_name(name), "array", (join(VIDEO, name),), "", common_shape(each))
+        for name, each in shapes.items()
+        if len({len(shape) for shape in each}) == 1
+    )
+    whole = Reading("one sample a group, of arrays of any length", Schema(("groups",), fields))
+    return TwoReadingsError(error.found, [whole, *error.readings])
+
+
+def tables_of_columns(arrays: Sequence[DatasetInfo], counts: Sequence[int]) -> TwoReadingsError:
+    """Return the error for a file of several tables: columns that share one length, beside those that share another."""
+    tables = [[info for info in arrays if info.shape[0] == count] for count in counts]
+    shown = [f"{counted(len(each), 'array')} of {each[0].shape[0]} rows such as {each[0].path!r}" for each in tables]
+    return TwoReadingsError(
+        f"found {' beside '.join(shown)}",
+        [Reading(f"rows of {each[0].path!r}", Schema(("table",), fields_of(each, "array"))) for each in tables],
     )
 
 
@@ -167,6 +205,30 @@ def refuse_frames_in_the_last_axis(datasets: Sequence[DatasetInfo]) -> None:
                     )
                 ],
             )
+
+
+def refuse_samples_in_the_last_axis(arrays: Sequence[DatasetInfo]) -> None:
+    """Refuse arrays of which no two have as many rows, and all as many entries along their last axis: samples, perhaps.
+
+    So MATLAB's matrices ``(samples, features)`` lie in a file.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema for rows of each.
+    """
+    deep = [info for info in arrays if len(info.shape) > 1]
+    (last, *others) = {info.shape[-1] for info in deep} or {0}
+    firsts = [info.shape[0] for info in deep]
+    alone = len(deep) > 1 and len(set(firsts)) == len(firsts) and len(deep) == len(arrays)
+    if not alone or others or last <= max(firsts):
+        return
+    raise TwoReadingsError(
+        f"{' and '.join(info.describe() for info in deep[:2])} have {last} entries along their last axis, and rows of "
+        "their own: that axis counts samples, it seems, and samples come first here; write them so, as by "
+        "np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as they lie, there are",
+        [Reading(f"rows of {info.path!r}", Schema(("table",), fields_of([info], "array"))) for info in deep[:2]],
+    )
 
 
 def refuse_time_in_the_last_axis(arrays: Sequence[DatasetInfo], count: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, unnumbered
@@ -119,6 +120,21 @@ def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo |
         if (shared and alike) or (deeper and larger):
             return info
     return None
+
+
+def longer_columns(datasets: Sequence[DatasetInfo], frame_count: int) -> int:
+    """Return how many rows most columns have, where those are another, longer table beside the rows; 0 if none is.
+
+    It has three columns at least, and twice as many as there are arrays of the rows.
+    """
+    columns = Counter(info.shape[0] for info in datasets if len(info.shape) == 1 and info.shape[0] > frame_count)
+    ((count, number),) = columns.most_common(1) or ((0, 0),)
+    rows = sum(info.shape[0] == frame_count for info in datasets)
+    return count if number >= max(_LEAST_COLUMNS, 2 * rows) else 0
+
+
+#: Columns that make a table beside another one.
+_LEAST_COLUMNS = 3
 
 
 def aligned(tree: Tree, frame_count: int) -> Iterable[DatasetInfo]:

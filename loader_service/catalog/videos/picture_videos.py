@@ -40,7 +40,11 @@ def find_picture_videos(plain: Sequence[DatasetInfo], *, declared: bool = False)
     """
     sure, maybe = find_single_pictures(plain)
     if not sure:
-        if maybe and all(info in maybe or info.basename in LABEL_NAMES or len(info.shape) == 1 for info in plain):
+        if (
+            maybe
+            and not declared
+            and all(info in maybe or info.basename in LABEL_NAMES or len(info.shape) == 1 for info in plain)
+        ):
             raise rows_or_pictures(maybe)
         return None
     if any(is_picture(info) for info in plain):

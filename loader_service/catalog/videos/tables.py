@@ -24,9 +24,12 @@ from loader_service.catalog.videos.array_readings import (
     classes_or_fields,
     lines_or_frames,
     refuse_frames_in_the_last_axis,
+    refuse_samples_in_the_last_axis,
     refuse_time_in_the_last_axis,
     rivals,
+    tables_of_columns,
     unequal,
+    with_whole_groups,
 )
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
@@ -36,6 +39,7 @@ from loader_service.catalog.videos.frame_axis import (
     have_roles,
     is_picture,
     is_sequence_of_pictures,
+    longer_columns,
     rival_of,
     with_columns,
 )
@@ -47,7 +51,7 @@ from loader_service.catalog.videos.picture_videos import find_picture_videos
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import is_recording, sibling_groups
 from loader_service.catalog.videos.single_pictures import refuse_grey_pictures
-from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_table_with_lists
+from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_several_lists, refuse_table_with_lists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,6 +99,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     if vlen:
         main = max(vlen, key=lambda info: info.size_bytes)
         refuse_table_with_lists(main, unnamed)
+        refuse_several_lists(hdf5, tree, main)
         return find_vlen_rows(hdf5, tree, main)
     arrays = [info for info in unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
     maps = [info for info in plain if info.basename in LABEL_NAMES and len(info.shape) > _LEAST_AXES_OF_A_MAP]
@@ -227,7 +232,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     for root, members in groups.items():
         rival = rival_of(list(members.values()), counts[root][0])
         if rival is not None or len(counts[root]) > 1:
-            raise rivals(list(members.values()), root)
+            raise with_whole_groups(rivals(list(members.values()), root), groups)
     shared = set.intersection(*(set(members) for members in groups.values()))
     timed = [
         name for name in shared if all(members[name].shape[0] == counts[root][0] for root, members in groups.items())
@@ -276,7 +281,11 @@ def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:
         return _of_columns(arrays)
     best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)
     if len(best) > 1 or rival_of(counted, best[0]) is not None:
+        refuse_samples_in_the_last_axis(counted)
         raise rivals(counted)
+    longer = longer_columns(counted, best[0])
+    if longer:
+        raise tables_of_columns(arrays, [longer, best[0]])
     if _are_lines(tall):
         raise lines_or_frames(tall)
     pictures = [info for info in tall if is_sequence_of_pictures(info)]

@@ -45,7 +45,7 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     for info in tree.datasets.values():
         episode = owner_of(roots, info.path)
         # Labels are read beside videos, and as one of a video.
-        flat = len(info.shape) < 2 or 1 in info.shape
+        flat = (len(info.shape) < 2 or 1 in info.shape) and not info.dtype.startswith("vlen")
         read = info.basename in labels and (flat if episode is None else not info.shape or 1 in info.shape[:1])
         if info.path in used or read or info.basename in INDEX_NAMES:
             continue

@@ -8,6 +8,7 @@ import numpy as np
 
 from loader_service.catalog.codecs import LOOK_BYTES, RAW_BYTES, codec_of
 from loader_service.catalog.hdf5.storage import read_references
+from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
@@ -27,14 +28,21 @@ _SLAB = 16
 
 
 def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
-    """Return a video for each row of a vlen dataset of numbers; datasets beside it with as many rows are its values."""
+    """Return a video for each row of a vlen dataset of numbers.
+
+    Datasets beside it with as many rows are its values; vlen ones whose rows are as long as its own are fields.
+    """
     lengths = _row_lengths(hdf5, main)
     _refuse_images(hdf5, main, lengths)
     beside = [info for info in tree.datasets.values() if info.parent == main.parent and info.path != main.path]
     found = Found("vlen", [])
-    values = []
+    values: list[DatasetInfo] = []
+    alike = [info for info in lists_beside(tree, main) if _row_lengths(hdf5, info) == lengths]
     for info in beside:
-        if info.shape[:1] != main.shape or not info.dtype or info.basename in LABEL_NAMES:
+        if info in alike:
+            continue
+        is_label = info.basename in LABEL_NAMES and not info.dtype.startswith("vlen")
+        if info.shape[:1] != main.shape or not info.dtype or is_label:
             continue
         wide_text = info.dtype.startswith("S") and any(side != 1 for side in info.shape[1:])
         if (
@@ -43,18 +51,65 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
             or info.size_bytes > MOST_VALUE_BYTES * info.shape[0]
             or 0 in info.shape
         ):
-            found.left_out[info.basename] = f"expected one small value for each row, found {info.describe()} in a file"
+            lists = ", of other lengths than the rows" if info.dtype.startswith("vlen") else ""
+            found.left_out[info.basename] = (
+                f"expected one small value for each row, found {info.describe()}{lists} in a file"
+            )
             continue
         values.append(info)
-    dtype = main.dtype.removeprefix("vlen ")
     for row, length in enumerate(lengths):
         episode = Episode(join(main.path, str(row)), None, length, main.path)
-        episode.parts[main.basename] = VideoField("array", dtype, (), main.path, info=main, element=row)
+        for info in (main, *alike):
+            dtype = info.dtype.removeprefix("vlen ")
+            episode.parts[info.basename] = VideoField("array", dtype, (), info.path, info=info, element=row)
         for info in values:
             shape = () if info.dtype.startswith("S") else info.shape[1:]
             episode.parts[info.basename] = VideoField("value", info.dtype, shape, info.path, info=info, element=row)
         found.episodes.append(episode)
     return found
+
+
+def lists_beside(tree: Tree, main: DatasetInfo) -> list[DatasetInfo]:
+    """Return the other vlen datasets of numbers in the group of one, with as many rows."""
+    return [
+        info
+        for info in tree.datasets.values()
+        if (info.parent, info.shape) == (main.parent, main.shape)
+        and info.path != main.path
+        and info.dtype.startswith("vlen ")
+        and info.kind is not ElementKind.VLEN_BYTES
+    ]
+
+
+def refuse_several_lists(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> None:
+    """Make sure that vlen datasets beside each other are not lists of samples, of which one would be recordings.
+
+    They are none if their rows are as long, or if one is a signal, and so much longer than what is said of it.
+
+    Raises
+    ------
+    TwoReadingsError
+        When they may be.
+    """
+    lists = [main, *lists_beside(tree, main)]
+    lengths = [_row_lengths(hdf5, info) for info in lists]
+    totals = sorted(map(sum, lengths))
+    if all(each == lengths[0] for each in lengths) or totals[-1] >= _SIGNAL * totals[-2]:
+        return
+    columns = tuple(SchemaField(info.basename, "array", (info.path,), "", (0,)) for info in lists)
+    alone = (
+        Reading(f"recordings by {info.path!r}", Schema(("vlen",), (SchemaField(info.basename, "array", (info.path,)),)))
+        for info in lists[:2]
+    )
+    raise TwoReadingsError(
+        f"found lists of numbers {' and '.join(repr(info.path) for info in lists[:3])}"
+        f"{' and others' * (len(lists) > 3)}, of different length in each of {main.shape[0]} rows",
+        [Reading(f"{main.shape[0]} samples of a table", Schema(("table",), columns)), *alone],
+    )
+
+
+#: A list so many times longer than another one is a signal, of which the other says something.
+_SIGNAL = 8
 
 
 def refuse_table_with_lists(main: DatasetInfo, others: Sequence[DatasetInfo]) -> None:
