@@ -151,8 +151,14 @@ def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: S
     division = by_attributes(hdf5, found) if declared else division_of(hdf5, tree, found)
     if division is None:
         return Chosen(found)
-    if division.disjoint:
+    if division.disjoint and division.is_certain:
         raise _mixed(division.counted())
+    if not division.is_certain:
+        found.left_out[f"{division.paths[0]} (split)"] = (
+            f"its numbers may be splits, and all are served together: {_listed(division.counted())}; "
+            f"{_options(division.counted())} serves one alone, in a file"
+        )
+        return Chosen(found)
     fields = {part.path for episode in found.episodes for part in episode.parts.values()}
     for (word, content), path in zip(division.counted().items(), division.paths, strict=False):
         found.left_out[f"{path} (split)" if path in fields else path] = (

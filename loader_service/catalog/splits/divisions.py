@@ -62,12 +62,15 @@ class Division:
         Of the datasets, or attributes, that say so.
     by_rows
         Whether rows are counted, and not videos.
+    is_certain
+        Whether nothing else can be meant; else the splits are served where they are asked for, and said.
     """
 
     kept: dict[str, Kept]
     words: dict[str, str]
     paths: tuple[str, ...]
     by_rows: bool
+    is_certain: bool = True
 
     @property
     def disjoint(self) -> bool:
@@ -139,13 +142,13 @@ def _by_values(hdf5: HDF5File, found: Found) -> Division | None:
 def _by_column(hdf5: HDF5File, tree: Tree, count: int, by_rows: bool) -> Division | None:
     """Return the splits that a dataset with a word, or a number, for each row or video says."""
     for info in tree.datasets.values():
-        if info.basename.lower() not in _COLUMNS or info.shape not in {(count,), (count, 1)} or count < 2:
+        if info.basename.lower() not in _COLUMNS or info.shape not in {(count,), (count, 1), (1, count)} or count < 2:
             continue
         node = hdf5.node(info.path)
         if info.kind is ElementKind.TEXT:
             said = _of_words(np.ravel(node[()]).tolist(), info.path, by_rows=by_rows)
         else:
-            said = _of_numbers(node, info, by_rows=by_rows) if info.dtype and node.dtype.kind in "biu" else None
+            said = _of_numbers(node, info, by_rows=by_rows) if info.dtype and node.dtype.kind in "biuf" else None
         if said is not None:
             return said
     return None
@@ -154,15 +157,18 @@ def _by_column(hdf5: HDF5File, tree: Tree, count: int, by_rows: bool) -> Divisio
 def _of_numbers(node: Any, info: DatasetInfo, *, by_rows: bool) -> Division | None:
     """Return the splits that numbers stand for: by their names, where the file has them, else as they are."""
     values = np.ravel(node[()])
-    values = values.astype(np.uint8) if values.dtype.kind == "b" else values
+    if values.dtype.kind == "f" and not np.array_equal(values, np.floor(values)):
+        return None
+    values = values.astype({"b": np.uint8, "f": np.int64}.get(values.dtype.kind, values.dtype))
     names = enum_names(node.dtype) or names_in_attributes(node.attrs, lambda name: name.lower() in WORDS)
     numbers = np.unique(values).tolist()
     if all(number in names for number in numbers):
         return _of_words([names[number] for number in values.tolist()], info.path, by_rows=by_rows)
-    if info.basename.lower() not in _NUMBERED or not 1 < len(numbers) <= _MOST_NUMBERED:
+    if not 1 < len(numbers) <= _MOST_NUMBERED:
         return None
     kept = {str(number): values == number for number in numbers}
-    return Division(kept, {word: word for word in kept}, (info.path,), by_rows)
+    certain = info.basename.lower() in _NUMBERED
+    return Division(kept, {word: word for word in kept}, (info.path,), by_rows, certain)
 
 
 def _of_words(values: Iterable[Any], path: str, *, by_rows: bool) -> Division | None:
