@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from loader_service.advice import columns_advice, label_advice, list_advice, volume_advice
+from loader_service.advice import columns_advice, label_advice, list_advice, vectors_advice, volume_advice
 from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.frame_check import BadFrame
@@ -40,6 +40,7 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "label_advice": label_advice(catalog),
         "volume_advice": volume_advice(catalog),
         "columns_advice": columns_advice(catalog),
+        "vectors_advice": vectors_advice(catalog),
         "list_advice": list_advice(catalog),
         "first_videos": [_video(catalog, video) for video in range(min(5, catalog.video_count))],
         "left_out": list(catalog.left_out),
@@ -47,6 +48,10 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "empty_videos": catalog.empty_videos,
         "fetched": None if catalog.fetched is None else asdict(catalog.fetched),
     }
+
+
+#: What advice is about, in its order.
+_ADVICE = ("class", "label", "volume", "columns", "vectors", "list")
 
 
 def catalog_text(report: dict[str, Any]) -> str:
@@ -60,7 +65,7 @@ def catalog_text(report: dict[str, Any]) -> str:
         f"{unit}s in a {of}: {low} to {high}, median {middle}",
         *(_field_text(field) for field in report["fields"]),
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
-        *filter(None, (report[f"{what}_advice"] for what in ("class", "label", "volume", "columns", "list"))),
+        *filter(None, (report[f"{what}_advice"] for what in _ADVICE)),
         *(f"for example {v['video']!r} in {v['file']!r}: {counted(v['frames'], unit)}" for v in report["first_videos"]),
         *map(_left_out_text, report["left_out"]),
         *(f"skipped {path!r}: {reason}" for path, reason in report["skipped"]),
@@ -126,7 +131,7 @@ _WAYS = {
 
 
 #: What is said about a field, or about rows, that are served; all other lines are of what is no field.
-_NOTE = re.compile(r"('.*) \((?:axes|cut off|episodes|names|padded|split|between videos)\)': ", re.DOTALL)
+_NOTE = re.compile(r"('.*) \((?:axes|cut off|episodes|names|packed|padded|split|between videos)\)': ", re.DOTALL)
 
 
 def _left_out_text(line: str) -> str:

@@ -38,9 +38,16 @@ from loader_service.catalog.videos.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.matlab_axes import lines_of_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
+from loader_service.catalog.videos.packed_numbers import lines_of_packing
 from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.catalog.videos.row_notes import lines_of_rows
-from loader_service.catalog.videos.set_aside import is_aside, refuse_sparse_rows, set_aside, without_copies
+from loader_service.catalog.videos.set_aside import (
+    is_aside,
+    refuse_sparse_rows,
+    refuse_without_complex,
+    set_aside,
+    without_copies,
+)
 from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
 from loader_service.catalog.videos.unused import unused
@@ -181,7 +188,7 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
     if found.episodes:
         parts = found.episodes[0].parts
         infos = {key: part.info for key, part in parts.items() if part.info is not None}
-        left_out |= lines_of_names(hdf5, infos) | lines_of_axes(hdf5, tree, infos)
+        left_out |= lines_of_names(hdf5, infos) | lines_of_axes(hdf5, tree, infos) | lines_of_packing(hdf5, tree, infos)
     declared = next((field for field in fields if declares_label(options.declared) and _is_label(field)), None)
     labels: list[Label | None] = [None] * len(found.episodes)
     if options.labels is None and declared is not None:
@@ -250,6 +257,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     add_members(hdf5.file, tree, found, aside)
     add_constants(tree, found, aside)
     refuse_sparse_rows(tree, found)
+    refuse_without_complex(tree, found)
     add_beside_pictures(tree, found, aside)
     refuse_frame_groups(found)
     found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))

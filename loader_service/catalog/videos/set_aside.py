@@ -106,6 +106,28 @@ def refuse_sparse_rows(tree: Tree, found: Found) -> None:
     )
 
 
+def refuse_without_complex(tree: Tree, found: Found) -> None:
+    """Refuse a file whose largest dataset is complex, and what is left counts something else: a mask of its columns.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema that serves what is left.
+    """
+    timed = [part for each in found.episodes for part in each.parts.values() if part.kind != "value" and part.info]
+    main = max(tree.datasets.values(), key=lambda info: info.size_bytes, default=None)
+    if main is None or main.kind is not ElementKind.COMPLEX or not timed or len(found.episodes) != 1:
+        return
+    if any(part.shape for part in timed) or found.episodes[0].frame_count == main.shape[0]:
+        return
+    infos = [part.info for part in timed if part.info is not None]
+    raise TwoReadingsError(
+        f"most of it is {main.describe()}, and complex numbers are not served; write real and imaginary parts as a "
+        "last axis of two floats, or serve them by --source package.module:Name; without them there is",
+        [Reading("what lies beside them alone", Schema(("table",), fields_of(infos, "array")))],
+    )
+
+
 def _is_sparse(tree: Tree, info: DatasetInfo) -> bool:
     return (
         info.basename == _SPARSE[2]
