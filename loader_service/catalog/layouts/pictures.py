@@ -37,8 +37,8 @@ _HEADER_BYTES = 192
 _MOST_VIDEOS = {RAW: 48}
 _MOST_THROUGH_HDF5 = 8
 
-#: Frames of a file's only sequence that are looked at: it may be a collection of pictures.
-_FRAMES_OF_ONE = 9
+#: Frames of a file's only sequence that are looked at, if it is a longer one: it may be a collection of pictures.
+_FRAMES_OF_ONE, _LONG = 9, 32
 
 
 class Looks(NamedTuple):
@@ -75,7 +75,8 @@ def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Loca
     for number, (video, places) in enumerate(zip(videos, located, strict=True)):
         every = -(-len(videos) // _MOST_VIDEOS.get(places.way, _MOST_THROUGH_HDF5))
         all_frames = range(len(places.offsets))
-        frames = spread(all_frames, _FRAMES_OF_ONE) if len(videos) == 1 else first_middle_last(all_frames)
+        is_long = len(videos) == 1 and len(all_frames) >= _LONG
+        frames = spread(all_frames, _FRAMES_OF_ONE) if is_long else first_middle_last(all_frames)
         codec, found = _look_at_one(hdf5, video, places, cut, frames if number % every == 0 else None)
         codecs.append(codec)
         sizes.append((0, 0) if video.sizes_differ or not found else found[0])

@@ -100,9 +100,9 @@ def test_a_frame_without_its_end_is_named_by_the_scan_and_whole_ones_are_not(tmp
         assert [each.rpartition(", ")[2] for each in cut] == ["frame 2"] * (name == "cut")
 
 
-@pytest.mark.parametrize("odd", [0, 1, 4, 7])
-def test_pictures_of_several_sizes_in_one_dataset_are_told_before_a_batch(tmp_path, odd):
-    frames = [frame_jpeg(number, 32 if number == odd else 24, 32) for number in range(8)]
+@pytest.mark.parametrize(("odd", "count"), [(0, 8), (4, 8), (7, 8), (14, 40)])
+def test_pictures_of_several_sizes_in_one_dataset_are_told_before_a_batch(tmp_path, odd, count):
+    frames = [frame_jpeg(number, 32 if number == odd else 24, 32) for number in range(count)]
     WRITERS["vlen"](tmp_path / "a.h5", {"images": frames}, Storage())
     with closing(catalog_of(tmp_path)) as catalog:
         lines = "\n".join(python_lines(catalog, ["a.h5"], {}))
