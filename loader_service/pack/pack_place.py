@@ -68,6 +68,11 @@ class PackPlace:
         """Return a path for the index of a shard, for a moment."""
         return self.unfinished / f"{number:05}.index"
 
+    def check_folder(self) -> None:
+        """Raise ConfigError where the folder is not there in which the output shall lie."""
+        if not self.output.parent.is_dir():
+            raise ConfigError(f"-o {str(self.output)!r}: there is no folder {str(self.output.parent)!r}; make it first")
+
     @contextmanager
     def claimed(self, options: dict[str, Any], *, anew: bool) -> Iterator[None]:
         """Keep the folder of what is unfinished, made when it is not there, for this process alone.
@@ -84,8 +89,7 @@ class PackPlace:
         ConfigError
             When another process has it, it was made with other options, or is not ours.
         """
-        if not self.output.parent.is_dir():
-            raise ConfigError(f"-o {str(self.output)!r}: there is no folder {str(self.output.parent)!r}; make it first")
+        self.check_folder()
         with claimed_folder(self.unfinished.parent, self.unfinished.name):
             self._agree(options, anew=anew)
             try:

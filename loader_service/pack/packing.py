@@ -80,13 +80,13 @@ def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -
     place = PackPlace(options.output, is_sharded=options.is_sharded)
     decided = options.deciding()
     before = [] if options.force else read_manifest(place.manifest, decided)
-    _check_labels(items, before, place)
+    check_labels(items, before, place)
     try:
         with place.claimed(decided, anew=options.force):
             old = _forget_manifest(place) if options.force else []
             with PackJournal(place.journal) as journal:
                 if not options.force:
-                    _check_free(place, before, journal.sealed)
+                    check_free(place, before, journal.sealed)
                 result = _Packing(place, options, on_progress, journal).run(items, before)
             write_manifest(place, decided, result.records)
             _remove_shards(place, old, {record.shard for record in result.records})
@@ -96,7 +96,7 @@ def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -
     return result
 
 
-def _check_labels(items: Sequence[Item], before: Sequence[PackedVideo], place: PackPlace) -> None:
+def check_labels(items: Sequence[Item], before: Sequence[PackedVideo], place: PackPlace) -> None:
     """Refuse what would give a file in which only some videos have a label: no service serves that."""
     names = {each.name for each in before}
     labelled = {"label" in each.attributes for each in before}
@@ -129,7 +129,7 @@ def _remove_shards(place: PackPlace, old: Sequence[PackedVideo], stay: set[int])
             place.shard(shard).unlink()
 
 
-def _check_free(place: PackPlace, before: Sequence[PackedVideo], sealed: set[int]) -> None:
+def check_free(place: PackPlace, before: Sequence[PackedVideo], sealed: set[int]) -> None:
     """Refuse to write where something lies that pack did not make, and to add to what is gone."""
     known = {place.shard(record.shard) for record in before}
     gone = next((path for path in sorted(known) if not path.exists()), None)

@@ -13,7 +13,7 @@ import pytest
 import simplejpeg
 
 import loader_client
-from loader_service.errors import PackError
+from loader_service.errors import ConfigError, PackError
 from loader_service.pack import shard_index
 from loader_service.pack.dry_run import estimate
 from loader_service.pack.find_items import found_items
@@ -61,6 +61,31 @@ def test_a_dry_run_says_how_much_and_how_long(tmp_path: Path) -> None:
     assert found.bad == ()
     assert 0.5 < found.size_bytes / sum(record.size_bytes for record in packed.records) < 2
     assert str(found).startswith("would pack 2 videos of ")
+    assert str(found).endswith(f"as {str(tmp_path / 'out.h5')!r}")
+
+
+def test_a_dry_run_tells_what_is_new_and_refuses_what_pack_does(tmp_path: Path) -> None:
+    def told(**given: Any) -> str:
+        options = PackOptions((str(tmp_path / "in"),), str(tmp_path / "out.h5"), workers=1, **given)
+        with found_items(options) as items:
+            return str(estimate(items, options))
+
+    write_frames(tmp_path / "in")
+    count = len(run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=3).records)
+    before = sorted(tmp_path.iterdir())
+    assert told(shards=3) == f"nothing to pack for {str(tmp_path / 'out.h5')!r}; {count} videos are there already"
+    for number in range(2):
+        write_frames(tmp_path / "in" / f"more{number}")
+    assert f"as {str(tmp_path / 'out-00003.h5')!r} to about {str(tmp_path / 'out-00005.h5')!r}; {count} videos" in told(
+        shards=3
+    )
+    assert "are there already" not in told(shards=3, force=True)
+    with pytest.raises(ConfigError, match="packed with --shards 3, and now 2"):
+        told(shards=2)
+    (tmp_path / "out.manifest.jsonl").unlink()
+    with pytest.raises(ConfigError, match=r"out-00000\.h5' is there already, and not of pack"):
+        told(shards=3)
+    assert sorted(tmp_path.iterdir()) == [each for each in before if each.name != "out.manifest.jsonl"]
 
 
 def test_the_manifest_has_source_times_rates_and_checksums(tmp_path: Path) -> None:
