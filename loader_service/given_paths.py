@@ -12,6 +12,9 @@ from loader_service.url_secrets import shown_url
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
+#: A URL behind what fsspec puts before one, such as a cache or an archive; what is behind may hold secrets.
+_CHAIN = re.compile(r"([A-Za-z0-9_]+(?:://[^:?@]*)?::)[A-Za-z0-9_:+.-]*://")
+
 #: How the files behind a URL become local ones.
 _REMEDIES = {
     "s3": "mount the bucket (mount-s3, rclone mount), or copy it (aws s3 cp --recursive)",
@@ -33,6 +36,12 @@ def local_path(text: str) -> str:
     """
     if os.path.lexists(text):
         return text
+    chain = _CHAIN.match(text)
+    if chain is not None:
+        raise ConfigError(
+            f"'{chain[1]}…' is a chain of fsspec, which is not read; name the file itself, unpack archives first, and "
+            "keep what is fetched with --local-copy SIZE:FOLDER"
+        )
     scheme = _SCHEME.match(text)
     if scheme is not None:
         raise ConfigError(f"{shown_url(text)!r} is a URL, and only local files are read; {_remedy(scheme[1], text)}")

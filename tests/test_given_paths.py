@@ -56,6 +56,13 @@ def test_a_home_that_does_not_exist_is_named():
         expand_patterns(["~nobody-at-all/*.h5"])
 
 
+@pytest.mark.parametrize("text", ["simplecache::https://host/a.h5?sig=TOKEN", "zip://a.h5::s3://data/x.zip"])
+def test_chains_of_fsspec_are_refused_without_what_may_be_secret(text):
+    with pytest.raises(ConfigError, match=r"::…' is a chain of fsspec, .*--local-copy SIZE:FOLDER") as caught:
+        expand_patterns([text])
+    assert "TOKEN" not in str(caught.value)
+
+
 def test_quoted_patterns_in_a_home_are_served(home):
     with running_service("~/data/*.h5", cache_dir="~/cache", endpoint="ipc://~/x.sock") as service:
         assert (home / "cache").is_dir()

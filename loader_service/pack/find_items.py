@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+from loader_service.catalog.codecs import codec_of
 from loader_service.errors import CatalogError, ConfigError, PackError
 from loader_service.formats.damage import DamagedInput
 from loader_service.given_paths import local_path
@@ -126,9 +127,8 @@ def _items_in(look: Look, kind: str | None, *, labelled: bool) -> list[Item]:
     chosen = KIND_NAMED[kind] if kind else _kind_of(look)
     found = list(chosen.items(look, labelled=labelled))
     if not found:
-        raise PackError(
-            f"{look.given!r}: no {chosen.takes} there; correct the path, or say what it is with --from KIND"
-        )
+        remedy = _found_instead(look) or "correct the path, or say what it is with --from KIND"
+        raise PackError(f"{look.given!r}: no {chosen.takes} there; {remedy}")
     return found
 
 
@@ -140,5 +140,17 @@ def _kind_of(look: Look) -> SourceKind:
     if claiming:
         readings = " or ".join(f"--from {kind.name} ({kind.takes})" for kind in claiming)
         raise ConfigError(f"{look.given!r} can be read in {len(claiming)} ways: give {readings}")
+    instead = _found_instead(look)
+    if instead:
+        raise PackError(f"{look.given!r}: nothing that can be packed was found; {instead}; see docs/packing.md")
     known = "; ".join(f"{kind.name}: {kind.takes}" for kind in SOURCE_KINDS)
     raise PackError(f"{look.given!r}: nothing that can be packed was found; there is {known}; see docs/packing.md")
+
+
+def _found_instead(look: Look) -> str:
+    """Return what pictures of other formats are, and what to do about them; empty where there are none."""
+    for file, head in look.sample():
+        codec = codec_of(head)
+        if codec.kind == "image":
+            return f"{file!r} is {codec.name}: {codec.remedy}"
+    return ""

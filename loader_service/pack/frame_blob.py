@@ -97,7 +97,7 @@ class FrameSink:
         columns = {name: len(column) + (name in beside.between) for name, column in beside.columns.items()}
         counts = self.frame_counts() | columns | {name: len(bounds) - 1 for name, (_, bounds) in beside.lists.items()}
         if not counts or not max(counts.values()):
-            raise PackError(f"{where}: it has no frames; leave it out, or pack with --on-error skip")
+            raise PackError(f"{where}: it has no frames; leave it out")
         if len(set(counts.values())) > 1:
             found = ", ".join(f"{count} of {name!r}" for name, count in counts.items())
             raise PackError(f"{where}: expected as many entries of each field, found {found}; correct the source")

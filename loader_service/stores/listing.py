@@ -55,7 +55,12 @@ def _matching(url: StoreUrl) -> list[str]:
 
         keys = matching(url)
     else:
-        keys = [key for key in _keys(url) if matches(key, url.key)]
+        keys = []
+        for key in _keys(url):
+            if key == url.key:  # what is there as it is written counts, as on a local disk
+                return [str(url)]
+            if matches(key, url.key):
+                keys.append(key)
     found = [str(url._replace(key=key)) for key in keys]
     if not found:
         raise ConfigError(f"{str(url)!r} matches no object; check the bucket and the prefix, and quote the pattern")

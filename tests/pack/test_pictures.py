@@ -236,3 +236,15 @@ def test_pictures_that_are_to_be_turned_are_counted_or_made_upright(tmp_path: Pa
     assert found.shape == (32, 16, 3)
     assert found[:14].min() > 200
     assert found[18:].max() < 50
+
+
+@pytest.mark.parametrize("kind", [None, "images"])
+def test_pictures_of_other_formats_are_named_with_what_to_do(tmp_path: Path, kind: str | None) -> None:
+    (tmp_path / "in" / "cat").mkdir(parents=True)
+    for number in range(2):
+        (tmp_path / "in" / "cat" / f"{number}.gif").write_bytes(b"GIF89a" + bytes(60))
+    with (
+        pytest.raises(PackError, match=r"'cat/0.gif' is GIF: write it as JPEG or 8-bit PNG"),
+        found_items(PackOptions((str(tmp_path / "in"),), "out.h5", kind=kind)),
+    ):
+        pass

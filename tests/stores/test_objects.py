@@ -119,6 +119,13 @@ def test_patterns_name_objects_of_a_bucket(s3):
     assert len({version.number for version in versions}) == 1  # the same bytes have the same ETag
 
 
+def test_an_object_whose_key_looks_like_a_pattern_is_that_object(s3):
+    for key in ("a[1].h5", "a1.h5", "b1.h5"):
+        s3(key, CONTENT)
+    assert expand_url("s3://data/a[1].h5") == ["s3://data/a[1].h5"]
+    assert expand_url("s3://data/b[1].h5") == ["s3://data/b1.h5"]
+
+
 def test_an_object_of_a_bucket_that_was_replaced_is_never_read(s3):
     s3("a.h5", CONTENT)
     stored = StoredObject("s3://data/a.h5")

@@ -112,12 +112,12 @@ def read_film(
         with av.open(film) as container:
             films = [each for each in container.streams.video if not _is_cover(each)]
             if not films:
-                raise PackError(f"{where} has no moving pictures; leave it out, or pack with --on-error skip")
+                raise PackError(f"{where} has no moving pictures; leave it out")
             return _FilmReader(container, films[0], where, recoding).read(sink, part)
     except (av.error.FFmpegError, OSError) as error:
         reached = sink.frame_counts().get(part.stream, 0)
         raise PackError(
-            f"{where}, after {counted(reached, 'frame')}: {_why(error)}; write it again, or pack with --on-error skip"
+            f"{where}, after {counted(reached, 'frame')}: {_why(error)}; write it again, or leave it out"
         ) from error
 
 
@@ -152,7 +152,7 @@ class _FilmReader:
         if part.span is None:
             self._check_whole()
         if not times:
-            raise PackError(f"{self._where} has no frames; leave it out, or pack with --on-error skip")
+            raise PackError(f"{self._where} has no frames; leave it out")
         fps = self._recoding.fps
         kept = self._rate if fps is None or self._rate is None else min(self._rate, fps)
         return Beside({"time_s": np.array(times, np.float64)}, frame_rate=kept)
@@ -235,7 +235,7 @@ class _FilmReader:
         return float(self._container.duration or 0) / 1e6 if alone else 0.0
 
 
-_REMEDY = "write it again, or pack with --on-error skip"
+_REMEDY = "write it again, or leave it out"
 
 #: Of the frames that a file says it has, the share that must come: counts in headers are off by a few, and some packets
 #: hold no picture.
