@@ -77,7 +77,7 @@ class Feed:
 
     def html(self) -> str:
         """Return what a notebook shows of the dataset."""
-        return dataset_html(self.described, self)
+        return dataset_html(self)
 
     def begin(self, made_by: Any, made_as: Any) -> NDArray[np.int64]:
         """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""

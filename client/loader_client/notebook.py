@@ -20,7 +20,11 @@ _STREAMS = 8
 
 
 class Sampled(Protocol):
-    """What can be asked for its first samples."""
+    """What says what it delivers, and can be asked for its first samples."""
+
+    @property
+    def described(self) -> str:
+        """What it delivers, in a line."""
 
     def first_samples(self, rows: int) -> Any:
         """Return the first samples of the first epoch."""
@@ -54,10 +58,13 @@ def connection_html(connection: Browsable) -> str:
     return "".join(dict.fromkeys(_or_why(make) for make in parts))  # why it cannot be shown is said once
 
 
-def dataset_html(described: str, stream: Sampled) -> str:
+def dataset_html(stream: Sampled) -> str:
     """Return a dataset as HTML: what it delivers, and some samples."""
-    head = html_text.paragraph(described, bold=True)
-    return head + _or_why(lambda: _sheet(stream.first_samples(_SAMPLES)))
+    parts = (
+        lambda: html_text.paragraph(stream.described, bold=True),
+        lambda: _sheet(stream.first_samples(_SAMPLES)),
+    )
+    return "".join(dict.fromkeys(_or_why(make) for make in parts))
 
 
 def _verdicts(connection: Browsable) -> str:

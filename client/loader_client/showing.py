@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,12 @@ from loader_service.errors import ConfigError
 
 #: Samples of a sheet, frames of each, and the longest side of one, in pixels, unless others are asked for.
 SAMPLES, FRAMES, SIDE = 16, 8, 128
+
+#: Sides of a map: with fewer, numbers are taken for numbers.
+_LEAST_MAP = 16
+
+#: Returns some frames of a sample, None where it has none.
+_FramesOf = Callable[[Any, int], list[NDArray[Any]] | None]
 
 #: Numbers and characters of a caption.
 _MOST_NUMBERS, _MOST_TEXT = 6, 60
@@ -58,14 +64,14 @@ class ContactSheet:
         count = min((len(each) for each in fields.values()), default=0)
         if not count:
             raise ConfigError(f"show({type(batch).__name__}): no batch with samples in it; give arrays (batch, …)")
-        pictured = next((name for name, rows in fields.items() if _frames(rows[0], 1) is not None), None)
+        pictured, frames_of = _pictured(fields)
         bounds = None if pictured is None else _bounds(fields[pictured])
         self._about = (*about, f"{pictured}: {bounds_text(bounds)}") if bounds else about
         self._total = count
         self._strips: list[Any] = []
         self._captions: list[str] = []
         for row in range(min(samples, count)):
-            found = None if pictured is None else _frames(fields[pictured][row], frames)
+            found = None if pictured is None else frames_of(fields[pictured][row], frames)
             if found:
                 self._strips.append(strip([fitted(as_picture(each, bounds), side) for each in found]))
             others = (f"{name} {_words(rows[row])}" for name, rows in fields.items() if name != pictured)
@@ -75,7 +81,10 @@ class ContactSheet:
     def pixels(self) -> NDArray[np.uint8]:
         """All samples as one picture: ``(height, width, 3) uint8``; ConfigError when no field has pictures."""
         if not self._strips:
-            raise ConfigError("no field of this batch has pictures: (height, width, 1 or 3), or clips of them")
+            raise ConfigError(
+                "no field of this batch has pictures: (height, width, 1 or 3), maps of 8 or 16 bits, or clips of "
+                "these; its repr() has its numbers"
+            )
         return sheet(self._strips)
 
     def save(self, path: Any, *, force: bool = False) -> None:
@@ -112,7 +121,8 @@ def show(batch_or_dataset: Any, *, samples: int = SAMPLES, frames: int = FRAMES,
     Parameters
     ----------
     batch_or_dataset
-        A batch: a dict or tuple of arrays or tensors ``(batch, …)``. Or a dataset of `loader_client.dataset`, or a
+        A batch: a dict or tuple of arrays or tensors ``(batch, …)``, of which the first that has pictures is shown, or
+        else maps of 8 or 16 bits, such as depth. Or a dataset of `loader_client.dataset`, or a
         connection: the first samples of its first epoch, through a stream of their own, so no iterator moves. Of any
         other dataset a new iterator is made and its first batch taken: of one that is made of ours, that is an epoch.
     samples, frames
@@ -178,6 +188,23 @@ def _frames(row: Any, most: int) -> list[NDArray[Any]] | None:
     if min(array.shape[-3:-1]) < 4:  # a list of triples is no picture
         return None
     return [array] if array.ndim == 3 else [array[each] for each in evenly(len(array), most)]
+
+
+def _maps(row: Any, most: int) -> list[NDArray[Any]] | None:
+    """Return some maps of a sample, of depth or of classes, that have no axis of channels; None of all else."""
+    array = np.asarray(row) if not isinstance(row, Ragged) else np.empty(0)
+    if array.dtype not in (np.uint8, np.uint16) or array.ndim not in (2, 3) or min(array.shape[-2:]) < _LEAST_MAP:
+        return None
+    return _frames(array[..., np.newaxis], most)
+
+
+def _pictured(fields: Mapping[str, Any]) -> tuple[str | None, _FramesOf]:
+    """Return the first field that has pictures, else the first that has maps, and what takes frames of it."""
+    for frames_of in (_frames, _maps):
+        for name, rows in fields.items():
+            if frames_of(rows[0], 1) is not None:
+                return name, frames_of
+    return None, _frames
 
 
 def _bounds(rows: Any) -> Bounds | None:

@@ -49,6 +49,20 @@ def test_pictures_of_any_type_and_shape_are_shown(dtype: str, shape: tuple[int, 
     assert "<img" in loader_client.show({"x": pixels})._repr_html_()
 
 
+@pytest.mark.parametrize("shape", [(2, 20, 30), (2, 4, 20, 30)])
+def test_depth_maps_are_shown_where_nothing_has_colours(shape: tuple[int, ...]) -> None:
+    depth = np.linspace(100, 60_000, int(np.prod(shape))).reshape(shape).astype(np.uint16)
+    made = loader_client.show({"depth": depth, "qpos": np.zeros((2, 20, 30), np.float32)}, frames=4)
+    assert made.pixels.shape == (42, 30 if len(shape) == 3 else 4 * 32 - 2, 3)
+    assert (made.pixels[0, 0, 0], made.pixels[-1, -1, 0]) == (0, 255)
+    assert "depth: black is 100, white is 60000" in repr(made)
+    colours = np.full((*shape, 3), 7, np.uint8)
+    assert loader_client.show({"depth": depth, "rgb": colours}).pixels[0, 0].tolist() == [7, 7, 7]
+    few = loader_client.show({"codes": np.zeros((2, 12, 30), np.uint16)})
+    with pytest.raises(ConfigError, match="no field of this batch has pictures"):
+        few.save("nowhere.png")
+
+
 def test_numbers_that_are_none_are_black_and_do_no_harm() -> None:
     with np.errstate(all="raise"):
         for value in (np.nan, np.inf, -np.inf, 7.0):
@@ -165,6 +179,10 @@ def test_a_dataset_shows_itself_and_its_first_epoch_is_still_to_come(service: Se
         assert f"index {batch['index'].numpy()[0]}" in shown
         expected = next(connection.batches(3, clip=Clip(2), image=Image(size=(16, 16)), seed=1))
         assert batch["index"].numpy().tolist() == expected["index"].tolist()
+        gone = loader_client.connect(service.endpoint)
+        orphan = loader_client.dataset(gone, batch_size=3, clip=Clip(2))
+        gone.close()
+        assert orphan._repr_html_().count("the connection was closed") == 1, "and no error of who only looks"
         ragged = tf.ragged.constant([[1, 2], [3]])
         assert "0: 0 [1, 2]" in repr(loader_client.show((ragged, batch["label"][:2])))
-        del ds, batch
+        del ds, batch, orphan
