@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -143,7 +144,34 @@ def _hint(error: click.UsageError) -> str:
 
 
 class CommandGroup(click.Group):
-    """The commands, with all that their help and a shell's completion need."""
+    """The commands, with all that their help and a shell's completion need.
+
+    Parameters
+    ----------
+    places
+        Where commands are, as ``package.module:name``; each is imported when it is asked for.
+    """
+
+    def __init__(self, *arguments: Any, places: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._places = places
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, imported."""
+        if cmd_name in self._places and cmd_name not in self.commands:
+            module, _, name = self._places[cmd_name].partition(":")
+            self.add_command(getattr(importlib.import_module(module), name))
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in order."""
+        return sorted(self.every_command(ctx))
+
+    def every_command(self, ctx: click.Context | None = None) -> Mapping[str, click.Command]:
+        """Return all commands by name, imported."""
+        for name in self._places:
+            self.get_command(ctx or click.Context(self), name)
+        return self.commands
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
         """Add a command, with its examples and its environment."""
@@ -164,9 +192,9 @@ class CommandGroup(click.Group):
                 raise click.UsageError(hint, error.ctx) from None
             raise
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, each with its whole first sentence."""
-        rows = [(name, _first_sentence(command)) for name, command in sorted(self.commands.items())]
+        rows = [(name, _first_sentence(command)) for name, command in sorted(self.every_command(ctx).items())]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

@@ -8,15 +8,11 @@ supervisor need not notice, and who may ask for it is who may stop the service.
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
-import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import NoReturn
 
 from loader_client.connection import Connection
 from loader_service import endpoint as endpoints
@@ -131,22 +127,6 @@ def restart_service(endpoint: str | None, say: Callable[[str], object], times: T
             f"{name} at {place} was not ready again within {times.timeout_s:g} s; what it is at, it says where it was "
             "started; wait longer with --timeout"
         )
-
-
-def begin_anew() -> NoReturn:
-    """Become the same command once more, as it was given to this process.
-
-    Raises
-    ------
-    ServiceUnavailable
-        When that is no longer possible.
-    """
-    sys.stdout.flush()
-    logging.shutdown()
-    try:
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - the command that this process is
-    except OSError as error:
-        raise ServiceUnavailable(f"cannot start {sys.executable!r} again: {error.strerror}") from error
 
 
 def _reach(stack: ExitStack, place: Endpoint, connect_s: float) -> tuple[Connection | None, Occupant | None]:

@@ -24,14 +24,15 @@ def main() -> None:
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     boot.import_quickly()
-    from loader_service.cli import main as run  # noqa: PLC0415 - it takes long
+    from loader_service import cli  # noqa: PLC0415 - it takes long
     from loader_service.ending import end  # noqa: PLC0415 - as above
 
+    cli.load()
     boot.imported()
     code: object = None
     try:
         signal.signal(signal.SIGINT, before)
-        run()
+        cli.main()
     except KeyboardInterrupt:
         code = INTERRUPTED
     except SystemExit as leaving:

@@ -85,7 +85,7 @@ def test_help_lists_every_option_with_its_meaning(in_process):
 def test_help_lists_every_command(in_process):
     code, text, _ = in_process("--help")
     assert code == 0
-    for name, command in cli.commands.items():
+    for name, command in cli.every_command().items():
         assert re.search(rf"^  {name} +{re.escape(command.help[:25])}", text, re.MULTILINE)
 
 
@@ -160,7 +160,7 @@ def test_a_wrong_usage_is_one_line_and_exit_code_2(in_process, arguments, said):
 
 @pytest.mark.parametrize("command", [["status"], ["catalog"], ["stop"], ["restart"], ["scale", "2"]])
 def test_a_service_that_is_not_there_is_one_line_and_exit_code_1(monkeypatch, in_process, command):
-    for module in ("cli", "watch_commands"):
+    for module in ("asking_commands", "watch_commands"):
         monkeypatch.setattr(f"loader_service.{module}.CONNECT_S", 0.2)
     endpoint = new_endpoint()
     code, _, err = in_process(*command, endpoint)

@@ -21,7 +21,7 @@ from loader_service import endpoint as endpoints
 from loader_service.cli import cli
 from loader_service.command_help import running_endpoints
 
-COMMANDS = sorted(cli.commands)
+COMMANDS = sorted(cli.every_command())
 
 
 def help_of(*names: str) -> str:

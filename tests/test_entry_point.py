@@ -27,7 +27,10 @@ def _python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("module", ["loader_service.cli", "numpy.linalg", "zmq.backend", "loader_service.web_options"])
+@pytest.mark.parametrize(
+    "module",
+    ["loader_service.cli", "numpy.linalg", "zmq.backend", "loader_service.web_options", "loader_service.daemon.pool"],
+)
 def test_ctrl_c_ends_the_command_quietly_whatever_is_being_imported(module):
     ended = _python(_INTERRUPTED_AT, "start", "none.h5", module)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

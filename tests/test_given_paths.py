@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import loader_client
 from loader_client import Clip
-from loader_service import cli, endpoint
+from loader_service import cli, endpoint, scan_bar
 from loader_service.catalog.paths import expand_patterns
 from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
@@ -120,7 +120,7 @@ def test_classes_are_written_into_a_home_and_to_no_url(home):
 
 
 def test_a_scan_without_a_terminal_says_how_far_it_is(home, monkeypatch):
-    monkeypatch.setattr(cli, "_SAY_EVERY_S", 0.0)
+    monkeypatch.setattr(scan_bar, "_SAY_EVERY_S", 0.0)
     said = CliRunner().invoke(cli.cli, ["inspect", str(home / "data" / "*.h5"), "--cache-dir", str(home / "cache")])
     assert said.exit_code == 0, said.output
     assert re.search(r"indexing: 1 of 3 files, \d+ s so far", said.stderr)

@@ -21,7 +21,7 @@ def commands_page() -> str:
         "An error is one line on standard error.",
         "",
     ]
-    for name, command in sorted(cli.commands.items()):
+    for name, command in sorted(cli.every_command().items()):
         lines += _section(name, command, click.Context(command, info_name=f"loader-service {name}"))
     return "\n".join(lines) + "\n"
 

@@ -95,11 +95,11 @@ def test_who_waits_longer_is_told_what_for(place: Path, small_videos: Path, capl
 def _as_stranger(*arguments: str) -> tuple[int, str, float]:
     """Return what a command says as another user: exit code, standard error, and how long it took."""
     become = f"import os; os.setgroups([]); os.setgid({_STRANGER}); os.setuid({_STRANGER}); "
-    command = f"import sys; sys.argv = ['loader-service', *{arguments!r}]; from loader_service.cli import main; "
+    command = f"import sys; sys.argv = ['loader-service', *{arguments!r}]; from loader_service.cli import cli, main; "
     begun = time.monotonic()
     done = subprocess.run(
         # Imported as root: another user may not be able to read this Python.
-        [sys.executable, "-c", f"import pwd, loader_service.cli, encodings.idna; {command}{become}main()"],
+        [sys.executable, "-c", f"import pwd, encodings.idna; {command}cli.every_command(); {become}main()"],
         capture_output=True,
         text=True,
         check=False,

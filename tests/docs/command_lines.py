@@ -34,7 +34,7 @@ def run(words: list[str], *more: str) -> None:
     program, name, *arguments = words
     assert program == "loader-service", words
     if name == "start":
-        options = cli.commands[name].make_context(name, arguments).params
+        options = cli.every_command()[name].make_context(name, arguments).params
         build(ServiceConfig, options)
     else:
         cli.main([name, *arguments, *more], prog_name=program, standalone_mode=False)

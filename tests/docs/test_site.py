@@ -22,7 +22,7 @@ _FOREIGN = re.compile(r"!\[[^\]]*\]\(https?://|<(?:script|img|iframe)\b")
 
 def test_the_page_of_commands_has_every_option_with_its_help() -> None:
     page = commands_page()
-    for name, command in cli.commands.items():
+    for name, command in cli.every_command().items():
         section = page.partition(f"\n## {name}\n")[2].split("\n## ")[0]
         assert section, name
         for param in command.params:
