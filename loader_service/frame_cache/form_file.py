@@ -103,11 +103,11 @@ class FormFile:
         """
         if run.place >= self._kept:
             return [EMPTY] * run.length
-        at, size = self.cells.stamp_at(run.place, run.begin), run.length * STAMP_BYTES
+        at = self.cells.stamp_at(run.place, run.begin)
         stamps: Any = self._stamps[: run.length]
-        if self._map is not None:
-            stamps = self._map[at : at + size].view(np.uint64).reshape(-1, 2)
-        elif not self._fill(stamps, at):
+        # Read, never mapped: nothing may have been written there, and memory gives a page to who looks at such a place
+        # through a mapping, or ends the process with a SIGBUS where it is full.
+        if not self._fill(stamps, at):
             return [EMPTY] * run.length
         words = stamps.tolist()
         return [word if first == tag and tag else (OTHER if first or word else EMPTY) for first, word in words]

@@ -65,11 +65,13 @@ def read_header(descriptor: int) -> FormHeader:
     ForeignFile
         When it is none.
     DamagedHeader
-        When it was one, or is of another version.
+        When it was one, or was never written to its end, or is of another version.
     OSError
         When it cannot be read.
     """
     data = os.pread(descriptor, _FIXED.size + _CRC.size, 0)
+    if not any(data):  # who made it was killed before it could say what it is, or had no room
+        raise DamagedHeader
     if data[: len(_MAGIC)] != _MAGIC:
         raise ForeignFile
     if len(data) < _FIXED.size + _CRC.size or zlib.crc32(data[: _FIXED.size]) != _CRC.unpack(data[_FIXED.size :])[0]:

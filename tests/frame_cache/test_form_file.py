@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,6 +124,22 @@ def test_a_file_that_cannot_be_mapped_is_read(
     assert found is room
     assert found.tobytes() == pixels_of(17).tobytes()
     assert lines == []
+
+
+def test_looking_for_frames_takes_no_memory_where_none_is() -> None:
+    # A page that is taken so, where memory is full, is a SIGBUS.
+    with tempfile.TemporaryFile(dir="/dev/shm") as file:
+        write_header(file.fileno(), HEADER)
+        write_extent(file.fileno(), CELLS.blocks, 1)
+        form = FormFile(os.dup(file.fileno()), "form", CELLS, print, is_in_memory=True)
+        form.begin()
+        before = os.fstat(file.fileno()).st_blocks
+        found = [got(form, frame) for frame in range(100)]
+        after = os.fstat(file.fileno()).st_blocks
+        form.close()
+
+    assert found == [None] * 100
+    assert after == before
 
 
 def test_neighbours_are_read_together(form: FormFile) -> None:

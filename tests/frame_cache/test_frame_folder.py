@@ -136,6 +136,19 @@ def test_a_damaged_header_is_made_anew_with_a_line(
     assert "was damaged, or of another version" in lines[0]
 
 
+@pytest.mark.parametrize("size", [0, 5000, FULL])
+def test_a_file_whose_maker_was_killed_before_its_header_stood_is_made_anew(
+    folder: FrameFolder, tmp_path: Path, lines: list[str], size: int
+) -> None:
+    for number in (1, 2):
+        path_of(tmp_path, number).touch(mode=0o600)
+        os.truncate(path_of(tmp_path, number), size)
+
+    assert fill(opened_form(folder, 1)) == CELLS.frames
+    assert not path_of(tmp_path, 2).exists()
+    assert len(lines) == (size > 0)
+
+
 def test_a_file_that_no_cache_made_is_left_alone(folder: FrameFolder, tmp_path: Path, lines: list[str]) -> None:
     path_of(tmp_path, 1).write_text("the only copy of somebody's thesis")
     (tmp_path / folder_name() / "notes.txt").write_text("mine")
