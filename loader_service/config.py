@@ -197,7 +197,7 @@ class ServiceConfig:
         if self.local_copy is None:
             return
         copy = parse_copy_option(self.local_copy)
-        parse_size(copy.size)
+        _check_size("local_copy", self.local_copy, copy.size)
         if not any(map(is_url, self.files)):
             raise ConfigError(
                 f"local_copy={self.local_copy!r} is for files in stores, and no file is a URL; leave it out"
@@ -234,7 +234,7 @@ class ServiceConfig:
         if self.cache is None:
             return
         cache = parse_cache_option(self.cache)
-        parse_size(cache.size)
+        _check_size("cache", self.cache, cache.size)
         if self.source is not None:
             raise ConfigError(f"cache={self.cache!r} is for frames of files, and a source has none; leave it out")
         object.__setattr__(self, "cache", str(cache))
@@ -310,3 +310,11 @@ def parse_size(text: str) -> int:
     if size <= 0:
         raise ConfigError(f"{text!r} is no size above 0")
     return size
+
+
+def _check_size(name: str, given: str, size: str) -> None:
+    """Make sure that a part of an option is a size; raises ConfigError, which names the option."""
+    try:
+        parse_size(size)
+    except ConfigError as error:
+        raise ConfigError(f"{name}={given!r}: {error}") from error

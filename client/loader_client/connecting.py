@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,7 +13,7 @@ from loader_client.code_references import place_advice, reference_of
 from loader_client.connection import Connection
 from loader_client.forks import FORKS
 from loader_client.notebook_bar import scan_bar
-from loader_client.patience import Patience
+from loader_client.patience import Patience, check_seconds, patience_given
 from loader_client.typed_options import ServiceOptions
 from loader_service.children import STARTING
 from loader_service.daemon.launcher import PrivateService
@@ -85,6 +85,8 @@ def connect(
     ...     for batch in connection.batches(16):
     ...         ...
     """
+    check_seconds("timeout_s", timeout_s)
+    patience = patience_given(patience)
     service = with_ray(service, ray_workers)
     if source is None and service is not None and "source" in service:
         source = ()
@@ -129,12 +131,18 @@ def connection_to(
     """
     if isinstance(source, Connection):
         _check_nothing_private(workers, service)
+        if patience is not None:
+            raise ConfigError(
+                f"patience={patience!r} with a connection, which has its own; give it to `connect`, which made that"
+            )
         return source
     return opened.enter_context(connect(source, workers=workers, service=service, patience=patience))
 
 
 def with_ray(service: ServiceOptions | None, ray_workers: WorkersGiven | None) -> ServiceOptions | None:
-    """Return the options of a private service, with remote workers if there shall be some."""
+    """Return the options of a private service, with remote workers if there shall be some; raises ConfigError."""
+    if service is not None and not isinstance(service, Mapping):
+        raise ConfigError(f"service={service!r} is no dict of options; give service={{'labels': 'labels.csv'}}")
     return service if ray_workers is None else {"ray": "auto", **(service or {}), "ray_workers": ray_workers}
 
 
@@ -160,13 +168,15 @@ def _check_nothing_private(workers: WorkersGiven | None, service: ServiceOptions
 
 def _start(files: Sequence[str], workers: WorkersGiven | None, service: ServiceOptions | None) -> PrivateService:
     given: dict[str, Any] = dict(service or {})
-    timeout_s = float(given.pop("start_timeout_s", None) or 600.0)
+    timeout_s = given.pop("start_timeout_s", None)
+    timeout_s = 600.0 if timeout_s is None else timeout_s
+    check_seconds("service start_timeout_s", timeout_s)
     own = [value for value in map(given.get, _CODE) if callable(value)]
     options = {key: _text(key, value) for key, value in given.items() if value is not None}
     if workers is not None:
         options["workers"] = str(WorkerBounds.of(workers))
     try:
-        return PrivateService(files, options, timeout_s, scan_bar())
+        return PrivateService(files, options, float(timeout_s), scan_bar())
     except ConfigError as error:
         modules = [value.__module__ for value in own]
         module = next((each for each in modules if f"no module '{each.partition('.')[0]}" in str(error)), None)
@@ -191,7 +201,7 @@ def _text(name: str, value: Any) -> str | list[str]:
         return str(WorkerBounds.of(value) if name == "workers" else WorkerBounds.of_remote(value))
     known = ServiceOptions.__annotations__
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
+        close = difflib.get_close_matches(str(name), known, n=1)
         hint = f"did you mean {close[0]!r}? There are" if close else "there are"
         raise ConfigError(f"service={{{name!r}: …}} is no option of a private service; {hint} {', '.join(known)}")
     if name in _CODE and callable(value):

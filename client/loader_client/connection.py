@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loader_client.batches import Batches
 from loader_client.class_numbers import WATCH
 from loader_client.notebook import connection_html
-from loader_client.patience import Patience
+from loader_client.patience import Patience, patience_given
 from loader_client.request import Request
 from loader_client.resumption import StartChoice, check_choice
 from loader_client.session_thread import Keeper, SessionThread
@@ -79,7 +79,7 @@ class Connection:
         self.endpoint = str(place)
         check_reachable(self.endpoint)
         endpoints.check_owner(place)
-        self._patience = patience or Patience()
+        self._patience = patience_given(patience)
         self._timeout_s = timeout_s
         self._pid = os.getpid()
         self._is_private = at_end is not None

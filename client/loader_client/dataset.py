@@ -160,9 +160,8 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
             raise ConfigError(f"start={start!r} with an index dataset, whose order is its own; skip there instead")
         _check_generated(generated, shard or (0, 1))
         index = AnnouncedIndex(batch_size or 1)
-    names = fields if fields is None or isinstance(fields, str) else tuple(fields)
     # Checked before a private service scans its files.
-    choice = StreamChoice(batch_size, clip, image, index=index, fields=names, start=start, **options)
+    choice = StreamChoice(batch_size, clip, image, index=index, fields=fields, start=start, **options)
     INTERRUPTS.watch()
     opened = ExitStack()
     try:

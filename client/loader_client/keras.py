@@ -94,12 +94,16 @@ class LoaderSequence(keras.utils.PyDataset):  # type: ignore[misc] # Keras has n
         super().__init__(workers=threads, use_multiprocessing=False)
         if options.get("batching") == "ragged":
             raise ConfigError("batching='ragged' makes no arrays that Keras takes; give 'pad' or 'bucket'")
-        self._fields = tuple(fields)
         if first_epoch and start != FROM_THE_BEGINNING:
             raise ConfigError(f"start={start!r} and first_epoch={first_epoch!r} both say where to begin; leave one out")
         if first_epoch:
             start = (whole_number("first_epoch", first_epoch, 0, MAX_EPOCH), 0)
-        choice = StreamChoice(batch_size, clip, image, fields=self._fields, index=index, start=start, **options)
+        choice = StreamChoice(batch_size, clip, image, fields=fields, index=index, start=start, **options)
+        if choice.spec.fields is None:
+            raise ConfigError(
+                "fields=None names none, and Keras takes a tuple; give names, such as ('frames', 'label')"
+            )
+        self._fields = choice.spec.fields
         self._lock = threading.RLock()
         FORKS.watch(self._lock)
         self._steps: dict[int, int] = {}  # of the items that were asked for in this epoch

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any
 
-from loader_service.errors import ServiceUnavailable
+from loader_service.errors import ConfigError, ServiceUnavailable
 
 #: More than sums of times are off by; a deadline that is due must be so however it is computed.
 _ROUNDING_S = 1e-6
@@ -12,11 +14,35 @@ _ROUNDING_S = 1e-6
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait before giving up, in seconds."""
+    """How long to wait before giving up, in seconds.
+
+    Raises
+    ------
+    ConfigError
+        When one is no number above 0.
+    """
 
     reconnect_timeout_s: float = 60.0  # for a service that does not answer
     step_timeout_s: float = 600.0  # for a step of a service that does
     ask_again_s: float = 10.0  # for an answer, before the question is sent again: a reconnect may lose messages
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            check_seconds(f"Patience.{each.name}", getattr(self, each.name))
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Make sure that a time is a number above 0; raises ConfigError."""
+    number: Any = value
+    if isinstance(value, bool) or not isinstance(value, Real) or not number > 0:  # NaN is not above 0
+        raise ConfigError(f"{name}={value!r}; give a number of seconds above 0")
+
+
+def patience_given(patience: Any) -> Patience:
+    """Return how long to wait, by default as long as `Patience` says; raises ConfigError when it is none."""
+    if patience is not None and not isinstance(patience, Patience):
+        raise ConfigError(f"patience={patience!r} is no Patience; give Patience(reconnect_timeout_s=…)")
+    return Patience() if patience is None else patience
 
 
 @dataclass(frozen=True)

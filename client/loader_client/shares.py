@@ -42,7 +42,7 @@ def own_share(shard: Any, resolver: Any) -> Any:
     if shard is None:
         _warn_of_whole_batches(resolver)
         return None
-    found = cluster.from_resolver(resolver) if shard == ranks.AUTO else None
+    found = cluster.from_resolver(resolver) if isinstance(shard, str) and shard == ranks.AUTO else None
     return share(shard) if found is None else (found.rank, found.world)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from loader_client import shares
 from loader_client.batches import Batches
+from loader_client.given_options import check_all_do_something, image_given, keys_given, names_given
 from loader_client.indexes import AnnouncedIndex, RowIndex, rows_of_keys
 from loader_client.request import Request
 from loader_client.resumption import resumption
@@ -95,18 +96,19 @@ class StreamChoice:
     ) -> None:
         if index is not None and index_keys is not None:
             raise ConfigError("index and index_keys both say what an epoch holds; leave one out")
-        if key_field is not None and index_keys is None:
-            raise ConfigError(f"key_field={key_field!r} says where index_keys are looked up, and there are none")
+        index_keys = keys_given(index_keys, key_field)
+        options["fields"] = names_given(options.get("fields"))
         self._batched = batch_size is not None
         self._clip = clip
         self._index, self._index_keys, self._key_field = index, index_keys, key_field
         spec = Spec(
             1 if batch_size is None else batch_size,
-            Frame() if clip == "auto" else clip,
-            image or Image(),
+            Frame() if isinstance(clip, str) and clip == "auto" else clip,
+            image_given(image),
             indexed=index is not None or index_keys is not None,
             **_known(options),
         )
+        check_all_do_something(clip, options)
         self._resumption = resumption(start, spec.shard, spec.batch_size)
         self.spec = dataclasses.replace(spec, resumed=self._resumption.resumed)
 
@@ -118,7 +120,9 @@ class StreamChoice:
         ConfigError
             When the catalog does not fit, or keys name no sample.
         """
-        clip = _suitable_clip(connection.catalog) if self._clip == "auto" else self._clip
+        clip = self._clip
+        if isinstance(clip, str):  # "auto": nothing else passes for a clip
+            clip = _suitable_clip(connection.catalog)
         spec, index = dataclasses.replace(self.spec, clip=clip), self._index
         if self._index_keys is not None:
             index = _rows_of_keys(connection, self._index_keys, self._key_field, clip)

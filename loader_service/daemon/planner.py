@@ -219,6 +219,8 @@ def _too_large(error: ProtocolError) -> ConfigError:
 def _too_few(source: CatalogRows, spec: Spec) -> str:
     world = spec.shard[1]
     share = f", shared among {world} shards," if world > 1 else ""
+    if not spec.drop_remainder:
+        return f"shard={spec.shard!r} has none of {counted(source.plan.sample_count, 'sample')}; share them among fewer"
     return (
         f"batch_size={spec.batch_size} is more than one epoch has: "
         f"{counted(source.plan.sample_count, 'sample')}{share} make "

@@ -159,9 +159,10 @@ def _check_windows(fields: Iterable[CatalogField], spec: Spec) -> None:
     for window in spec.windows:
         field = known.get(window.field)
         if field is None:
+            arrays = [repr(name) for name, each in known.items() if each.kind != "image" and each.shape]
             raise ConfigError(
-                f"Window({window.field!r}, {window.size!r}): there is no such field; choose among "
-                f"{', '.join(repr(name) for name, each in known.items() if each.kind != 'image' and each.shape)}"
+                f"Window({window.field!r}, {window.size!r}): there is no such field; "
+                f"{'choose among ' + ', '.join(arrays) if arrays else 'no field here is an array: leave it out'}"
             )
         if field.kind == "image":
             raise ConfigError(

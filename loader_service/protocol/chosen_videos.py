@@ -58,7 +58,7 @@ def read_names(given: Any) -> tuple[str, ...]:
     ConfigError
         When they are none, or more than can travel.
     """
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or getattr(given, "shape", None) == ():
         raise ConfigError(f"videos={given!r} is no list of names; give videos=['name', …]")
     try:
         names = [each.decode() if isinstance(each, bytes) else each for each in given]
@@ -66,9 +66,11 @@ def read_names(given: Any) -> tuple[str, ...]:
         size_bytes = sum(len(each.encode()) for each in names) if texts else 0
     except UnicodeError as error:
         raise ConfigError(f"videos= has a name that is not UTF-8: {error}; rename that video, or use index=") from error
-    if not names or not texts:
-        odd = next((each for each in names if not isinstance(each, str)), None)
-        raise ConfigError(f"videos= has {'no name' if odd is None else repr(odd)}; give at least one text")
+    if not texts:
+        odd = next(each for each in names if not isinstance(each, str))
+        raise ConfigError(f"videos= has {odd!r:.200}, which is no text; give names, as the field 'video' holds them")
+    if not names:
+        raise ConfigError("videos= has no name; give at least one, or None for all videos")
     if len(names) > MAX_VIDEOS or size_bytes > MAX_VIDEOS_BYTES:
         raise ConfigError(
             f"videos= has {len(names)} names of {size_bytes} bytes, and {MAX_VIDEOS} of {MAX_VIDEOS_BYTES} bytes can "

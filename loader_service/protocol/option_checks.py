@@ -29,5 +29,10 @@ def check_each(instance: Any, prefix: str = "") -> None:
                 object.__setattr__(instance, each.name, whole_number(name, value, *each.metadata["bounds"]))
         elif hint is bool and not isinstance(value, bool):
             raise ConfigError(f"{name}={value!r} is no truth value; give True or False")
-        elif get_origin(hint) is Literal and value not in get_args(hint):
+        elif get_origin(hint) is Literal and not _is_one_of(value, get_args(hint)):
             raise ConfigError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, get_args(hint)))}")
+
+
+def _is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
+    """Tell whether a value is a choice; arrays and tensors, which compare by element or not at all, are none."""
+    return isinstance(value, tuple(map(type, choices))) and value in choices

@@ -182,7 +182,7 @@ class Spec:
     def _check_windows(self) -> None:
         if isinstance(self.windows, Window):
             object.__setattr__(self, "windows", (self.windows,))
-        elif isinstance(self.windows, Iterable):
+        elif isinstance(self.windows, Iterable) and getattr(self.windows, "shape", None) != ():
             object.__setattr__(self, "windows", tuple(self.windows))
         if not isinstance(self.windows, tuple) or not all(isinstance(each, Window) for each in self.windows):
             raise ConfigError(f"windows={self.windows!r:.200}; give a list of Window(field, size), one for each field")

@@ -133,7 +133,8 @@ class RouteFinder:
         if scaled[0] * scaled[1] > self._limits.max_pixels:
             raise DecodeError(
                 f"the frame has {frame!r} pixels (height, width) and would be scaled to {scaled!r} before the crop, "
-                f"expected at most {self._limits.max_pixels!r} pixels in all; store frames of a less extreme shape"
+                f"expected at most {self._limits.max_pixels!r} pixels in all; give a smaller Image.size or short_side, "
+                "or store frames of a less extreme shape"
             )
         decoded = reduced_shape(frame, scaled) if self._reduces else frame
         top, left = crop_corner(self._image, scaled, self._window, draws.crop)

@@ -91,7 +91,7 @@ def test_an_unknown_video_is_refused_with_the_closest_name(connection: Connectio
         ({"videos": ["a"], "index": np.arange(3)}, r"videos= and an index both say"),
         ({"videos": []}, r"videos= has no name"),
         ({"videos": "video0"}, r"is no list of names"),
-        ({"videos": ["v"] * 3 + [3]}, r"videos= has 3; give"),
+        ({"videos": ["v"] * 3 + [3]}, r"videos= has 3, which is no text; give"),
         ({"videos": [b"\xff"]}, r"not UTF-8"),
         (
             {"videos": [f"video{number}" for number in range(100_001)]},

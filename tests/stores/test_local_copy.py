@@ -245,7 +245,7 @@ def test_the_option_says_how_much_and_where(tmp_path, monkeypatch):
     for text, said in (
         ("2G", "give SIZE:FOLDER, such as 200G:/scratch/copy"),
         (":x", "give SIZE:FOLDER"),
-        ("x:y", "'x' is no size"),
+        ("x:y", "local_copy='x:y': 'x' is no size"),
         ("1G:s3://b/c", "only local files are read"),
     ):
         with pytest.raises(ConfigError, match=said):
