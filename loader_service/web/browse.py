@@ -91,7 +91,7 @@ class Browser:
         if not text:
             chosen = numbers[:count]
             return list(chosen), chosen.stop if len(chosen) < len(numbers) else None
-        pattern = re.compile(re.escape(text[:_MOST_TEXT].encode("utf-8", "surrogateescape")), re.IGNORECASE)
+        pattern = _pattern(text[:_MOST_TEXT])
         ends, letters = self._catalog.heap(heap, bounds)
         found: list[int] = []
         deadline = time.monotonic() + _SEARCH_S
@@ -175,6 +175,13 @@ class Browser:
             {"label": int(values[each]), "name": _value(int(values[each]), classes or ()), "videos": int(counts[each])}
             for each in order
         ]
+
+
+def _pattern(text: str) -> re.Pattern[bytes]:
+    """Return what finds a text in UTF-8, whatever its case: bytes know no case but that of ASCII."""
+    letters = [sorted({each, each.lower(), each.upper()}) for each in text]
+    written = [[re.escape(form.encode("utf-8", "surrogateescape")) for form in forms] for forms in letters]
+    return re.compile(b"".join(b"(?:%s)" % b"|".join(forms) for forms in written))
 
 
 def _histogram(counts: NDArray[np.int64]) -> dict[str, Any]:

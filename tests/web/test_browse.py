@@ -124,6 +124,7 @@ def test_names_are_found_whole_and_never_across_two(tmp_path: Path) -> None:
 
         everything = {"ab", "cd", "xabx", "a.*b", "Ünï"}
         assert named("") == everything
+        assert named("üNÏ") == named("ünï") == {"Ünï"}
         assert named("bc") == set()  # "ab" and "cd" lie beside each other
         assert named("AB") == {each for each in everything if "ab" in each}
         assert named(".*") == {each for each in everything if ".*" in each}
