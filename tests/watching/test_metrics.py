@@ -283,6 +283,13 @@ def test_the_dashboard_has_its_rows_and_no_two_panels_in_one_place() -> None:
     assert len({each["id"] for each in board["panels"]}) == len(board["panels"])
 
 
+def test_each_alert_has_a_case_in_which_it_is_given() -> None:
+    alerts = re.findall(r"alert: (\w+)", (PROMETHEUS / "alerts.yml").read_text())
+    tested = re.findall(r"alertname: (\w+)", (PROMETHEUS / "alerts_test.yml").read_text())
+    assert len(alerts) >= 7
+    assert sorted(alerts) == sorted(set(tested))
+
+
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool (apt install prometheus)")
 
 
