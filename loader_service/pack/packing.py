@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 
+from loader_service.catalog.attempts import errno_of
 from loader_service.conversion.pieces import OnProgress
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import passing
@@ -92,7 +94,9 @@ def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -
             _remove_shards(place, old, {record.shard for record in result.records})
             place.finish()
     except OSError as error:
-        raise not_written(f"{error.strerror or error}, at {str(place.output)!r}", error.errno) from error
+        number = errno_of(error)  # HDF5 says it in many words
+        words = os.strerror(number) if number else " ".join(str(error).split())
+        raise not_written(f"{words}, at {str(place.output)!r}", number or None) from error
     return result
 
 
@@ -202,8 +206,11 @@ class _Packing:
         fresh = [record for name, record in self._log.records.items() if name not in known]
         finished = list(before) if self._options.is_sharded else []
         unfinished: list[PackedVideo] = []
-        for shard in sorted({record.shard for record in fresh}):
+        first = 1 + max((each.shard for each in before), default=-1) if self._options.is_sharded else 0
+        for shard in itertools.count(first):
             mine = [record for record in fresh if record.shard == shard]
+            if not mine:  # what is in later ones was written by processes that were faster
+                break
             grown = [*([] if self._options.is_sharded else before), *mine]
             if shard in sealed and not place.bytes_of(shard).exists() and place.shard(shard).exists():
                 finished += mine if self._options.is_sharded else grown
@@ -249,9 +256,9 @@ class _Packing:
 
     def _seal_full(self, plan: ShardPlan) -> None:
         """Seal the shards that nothing is added to any more."""
-        waiting = {record.shard for records in self._waiting.values() for record in records}
+        waiting = [record.shard for records in self._waiting.values() for record in records]
         for shard in sorted(self._of_shard):
-            if shard >= plan.number or shard in waiting:
+            if shard >= min([plan.number, *waiting]):
                 break
             self._seal(shard)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import ENVIRONMENT_VARIABLE
+from loader_service.pack import packing
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.records import Item
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
@@ -82,6 +84,40 @@ def test_shards_of_a_size_are_gone_on_with_after_a_kill(tmp_path: Path) -> None:
     assert contents(tmp_path, tmp_path / "out-*.h5") == written
     unbroken = run_pack(tmp_path / "in", output=tmp_path / "whole.h5", shard_size=30 * 1024)
     assert [Path(path).read_bytes() for path in packed.paths] == [Path(path).read_bytes() for path in unbroken.paths]
+
+
+def test_after_a_kill_a_shard_that_a_faster_process_wrote_leaves_none_before_it_out(
+    tmp_path: Path,
+) -> None:
+    write_frames(tmp_path / "in", lengths=(3, 4, 5, 6))
+    words = (tmp_path / "in", "-o", tmp_path / "out.h5", "--shard-size", "30K", "--workers", "1")
+    assert run_command(*words, **{ENVIRONMENT_VARIABLE: "renamed[1]=kill"}).returncode < 0
+    journal = tmp_path / "out.packing" / "journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    left = [line for line in lines if (said := json.loads(line)).get("shard", said.get("sealed")) != 0]
+    assert 0 < len(left) < len(lines)
+    journal.write_text("".join(left))
+    (tmp_path / "out-00000.h5").unlink()
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shard_size=30 * 1024)
+    unbroken = run_pack(tmp_path / "in", output=tmp_path / "whole.h5", shard_size=30 * 1024)
+    assert [Path(path).name for path in packed.paths] == [f"out-0000{number}.h5" for number in range(len(packed.paths))]
+    assert [Path(path).read_bytes() for path in packed.paths] == [Path(path).read_bytes() for path in unbroken.paths]
+
+
+def test_a_full_disk_that_hdf5_meets_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_frames(tmp_path / "in", lengths=(3,))
+
+    def fail(*_: object) -> None:
+        raise OSError(
+            "Unable to create group (file write failed: time = Mon\n, errno = 28, error message = 'No space')"
+        )
+
+    monkeypatch.setattr(packing, "write_index", fail)
+    with pytest.raises(PackError, match=r"^writing: No space left on device, at .*free some space, and run") as caught:
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    assert "\n" not in str(caught.value)
+    monkeypatch.undo()
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5")
 
 
 def test_what_is_new_goes_into_new_shards_and_the_old_ones_stay(tmp_path: Path) -> None:
