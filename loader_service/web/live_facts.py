@@ -7,6 +7,7 @@ from typing import Any
 
 from loader_service.protocol import messages as m
 from loader_service.watching.rates import Rates, rates
+from loader_service.watching.status_text import wanted_words
 from loader_service.watching.verdict import StreamVerdict, verdicts
 from loader_service.web.recording import RecordedSums
 
@@ -61,6 +62,7 @@ def describe(before: m.Status | None, status: m.Status) -> dict[str, Any]:
             "memory_bytes": status.memory_bytes,
             "memory_budget_bytes": status.memory_budget_bytes,
             "workers_wanted": status.workers_wanted,
+            "workers_sized": f"{wanted_words(status)}: {status.workers_why}" if status.workers_why else "",
             "cores": status.cores,
         },
         "verdicts": [_verdict(each, status) for each in verdicts(before, status, status.endpoint)[:_MOST_VERDICTS]],

@@ -132,6 +132,7 @@ function showWorkers(place, now, control) {
     el("td", { class: "long small" }, doing(each))));
   if (now.control && !control.childElementCount) makeControl(control);
   replace(place, el("div", { class: "row" }, el("h2", { class: "grow" }, `Workers (${now.workers.length})`), now.control ? control : null),
+    now.service.workers_sized ? el("p", { class: "small soft" }, now.service.workers_sized) : null,
     el("div", { class: "scroll" }, el("table", {}, head("worker", "state", "#works", "#makes a second", "#slow reads", "#at it for", "at"), el("tbody", {}, rows))));
 }
 
