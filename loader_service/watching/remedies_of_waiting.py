@@ -55,7 +55,8 @@ class Remedy:
 
     def for_decoding(self) -> str:
         """Return what makes decoding faster."""
-        return self._more_workers(self._status.cores) or self._smaller_frames()
+        more = self._more_workers(self._status.cores)
+        return more or "; or ".join(filter(None, (self._smaller_frames(), self._more_remote())))
 
     def reading_words(self) -> str:
         """Return what is read from where, and how fast."""
@@ -144,19 +145,30 @@ class Remedy:
     def _workers(self) -> int:
         return self._status.workers_wanted or len(self._status.workers)
 
+    def _needed(self) -> int:
+        """Return with how many workers of this host nobody would wait."""
+        waiting = self._rates.streams[self._stream.stream].waiting or 0.0
+        return math.ceil(self._workers * self._rates.all_workers.working / max(1 - waiting, 1 / _MOST_TIMES))
+
     def _more_workers(self, most: int) -> str:
         """Return how many workers more would help, up to so many in all; "" when none would."""
         workers = self._workers
-        waiting = self._rates.streams[self._stream.stream].waiting or 0.0
-        needed = math.ceil(workers * self._rates.all_workers.working / max(1 - waiting, 1 / _MOST_TIMES))
-        target = min(max(needed, workers + 1), most)
+        target = min(max(self._needed(), workers + 1), most)
         if target <= workers:
             return ""
         verb = "worker would help" if target == workers + 1 else "workers would help"
         return f"{target - workers} more {verb}: {self._scale(target)}"
 
-    def _scale(self, workers: int) -> str:
-        return f"`loader-service scale {workers}{self._place}`"
+    def _more_remote(self) -> str:
+        """Return how many more remote workers may help; "" without a cluster, or where the service sizes them."""
+        if not self._status.remote_bounds or ".." in self._status.remote_bounds:
+            return ""
+        target = self._status.remote_wanted + max(1, self._needed() - self._workers)
+        number = counted(target - self._status.remote_wanted, "more remote worker")
+        return f"{number}, if frames leave smaller than they are stored: {self._scale(target, '--ray ')}"
+
+    def _scale(self, workers: int, flag: str = "") -> str:
+        return f"`loader-service scale {flag}{workers}{self._place}`"
 
     def _smaller_frames(self) -> str:
         """Return how frames become cheaper where no core is left for more workers."""

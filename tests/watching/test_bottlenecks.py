@@ -57,6 +57,12 @@ SLOW_FRAMES = {"LOADER_SERVICE_FAILPOINTS": "worker.frame_written=delay"}
 SCENES: dict[str, Scene] = {
     "trainer": Scene("trainer", "the data waits for the trainer", step_s=0.05, options={"workers": 3}),
     "decoding": Scene("decoding", r"decoding takes \d+% of the workers' work", environment=SLOW_FRAMES),
+    "cores": Scene(
+        "decoding",
+        r"decoding takes \d+% of the workers' work",
+        options={"workers": usable_cores(), "ray": "processes"},
+        environment=SLOW_FRAMES,
+    ),
     "transform": Scene(
         "transform",
         r"your transform 'tests.watching.slow_code:slow' takes \d+% of the workers' work",
@@ -178,7 +184,7 @@ def test_each_bottleneck_that_is_made_on_purpose_is_found(name: str, small_video
         assert scene.kind != "trainer" or "would do: `loader-service scale" in verdict.advice
         for command in re.findall(r"`loader-service (scale .*?)`", verdict.advice):
             done = subprocess.run(command_line(*command.split()), capture_output=True, text=True, check=True)
-            assert re.fullmatch(r"\d+ → \d+ workers?\n", done.stdout)
+            assert re.fullmatch(r"\d+ → \d+ (remote )?workers?\n", done.stdout)
             if verdict.kind == "trainer":
                 left = int(command.split()[1])
                 eventually(lambda left=left: len(connection.status().workers) == left, "the others are gone")
@@ -188,7 +194,9 @@ def test_each_bottleneck_that_is_made_on_purpose_is_found(name: str, small_video
         for worker in re.findall(r"`kill (\d+)`", verdict.advice):
             os.kill(int(worker), signal.SIGTERM)
             eventually(lambda: steps_per_s(connection) > 1.3 * before, "more steps without the slow worker")
-        if scene.kind == "decoding":
+        if "ray" in scene.options and scene.kind == "decoding":
+            assert "remote worker" in verdict.advice
+        elif scene.kind == "decoding":
             more = "1 more worker would help" if usable_cores() == 2 else "more workers would help"
             assert more in verdict.advice or usable_cores() == 1
     followed = advised(verdict, scene)

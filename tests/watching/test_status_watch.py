@@ -27,12 +27,18 @@ def test_watching_gives_an_object_a_line_and_ends_in_peace(small_videos: Path) -
             assert watching.stdout is not None
             assert watching.stdout.readline() == "no stream is open: nobody asks for data\n", "no codes in a pipe"
             watching.kill()
+        pipe = "set -o pipefail; " + " ".join(words) + " | head -1"
+        done = subprocess.run(["bash", "-c", pipe], check=False, capture_output=True, text=True, timeout=60)
+        assert (done.stdout, done.stderr) == ("no stream is open: nobody asks for data\n", ""), (
+            "a reader that has enough"
+        )
 
 
 def test_command_line_and_worker_load_nothing_that_they_do_not_need() -> None:
     code = (
         "import sys, loader_service.worker.main; from loader_service.cli import cli; cli.every_command()\n"
-        "extras = 'rich', 'prometheus_client', 'loader_service.watching.top_view', 'tqdm', 'typing_extensions'\n"
+        "extras = 'rich', 'prometheus_client', 'loader_service.watching.top_view', 'tqdm', 'typing_extensions', "
+        "'starlette', 'uvicorn', 'loader_service.web.application', 'ray', 'cv2'\n"
         "print([each for each in extras if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

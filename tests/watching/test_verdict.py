@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,6 +70,13 @@ CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
         "decoding",
         lambda t: busy(t, count=8),
         "all 8 cores are at work; decode at half scale: Image(size=(128, 171)), instead of 224 x 224 pixels",
+    ),
+    "decoding on all cores, with a cluster": (
+        "decoding",
+        lambda t: replace(busy(t, count=8), remote_wanted=2, remote_bounds="2"),
+        "all 8 cores are at work; decode at half scale: Image(size=(128, 171)), instead of 224 x 224 pixels; "
+        "or 8 more remote workers, if frames leave smaller than they are stored: "
+        "`loader-service scale --ray 10`",
     ),
     "reading from a network file system": (
         "reading",
