@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import ray
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import RayError
 
 from loader_service.cluster_options import CLIENT_SCHEME
 from loader_service.remote.placement_lines import PlacementLines
@@ -50,9 +50,12 @@ class _RemoteWorkerActor:
 
     def serve(self, options: dict[str, Any], columns: dict[str, Any]) -> dict[str, str]:
         """Be a remote worker; see `serve_columns`."""
-        from loader_service.remote.actor_body import serve_columns  # noqa: PLC0415 - a node may not have it
+        try:
+            from loader_service.remote.actor_body import serve_columns  # noqa: PLC0415 - a node may not have it
 
-        return serve_columns(options, columns)
+            return serve_columns(options, columns)
+        except Exception as error:  # noqa: BLE001 - whatever what this node has raises; Ray would make a traceback of it
+            return {"node": os.uname().nodename, "line": _why_failed(error)}
 
 
 @dataclass
@@ -160,8 +163,6 @@ def _why_ended(placed: _Placed) -> str:
     """Return why an actor ended, in words that follow its name."""
     try:
         ended = ray.get(placed.served)
-    except RayTaskError as error:
-        return _why_failed(error.ip, error.cause)
     except RayError as error:
         words = " ".join(str(error).split())
         because = words.partition("The actor died because ")[2].partition(". ")[0]
@@ -169,11 +170,11 @@ def _why_ended(placed: _Placed) -> str:
     return f"on node {ended['node']} has ended: {ended['line']}"
 
 
-def _why_failed(node: str, cause: BaseException) -> str:
-    """Return why an actor could not work on a node, in words that follow its name: the same each time, so said once."""
-    if isinstance(cause, ModuleNotFoundError):
-        return f"cannot be started: node {node} lacks {cause.name!r}; install loader-service on all nodes"
-    return f"on node {node} has failed: {type(cause).__name__}: {' '.join(str(cause).split())[:300]}"
+def _why_failed(error: Exception) -> str:
+    """Return why an actor cannot work where it is: in the same words each time, so that they are said once."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"there is no {error.name!r} there; install loader-service on all nodes, the same version"
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def _connect(cluster: str) -> str:
@@ -192,8 +193,8 @@ def _why_unreachable(why: str) -> str:
         return f"the cluster has other versions ({why}); install the same Python and the same Ray here and on all nodes"
     return (
         f"no Ray cluster can be reached ({why}); start one with `ray start --head`, or join this host to it with "
-        "`ray start --address=HEAD:6379 --num-cpus=0`, or give ray://HEAD:10001, for which it need be no node; see "
-        "`ray status`"
+        "`ray start --address=HEAD:6379 --num-cpus=0`, or give ray://HEAD:10001, for which it need be no node; where "
+        "the cluster asks for a token, set RAY_AUTH_MODE=token here too; see `ray status`"
     )
 
 

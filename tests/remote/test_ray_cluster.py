@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,13 +106,14 @@ def test_a_host_that_is_no_node_reaches_it_and_actors_import_nothing_from_the_fo
     eventually(lambda: not actors(), "all actors to end with the service")
 
 
-def test_what_ends_an_actor_is_said_in_one_line_that_is_the_same_each_time():
-    from loader_service.remote import ray_placement  # noqa: PLC0415 - it imports ray
+def test_what_ends_an_actor_is_said_in_one_line_that_is_the_same_each_time(monkeypatch):
+    from loader_service.remote import actor_body, ray_placement  # noqa: PLC0415 - it imports ray
 
-    said = ray_placement._why_failed("10.0.0.7", TypeError("two\nlines"))
-    assert said == "on node 10.0.0.7 has failed: TypeError: two lines"
-    lacking = ray_placement._why_failed("10.0.0.7", ModuleNotFoundError("", name="loader_service"))
-    assert "node 10.0.0.7 lacks 'loader_service'; install loader-service on all nodes" in lacking
+    actor, node = ray_placement._RemoteWorkerActor(), os.uname().nodename
+    monkeypatch.setattr(actor_body, "serve_columns", lambda *_: [].remove("two\nlines"))
+    assert actor.serve({}, {}) == {"node": node, "line": "ValueError: list.remove(x): x not in list"}
+    monkeypatch.setitem(sys.modules, "loader_service.remote.actor_body", None)
+    assert "there is no 'loader_service.remote.actor_body' there; install" in actor.serve({}, {})["line"]
     assert "install the same Python and the same Ray" in ray_placement._why_unreachable("Version mismatch: …")
     assert "ray://HEAD:10001" in ray_placement._why_unreachable("No node info found")
 
