@@ -111,9 +111,8 @@ class Sizing:
         for each in (message.workers, message.most or message.workers):
             check_workers(each, self._limits.most_workers)
         bounds = WorkerBounds(message.workers, message.workers if message.most is None else message.most or None)
-        before = self.number
+        before, within = self.number, _within(self.bounds, bounds)
         self._bind(bounds, self.remote_bounds)
-        within = _within(bounds)
         self._ledger.send(client.address, Done(message.request, f"{before} → {counted(self.number, LOCAL)}{within}"))
         line = f"client {client.name} scales from {before} to {counted(self.number, LOCAL)}{within}"
         self._ledger.add(Note(line, is_fault=False))
@@ -132,9 +131,10 @@ class Sizing:
             check_remote_workers(each, self._limits.most_remote)
         if self.stopping:
             raise ConfigError("the service is stopping; start it when it has ended")
-        before, bounds = self.remote_number, WorkerBounds(message.workers, most)
+        bounds = WorkerBounds(message.workers, most)
+        before, within = self.remote_number, _within(self.remote_bounds, bounds)
         self._bind(self.bounds, bounds)
-        line = f"{before} → {counted(self.remote_number, REMOTE)}{_within(bounds)}"
+        line = f"{before} → {counted(self.remote_number, REMOTE)}{within}"
         self._ledger.send(client.address, Done(message.request, line))
         self._ledger.add(Note(f"client {client.name} scales: {line}", is_fault=False))
         self._remote.scale(self.remote_number, now)
@@ -211,8 +211,11 @@ class Sizing:
         return all_times.up_seconds_total - idle_s
 
 
-def _within(bounds: WorkerBounds) -> str:
-    return "" if bounds.is_fixed else f", sized within {bounds}"
+def _within(before: WorkerBounds, now: WorkerBounds) -> str:
+    """Return what becomes of the sizing, for people."""
+    if now.is_fixed:
+        return "" if before.is_fixed else f", no longer sized within {before}"
+    return f", sized within {now}"
 
 
 def _stream_reading(stream: StreamState) -> StreamReading:

@@ -95,7 +95,7 @@ def test_a_cluster_that_has_no_room_is_not_asked_again_and_again() -> None:
 def test_a_number_of_ones_own_ends_the_sizing() -> None:
     cluster = Cluster()
     cluster.ask(0, 8)
-    assert told(cluster.ask(2, None), m.Done) == [m.Done(7, "0 → 2 remote workers")]
+    assert told(cluster.ask(2, None), m.Done) == [m.Done(7, "0 → 2 remote workers, no longer sized within 0..8")]
     assert a.LookAtMachine() not in cluster.live(20, needed=8.0)
     assert (cluster.there, cluster.status().remote_bounds) == (2, "2")
 

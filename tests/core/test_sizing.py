@@ -116,7 +116,8 @@ def test_a_number_of_ones_own_ends_the_sizing(desk: Desk) -> None:
     scale(desk, "auto")
     desk.open()
     live(desk, 3, 0.5)
-    scale(desk, "2")
+    done, *_ = scale(desk, "2")
+    assert done == Send(TRAIN, m.Done(7, "2 → 2 workers, no longer sized within auto"))
     assert LookAtMachine() not in live(desk, 20, 0.9)
     assert desk.service.workers_wanted == 2
 
