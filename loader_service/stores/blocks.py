@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from loader_service.stores.faults import ObjectChanged, StoreFault
+from loader_service.stores.faults import LastingFault, StoreFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,7 +132,7 @@ class BlockFile(io.RawIOBase):
             try:
                 data = self._read_at(offset, length)
             except StoreFault as fault:
-                if isinstance(fault, ObjectChanged) or time.monotonic() > deadline:
+                if isinstance(fault, LastingFault) or time.monotonic() > deadline:
                     self.fault = fault
                     raise
                 time.sleep(pause_s)

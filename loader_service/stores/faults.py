@@ -48,8 +48,19 @@ class StoreFault(OSError):
         super().__init__(errno.EIO, words)
 
 
-class ObjectChanged(StoreFault):
+class LastingFault(StoreFault):
+    """A request failed, and will fail again."""
+
+
+class ObjectChanged(LastingFault):
     """The object is not the one any more that was opened."""
+
+
+#: By what `obstore` raises.
+_KINDS = {"PreconditionError": ObjectChanged, "NotSupportedError": LastingFault}
+
+#: What is said of a server that is not well.
+_STATUS = re.compile(r"non-2xx status code: (5\d\d[A-Za-z ]*)")
 
 
 def missing_extra(url: str) -> ConfigError:
@@ -68,8 +79,7 @@ def fault_of(url: Any, error: Exception) -> StoreFault:
         What was raised.
     """
     words = _explain(url, type(error).__name__, str(error)) or without_secrets(_one_line(error), str(url))
-    kind = ObjectChanged if type(error).__name__ == "PreconditionError" else StoreFault
-    return kind(f"{str(url)!r}: {words}")
+    return _KINDS.get(type(error).__name__, StoreFault)(f"{str(url)!r}: {words}")
 
 
 def _explain(url: Any, kind: str, said: str) -> str | None:
@@ -90,6 +100,9 @@ def _explain(url: Any, kind: str, said: str) -> str | None:
 def _explain_silence(url: Any, said: str) -> str | None:
     if "InvalidCertificate" in said:
         return "the certificate of the host is not valid for it here; check the URL, and the clock of this machine"
+    found = _STATUS.search(said)
+    if found is not None:
+        return f"the server answers {found[1].strip()}; try again when it is well"
     if not any(sign in said for sign in _NO_ANSWER):
         return None
     place = f"host {url.bucket!r}" if url.is_web else "store"

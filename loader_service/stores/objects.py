@@ -70,7 +70,7 @@ class StoredObject:
         if self._etag and not self._etag.startswith("W/"):  # a weak one matches nothing
             options["if_match"] = self._etag
         try:
-            answer = obstore.get(self._store, self.url.key, options=options)
+            answer = obstore.get(self._store, self.url.name, options=options)
             seen = _version(self.url, answer.meta)
             data = bytes(answer.bytes())
         except StoreFault:
@@ -134,9 +134,9 @@ def look_at(store: Any, url: StoreUrl) -> tuple[str | None, ObjectVersion]:
 
     try:
         if whole_url(str(url)) == str(url):
-            meta = obstore.head(store, url.key)
+            meta = obstore.head(store, url.name)
         else:  # a signature is for one kind of request, and that is GET
-            meta = obstore.get(store, url.key, options={"range": (0, 1)}).meta
+            meta = obstore.get(store, url.name, options={"range": (0, 1)}).meta
     except Exception as error:
         raise fault_of(url, error) from error
     return meta.get("e_tag"), _version(url, meta)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from urllib.parse import unquote
 
 #: Of stores that are reached by fsspec and its many libraries.
 _OTHERS = (
@@ -36,6 +37,14 @@ class StoreUrl(NamedTuple):
     def root(self) -> str:
         """The URL of the store that it lies in."""
         return f"{self.scheme}://{self.bucket}"
+
+    @property
+    def name(self) -> str:
+        """What its store calls the object: of a web server without the escapes of a URL, such as ``%20``."""
+        try:
+            return unquote(self.key, errors="strict") if self.is_web else self.key
+        except UnicodeDecodeError:  # as it is, in hope
+            return self.key
 
     @property
     def is_web(self) -> bool:

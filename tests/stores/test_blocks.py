@@ -11,7 +11,7 @@ import pytest
 
 from loader_service.stores import blocks
 from loader_service.stores.blocks import BLOCK_BYTES, BlockFile
-from loader_service.stores.faults import ObjectChanged, StoreFault
+from loader_service.stores.faults import LastingFault, ObjectChanged, StoreFault
 
 CONTENT = np.random.default_rng(0).integers(0, 256, 8 * BLOCK_BYTES + 77, np.uint8).tobytes()
 
@@ -85,10 +85,14 @@ def test_faults_that_pass_are_waited_for_and_those_that_last_are_said(monkeypatc
     assert file.fault.strerror == "503"
 
 
-def test_an_object_that_changed_is_not_waited_for():
-    def changed(offset, length):
-        raise ObjectChanged("another")
+@pytest.mark.parametrize("fault", [ObjectChanged, LastingFault])
+def test_an_object_that_changed_or_cannot_be_read_by_ranges_is_not_waited_for(fault):
+    calls = []
 
-    file = BlockFile(changed, 10)
-    with pytest.raises(ObjectChanged):
-        file.read_at(0, 1)
+    def failing(offset, length):
+        calls.append(offset)
+        raise fault("so it stays")
+
+    with pytest.raises(fault):
+        BlockFile(failing, 10).read_at(0, 1)
+    assert calls == [0]

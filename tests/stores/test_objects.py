@@ -10,7 +10,7 @@ import pytest
 from loader_service.errors import ConfigError
 from loader_service.stores import objects
 from loader_service.stores.blocks import BlockFile
-from loader_service.stores.faults import ObjectChanged, StoreFault, fault_of
+from loader_service.stores.faults import LastingFault, ObjectChanged, StoreFault, fault_of
 from loader_service.stores.listing import expand_url, versions_of
 from loader_service.stores.objects import StoredObject
 from loader_service.stores.urls import parse_url
@@ -75,10 +75,25 @@ def test_a_server_that_tells_no_version_is_refused(server, file):
         expand_url(server.url("a.h5"))
 
 
+@pytest.mark.parametrize(
+    ("written", "name"), [("a%20b.h5", "a b.h5"), ("a b.h5", "a b.h5"), ("%C3%BC%231.h5", "ü#1.h5"), ("1%.h5", "1%.h5")]
+)
+def test_escapes_in_a_url_are_those_of_its_path(server, written, name):
+    (server.folder / name).write_bytes(CONTENT)
+    assert StoredObject(server.url(written)).read_at(7, 9) == CONTENT[7:16]
+    assert expand_url(server.url(written)) == [server.url(written)]
+
+
+def test_a_server_that_is_not_well_is_named_with_what_to_do(server, file):
+    server.faults.extend([503] * 3)
+    with pytest.raises(ConfigError, match=r"a\.h5': the server answers 503 Service Unavailable; try again when it is well"):
+        expand_url(server.url("a.h5"))
+
+
 def test_a_server_that_gives_no_ranges_is_named(server, file):
     server.gives_ranges = False
     stored = StoredObject(server.url("a.h5"))
-    with pytest.raises(StoreFault, match="gives no parts of a file"):
+    with pytest.raises(LastingFault, match="gives no parts of a file"):
         stored.read_at(5, 10)
 
 

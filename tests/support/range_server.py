@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 _RANGE = re.compile(r"bytes=(\d+)-(\d+)?")
 
@@ -111,7 +112,7 @@ class RangeServer:
                 self._send(path, is_cut=fault == "cut")
 
             def _file(self) -> Path:
-                return server.folder / self.path.partition("?")[0].lstrip("/")
+                return server.folder / unquote(self.path.partition("?")[0]).lstrip("/")
 
             def _send(self, path: Path, *, is_cut: bool) -> None:
                 size = path.stat().st_size
