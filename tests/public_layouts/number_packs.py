@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import h5py
@@ -205,3 +206,26 @@ def embeddings_by_id(folder: Path) -> Layout:
     frames = Serves([Video(name, {"*": Array(vector)}) for name, vector in vectors.items()], says=[r"shape = \[24\]"])
     samples = Serves([Video(name, {"values": Array(vector[None])}) for name, vector in vectors.items()])
     return Layout(frames, _schema(folder, "groups", field), samples)
+
+
+@case("no one project: targets of a regression called label, some of them unknown", option=True)
+def unknown_labels(folder: Path) -> Layout:
+    """A label that is no number is refused, and served by another name."""
+    label = np.where(np.arange(6) == 2, np.nan, np.arange(6.0))
+    table(folder / "a.h5", {"x": numbers(1, 6, 3), "label": label})
+    field = 'name = "target", kind = "array", dataset = "label"'
+    schema = _schema(folder, "table", 'name = "x", kind = "array", dataset = "x"', field)
+    says = Refused(["entry 2 of 'label'.*name = \"target\".*--schema FILE"])
+    return Layout(says, schema, rows_of("a", x=numbers(1, 6, 3), target=label))
+
+
+@case("pandas-dev/pandas: DataFrame.to_hdf (fixed) with a column of texts, pickled as vlen bytes", option=True)
+def pickled_texts(folder: Path) -> Layout:
+    """Bytes that are no images do not keep the numbers beside them from being served by a schema."""
+    table(folder / "df.h5", {"df/block0_values": numbers(1, 6, 3)})
+    with h5py.File(folder / "df.h5", "a") as root:
+        root.create_dataset("df/block1_values", (1,), h5py.vlen_dtype(np.uint8))[0] = np.frombuffer(
+            pickle.dumps(["a", "b"] * 40), np.uint8
+        )
+    schema = _schema(folder, "table", 'name = "x", kind = "array", dataset = "df/block0_values"')
+    return Layout(Refused(["raw bytes", "--schema FILE"]), schema, rows_of("df", x=numbers(1, 6, 3)))

@@ -11,6 +11,7 @@ import numpy as np
 from tests.public_layouts.columns import table, whole
 from tests.public_layouts.expectations import (
     Array,
+    Encoded,
     Form,
     Layout,
     Ragged,
@@ -22,7 +23,7 @@ from tests.public_layouts.expectations import (
     case,
     rows_of,
 )
-from tests.public_layouts.pictures import pixels
+from tests.public_layouts.pictures import jpegs, pixels, write_vlen
 from tests.public_layouts.robots import numbers
 
 
@@ -136,3 +137,42 @@ def columns_of_matlab(folder: Path) -> Serves:
     stored = {name: values if values.ndim > 1 else values[None] for name, values in columns.items()}
     table(folder / "a.mat", stored, chunks=True, compression="gzip")
     return rows_of("a", **columns)
+
+
+@case("no one project: slices of a scan as datasets of words, by patient (patient_000/slice_000)", option=True)
+def slices_by_patient(folder: Path) -> Layout:
+    """Lines of slices are no frames; the schema that is shown makes each patient a video of slices."""
+    videos = []
+    with h5py.File(folder / "scans.h5", "w") as root:
+        for patient in range(3):
+            slices = whole(patient, 4 + patient, 20, 24, dtype="i2")
+            for number, each in enumerate(slices):
+                root[f"patient_{patient:03}/slice_{number:03}"] = each
+            videos.append(Video(f"patient_{patient:03}", {"values": Array(slices)}))
+    field = '{name = "values", kind = "array", dataset = "{video}/slice_*", shape = [20, 24]}'
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
+    says = field.replace("[", r"\[").replace("*", r"\*")
+    return Layout(Refused([says]), {"schema": "./s.toml"}, Serves(videos))
+
+
+@case("COCO packs: JPEGs, and boxes of all of them end to end with their image's number, and labels of boxes")
+def labels_of_boxes(folder: Path) -> Serves:
+    """Labels of boxes are none of the file, and no error: they have a line."""
+    with h5py.File(folder / "coco.h5", "w") as root:
+        write_vlen(root, "images", jpegs(1, 6))
+        root["boxes"], root["labels"], root["image_index"] = numbers(1, 14, 4), whole(2, 14), np.arange(14) // 3
+    return Serves([Video("coco", {"frames": Encoded(jpegs(1, 6))})], left_out=["boxes", "labels.*14", "image_index"])
+
+
+@case("wilson1yan/VideoGPT: videogpt/data.py (train_data, train_idx, test_data, test_idx)", option=True)
+def first_rows_of_splits(folder: Path) -> Layout:
+    """First rows of another split are of no use to this one's frames; the schema that is shown serves them."""
+    data = pixels(1, 30)
+    table(folder / "ucf101.h5", {"train_data": data, "train_idx": np.array([0, 8, 20]), "test_data": pixels(2, 12)})
+    with h5py.File(folder / "ucf101.h5", "a") as root:
+        root["test_idx"] = np.array([0, 7])
+    field = '{name = "train_data", kind = "image", dataset = "train_data"}'
+    (folder / "s.toml").write_text(f'videos = "spans"\nfield = [{field}]\n')
+    ends = ((0, 8), (8, 20), (20, 30))
+    videos = [Video(str(n), {"train_data": Array(data[start:end])}) for n, (start, end) in enumerate(ends)]
+    return Layout(Refused([rf'videos = "spans"` and `field = \[{field}']), {"schema": "./s.toml"}, Serves(videos))

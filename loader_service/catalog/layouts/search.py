@@ -173,7 +173,7 @@ def _say(stranger: ForeignDataset) -> str:
     if codec.kind == "raw" and info.kind is ElementKind.VLEN_BYTES:
         remedy = (
             f"if it is pixels, write their shapes beside them, as {info.path + '_shapes'!r} ({info.shape[0]}, 3) of "
-            f"(height, width, channels) each; or {remedy.partition(', ')[2]}"
+            f"(height, width, channels) each; or {remedy.partition(', ')[2]}; or name other fields with --schema FILE"
         )
     return (
         f"{info.path!r}, frame {stranger.element}: expected JPEG or PNG images, found {codec.name} in "

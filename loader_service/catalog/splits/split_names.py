@@ -59,6 +59,12 @@ def said_by(name: str) -> Said | None:
     return Said(found[0], unnumbered(rest.lower()))
 
 
+def meaning_of(name: str) -> str | None:
+    """Return what the split stands for that a name says; None where it says none."""
+    said = said_by(name)
+    return None if said is None else WORDS[said.word.lower()]
+
+
 @dataclass(frozen=True)
 class NamedSplits:
     """Splits of a file: the parents whose members are in them, and the words as the file has them.

@@ -294,6 +294,21 @@ def by_their_numbers(members: Sequence[DatasetInfo]) -> list[Reading]:
     return [Reading("one video, of which each number is a frame", Schema(("files",), (field,)))]
 
 
+def frames_of_groups(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of datasets with dense numbers as the frames, or slices, of their group."""
+    groups: dict[str, list[DatasetInfo]] = {}
+    for info in members:
+        groups.setdefault(info.parent, []).append(info)
+    ordered = [in_order(each) for each in groups.values()]
+    if "" in groups or any(each is None for each in ordered):
+        return []
+    field = SchemaField("values", "array", (f"{VIDEO}/{_DIGITS.sub('*', members[0].basename)}",), "", members[0].shape)
+    return [Reading("a video each group, of which each number is a frame", Schema(("groups",), (field,)))]
+
+
+_DIGITS = re.compile(r"[0-9]+")
+
+
 def parts_or_videos(arrays: Sequence[DatasetInfo], members: Sequence[DatasetInfo]) -> TwoReadingsError:
     """Return the error for few sequences beside each other whose names do not tell what they are."""
     shown = " and ".join(info.describe() for info in members[:2])

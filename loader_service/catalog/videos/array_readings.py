@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.sides import common_shape
-from loader_service.catalog.videos.across_groups import by_their_numbers
+from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
 from loader_service.catalog.videos.episodes import key_in
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_picture
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
@@ -36,6 +36,7 @@ def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
                 Schema((layouts[1],), fields_of(first, "array", True, grouped=grouped)),
             ),
             *by_their_numbers(maybe),
+            *frames_of_groups(maybe),
             *_one_each(maybe),
         ],
     )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loader_service.catalog.inner_paths import join
+from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.splits.split_names import meaning_of
 from loader_service.catalog.videos.bounds import Bounds, Read, find_bounds, find_first_rows, from_flags, is_index
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
@@ -102,12 +103,19 @@ def _note_flags(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None
 
 
 def _beside(tree: Tree, whole: Episode, *, alone: bool) -> list[DatasetInfo]:
-    """Return what can say where the videos of a sequence end: all of a file with one, or what lies in its group."""
+    """Return what can say where the videos of a sequence end: all of a file with one, or what lies in its group.
+
+    What is called as another split is of no use to it: ``test_idx`` beside ``train_data``.
+    """
     inside = "" if alone else f"{whole.root}/"
+    split = meaning_of(basename_of(whole.dataset_path))
     return [
         info
         for info in tree.datasets.values()
-        if info.path not in whole.helpers and info.dtype and info.path.startswith(inside)
+        if info.path not in whole.helpers
+        and info.dtype
+        and info.path.startswith(inside)
+        and (split is None or meaning_of(info.basename) in {split, None})
     ]
 
 

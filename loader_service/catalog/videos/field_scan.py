@@ -171,7 +171,8 @@ def _check_finite(hdf5: HDF5File, labels: VideoField) -> None:
         if len(bad):
             raise CatalogError(
                 f"label, entry {start + bad[0]} of {labels.path!r}: expected a finite number, "
-                f"got {dataset[start + bad[0]]!s}"
+                f'got {dataset[start + bad[0]]!s}; correct it, or serve it by another name, with name = "target" for '
+                f"the dataset {labels.path!r} in a --schema FILE"
             )
 
 

@@ -110,8 +110,8 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
 
 
 def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
-    """Tell whether a dataset beside a single video describes its frames, not the video."""
-    return len(videos) == 1 and info.shape == (videos[0].frame_count,) and info.shape != (1,)
+    """Tell whether a dataset beside a single video describes its frames, or what is in them, and not the video."""
+    return len(videos) == 1 and info.shape not in {(), (1,)}
 
 
 def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Episode) -> Label | None:

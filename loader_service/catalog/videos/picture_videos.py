@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.sides import common_shape
-from loader_service.catalog.videos.across_groups import by_number
+from loader_service.catalog.videos.across_groups import by_number, frames_of_groups
 from loader_service.catalog.videos.array_readings import rows_or_pictures
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
 from loader_service.catalog.videos.fields_beside import single_part
 from loader_service.catalog.videos.frame_axis import are_ids, have_roles, is_picture
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
-from loader_service.catalog.videos.single_pictures import find_single_pictures
+from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE, find_single_pictures, is_called_picture
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -93,3 +94,36 @@ def _parts_or_classes(groups: Mapping[str, Sequence[DatasetInfo]]) -> TwoReading
             Reading("pictures of their own, such as of a class", Schema(("groups",), (each,))),
         ],
     )
+
+
+def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
+    """Make sure that datasets which would be a video of rows each are no grey pictures: of one size, of bytes or words.
+
+    Floats are features, unless they are called as pictures are.
+
+    Raises
+    ------
+    TwoReadingsError
+        When they may be.
+    """
+    shapes = {(info.dtype, info.shape) for info in members}
+    if len(members) < 2 or len(shapes) != 1:
+        return
+    ((dtype, shape),) = shapes
+    if len(shape) != 2 or min(shape) < LEAST_GREY_SIDE:
+        return
+    if not _GREY.search(dtype) and not all(map(is_called_picture, members)):
+        return
+    each = Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", shape),))
+    raise TwoReadingsError(
+        f"found {len(members)} datasets as {members[0].describe()}",
+        [
+            *frames_of_groups(members),
+            Reading("a grey picture each", each),
+            Reading("a sequence of rows each", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+        ],
+    )
+
+
+#: Types of the pixels of a grey picture, in any byte order.
+_GREY = re.compile(r"^(u?int(8|16)|[<>][iu][12])$")

@@ -6,8 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import parent_of
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError
-from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 #: What a lone matrix is called that may be a picture.
 _PICTURE_WORDS = re.compile(
-    r"(^|_|\b)(density|depth|mask|image|img|map|picture|disparity|rgb|frame|photo|heatmap|normal|flow)s?(_|\b|$)",
+    r"(^|_|\b)(density|slice|depth|mask|image|img|map|picture|disparity|rgb|frame|photo|heatmap|normal|flow)s?(_|\b|$)",
     re.IGNORECASE,
 )
 
@@ -72,7 +70,7 @@ def _are_maps(members: Sequence[DatasetInfo]) -> bool:
     """Tell whether matrices of one group may be a picture and its maps: of its sides, and one named as such."""
     maps = [info for info in members if len(info.shape) > 1]
     shapes = {info.shape for info in maps}
-    if len(maps) < 2 or len(shapes) > 1 or len(maps[0].shape) > 2 or min(maps[0].shape) < _LEAST_GREY_SIDE:
+    if len(maps) < 2 or len(shapes) > 1 or len(maps[0].shape) > 2 or min(maps[0].shape) < LEAST_GREY_SIDE:
         return False
     counted = any(info.shape == maps[0].shape[:1] for info in members)
     named = [info for info in maps if _PICTURE_WORDS.search(info.basename) and not _FEATURES.search(info.basename)]
@@ -87,7 +85,7 @@ def _are_cube(members: Sequence[DatasetInfo]) -> bool:
         len(cubes) == 1
         and bool(truths)
         and len(cubes) + len(truths) == len(members)
-        and min(cubes[0].shape[:2]) >= _LEAST_GREY_SIDE
+        and min(cubes[0].shape[:2]) >= LEAST_GREY_SIDE
         and all(info.shape == cubes[0].shape[:2] for info in truths)
     )
 
@@ -104,6 +102,11 @@ def _is_named_picture(info: DatasetInfo) -> bool:
     square = len(info.shape) == 3 and info.shape[0] == info.shape[1] > info.shape[2]
     matrix = len(info.shape) == 2 and info.dtype.startswith("float")
     return (square or matrix) and bool(_PICTURE_WORDS.search(info.basename))
+
+
+def is_called_picture(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is called as pictures are."""
+    return bool(_PICTURE_WORDS.search(info.basename))
 
 
 def _counted(members: Sequence[DatasetInfo]) -> set[int]:
@@ -133,28 +136,5 @@ def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, tuple[i
     return found
 
 
-def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
-    """Make sure that datasets which would be a video of rows each are no grey pictures: bytes, all of one size.
-
-    Raises
-    ------
-    TwoReadingsError
-        When they may be.
-    """
-    shapes = {info.shape for info in members if info.dtype == "uint8"}
-    if len(members) < 2 or len(shapes) != 1 or any(info.dtype != "uint8" for info in members):
-        return
-    (shape,) = shapes
-    if len(shape) != 2 or min(shape) < _LEAST_GREY_SIDE:
-        return
-    raise TwoReadingsError(
-        f"found {len(members)} datasets as {members[0].describe()}",
-        [
-            Reading("a grey picture each", Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", shape),))),
-            Reading("a sequence of rows each", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
-        ],
-    )
-
-
 #: Of a picture that somebody looks at; lines of features are seldom bytes.
-_LEAST_GREY_SIDE = 16
+LEAST_GREY_SIDE = 16

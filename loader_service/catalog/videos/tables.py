@@ -47,10 +47,9 @@ from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_fram
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of
-from loader_service.catalog.videos.picture_videos import find_picture_videos
+from loader_service.catalog.videos.picture_videos import find_picture_videos, refuse_grey_pictures
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import is_recording, sibling_groups
-from loader_service.catalog.videos.single_pictures import refuse_grey_pictures
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_several_lists, refuse_table_with_lists
 
 if TYPE_CHECKING:
