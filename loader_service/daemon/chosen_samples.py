@@ -10,7 +10,7 @@ import numpy as np
 from loader_service.errors import ConfigError
 from loader_service.plan.subset import Subset, runs_of
 from loader_service.plan.video_split import is_in, words_of_names, words_of_rows
-from loader_service.protocol.chosen_videos import SplitPart, read_split
+from loader_service.protocol.chosen_videos import WORDS, SplitPart, read_split
 from loader_service.protocol.spec import Frame
 from loader_service.sizes import counted
 
@@ -80,6 +80,12 @@ def _part_of(catalog: Catalog, spec: Spec) -> SplitPart:
         raise ConfigError(
             f"split={spec.split!r}: the service {has}; give split='{there[1]}[:90%]' or '{there[1]}[90%:]' for parts "
             f"of its videos, or start a service with --split {part.name}"
+        )
+    is_all = (part.low, part.high) == (0, WORDS) and part.name != "all"
+    if is_all and any(f"--split {part.name}`" in line for line in catalog.left_out):
+        raise ConfigError(
+            f"split={spec.split!r}: the service serves all videos, and the files have a split {part.name!r} of their "
+            f"own; start a service with --split {part.name}, or give split='all' for all videos"
         )
     if catalog.kind == "generator":
         raise ConfigError(

@@ -93,6 +93,17 @@ def test_a_split_that_the_files_do_not_have_is_refused(catalog):
         chosen(catalog, split="val")
 
 
+def test_all_videos_are_not_served_as_a_split_that_the_files_have(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", make_videos([3] * 4, prefix="demo_"))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["mask/train"] = np.array([b"demo_0", b"demo_1"])
+    catalog = catalog_of(tmp_path)
+    with pytest.raises(ConfigError, match=r"have a split 'train' of their own; start a service with --split train, or"):
+        chosen(catalog, split="train")
+    assert len(chosen(catalog, split="all")) == 4
+    assert len(chosen(catalog_of(tmp_path, split="train"), split="all")) == 2
+
+
 def test_rows_of_tables_are_divided_by_their_numbers(tables):
     parts = [chosen(tables, Frame(), split=split) for split in ("train[:70%]", "train[70%:]")]
     assert sorted(itertools.chain(*parts)) == list(range(500))
