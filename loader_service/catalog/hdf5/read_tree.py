@@ -45,9 +45,10 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
         path = to_text(name)
         if link_type == h5py.h5l.TYPE_EXTERNAL:
             if not allow_external:
+                target = to_text(file.id.links.get_val(name)[0])
                 raise CatalogError(
-                    f"{path!r} is an external link, which could name any file; copy the data into this file, or leave "
-                    "it out with --allow-external"
+                    f"{path!r} is an external link to {target!r}, and a link could name any file; give that file "
+                    "instead, copy the data into this one, or leave it out with --allow-external"
                 )
             external_links.append(path)
         if link_type != h5py.h5l.TYPE_HARD:
