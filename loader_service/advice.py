@@ -13,6 +13,7 @@ from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.scan_options import FOLDER, GROUP
 from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.sizes import counted
 from loader_service.url_secrets import shown_url
 
 if TYPE_CHECKING:
@@ -109,9 +110,12 @@ def volume_advice(catalog: Catalog) -> str | None:
     ]
     differ = any(catalog.field(each.name).differs for each in found)
     volumes = len(found) > 1 and len({catalog.field(each.name).shape for each in found}) == 1
-    if not differ and not (volumes and len(catalog.field(found[0].name).shape) == _AXES_OF_SLICE):
+    alone = len(catalog.facts) == len(found) == 1 and len(counts) == 1 and catalog.video_count > 1
+    if not differ and not alone and not (volumes and len(catalog.field(found[0].name).shape) == _AXES_OF_SLICE):
         return None
     said = "a row of a file has other sides than one of another" if differ else "all arrays of a file have one shape"
+    if alone and not differ:
+        said = f"each of {catalog.video_count} files has {counted(min(counts), 'row')}"
     return (
         f"{said}; if a file is one sample, such as a volume, say so in a "
         f"--schema FILE: {in_one_line(Schema(('files',), tuple(found)))}"

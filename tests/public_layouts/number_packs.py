@@ -229,3 +229,16 @@ def pickled_texts(folder: Path) -> Layout:
         )
     schema = _schema(folder, "table", 'name = "x", kind = "array", dataset = "df/block0_values"')
     return Layout(Refused(["raw bytes", "--schema FILE"]), schema, rows_of("df", x=numbers(1, 6, 3)))
+
+
+@case("sound event detection (SELD): a file a clip, with feature (channels, times, bands)", option=True)
+def features_by_file(folder: Path) -> Layout:
+    """Channels are rows of each file, and the schema that makes a file one sample is said."""
+    features = [numbers(number, 7, 50, 16) for number in range(3)]
+    for number, feature in enumerate(features):
+        table(folder / f"mix{number}.h5", {"feature": feature})
+    field = 'name = "feature", kind = "array", dataset = "feature", shape = [0, 0, 0]'
+    rows = [Video(f"mix{number}", {"feature": Array(feature)}) for number, feature in enumerate(features)]
+    samples = [Video(f"mix{number}", {"feature": Array(feature[None])}) for number, feature in enumerate(features)]
+    says = ["each of 3 files has 7 rows.*" + field.replace("[", r"\[")]
+    return Layout(Serves(rows, "rows", says=says), _schema(folder, "files", field), Serves(samples))
