@@ -16,10 +16,10 @@ def in_notebook() -> bool:
 
 def scan_bar() -> Callable[[int, int], object] | None:
     """Return what moves a bar, to be called with the files done and all; None outside of notebooks."""
-    return ScanBar().scanned if in_notebook() else None
+    return NotebookBar().scanned if in_notebook() else None
 
 
-class ScanBar:
+class NotebookBar:
     """A bar that is there from the first file to the last."""
 
     def __init__(self) -> None:
