@@ -59,13 +59,20 @@ def from_environment(environment: Mapping[str, str]) -> Membership | None:
         cluster, task = config.get("cluster") or {}, config.get("task") or {}
         if not cluster:
             return None
-        sizes = {role: len(addresses) for role, addresses in cluster.items()}
+        sizes = {role: _count(role, addresses) for role, addresses in cluster.items()}
         return membership(sizes, task["type"], int(task["index"]), ENVIRONMENT_VARIABLE)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
             f"{ENVIRONMENT_VARIABLE}={text[:200]!r} does not say which worker this is: "
             f"{type(error).__name__}: {error}; mend it or unset it, or give shard=(rank, world)"
         ) from error
+
+
+def _count(role: str, addresses: Any) -> int:
+    """Return how many addresses there are; raises TypeError for a text, whose letters are none."""
+    if isinstance(addresses, str):
+        raise TypeError(f"{role!r} is {addresses[:40]!r}, and not a list of addresses")
+    return len(addresses)
 
 
 def membership(sizes: Mapping[str, int], role: str, index: int, said_by: str) -> Membership | None:

@@ -50,6 +50,7 @@ def test_where_no_cluster_trains_together_nobody_has_a_number(environment: dict[
         {"TF_CONFIG": "worker 1"},
         {"TF_CONFIG": "[1]"},
         {"TF_CONFIG": '{"cluster": {"worker": ["a:1"]}}'},
+        {"TF_CONFIG": '{"cluster": {"worker": "a:1"}, "task": {"type": "worker", "index": 0}}'},
         {"TF_CONFIG": '{"cluster": {"worker": 3}, "task": {"type": "worker", "index": 0}}'},
         _config({"worker": 2}, "worker", 2),
         _config({"worker": 2}, "chief", 0),
