@@ -102,7 +102,7 @@ class Attempts:
 
 def errno_of(error: BaseException) -> int:
     """Return the system's number of an error, also of one that HDF5 describes in words; 0 if it has none."""
-    if isinstance(error, ShortRead | StoreFault):
+    if isinstance(error, ShortRead):
         return errno.EIO
     number = error.errno if isinstance(error, OSError) else None
     if number is None:

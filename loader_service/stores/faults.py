@@ -44,16 +44,22 @@ OTHER_VERSION = "it is another object than the one that was opened"
 class StoreFault(OSError):
     """A request of a store failed; asked again in a moment it may succeed. `strerror` is one line."""
 
+    number = errno.EIO
+
     def __init__(self, words: str) -> None:
-        super().__init__(errno.EIO, words)
+        super().__init__(self.number, words)
 
 
 class LastingFault(StoreFault):
     """A request failed, and will fail again."""
 
+    number = errno.EOPNOTSUPP
+
 
 class ObjectChanged(LastingFault):
-    """The object is not the one any more that was opened."""
+    """The object is not the one any more that was opened; opened anew it can be read."""
+
+    number = errno.EIO
 
 
 #: By what `obstore` raises.

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from loader_service.catalog.attempts import Attempts
 from loader_service.errors import ConfigError
 from loader_service.stores import objects
 from loader_service.stores.blocks import BlockFile
@@ -85,9 +86,10 @@ def test_escapes_in_a_url_are_those_of_its_path(server, written, name):
 
 
 def test_a_server_that_is_not_well_is_named_with_what_to_do(server, file):
-    server.faults.extend([503] * 3)
-    with pytest.raises(ConfigError, match=r"a\.h5': the server answers 503 Service Unavailable; try again when it is well"):
-        expand_url(server.url("a.h5"))
+    stored = StoredObject(server.url("a.h5"))
+    server.faults.extend([503] * 20)
+    with pytest.raises(StoreFault, match=r"a\.h5': the server answers 503 Service Unavailable; try again when"):
+        stored.read_at(0, 10)
 
 
 def test_a_server_that_gives_no_ranges_is_named(server, file):
@@ -185,3 +187,8 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ConfigError, match=r"pip install 'loader-service\[stores\]'"):
         expand_url("s3://data/a.h5")
+
+
+def test_a_fault_that_lasts_is_tried_once_and_one_that_passes_again():
+    for fault, tried_again in ((LastingFault("x"), False), (StoreFault("x"), True), (ObjectChanged("x"), True)):
+        assert Attempts(0.05).again(fault) is tried_again
