@@ -99,18 +99,31 @@ int prepare_table(HuffmanTable *table, const WrittenTable *written, int is_ac) {
     return 1;
 }
 
-void prepare_skips(HuffmanTable *table) {
-    if (table->has_skips) return;
-    for (unsigned look = 0; look < SKIP_SIZE; look++) {
-        int used = 0, steps = 0;
-        while (steps < SKIP_ENDS && used < SKIP_BITS) {
-            unsigned single = table->single[(look << used & (SKIP_SIZE - 1)) << LOOK_BITS >> SKIP_BITS];
-            int taken = (int)single & TAKEN, code_bits = taken - ((int)single >> 8 & 15);
-            if (!single || code_bits > SKIP_BITS - used || used + taken > MOST_TAKEN) break;
-            used += taken;
-            steps += is_block_end((int)single >> 8) ? SKIP_ENDS : ((int)single >> 12) + 1;
+/* Fill in what `bits` bits stand for: all looks of so many bits, each with the AC symbols whose codes are in it. `shorter`
+ * has the same for all fewer bits, that of so many at 1 << bits: what follows a symbol is added to it. */
+static void look_up_skips(const HuffmanTable *table, int bits, const uint16_t *shorter, uint16_t *skips) {
+    memset(skips, 0, sizeof *skips << bits);
+    for (int length = 1; length <= bits && length <= 16; length++) {
+        int count = table->written[length - 1], first = table->last_code[length] - count + 1;
+        for (int code = first; code < first + count; code++) {
+            int symbol = table->symbols[code + table->first_symbol[length]], taken = length + (symbol & 15);
+            int ends = is_block_end(symbol), left = ends || taken > bits ? 0 : bits - taken;
+            unsigned skip = (unsigned)(taken | (ends ? SKIP_ENDS : (symbol >> 4) + 1) << STEPS_AT);
+            uint16_t *from = skips + (code << (bits - length)), *end = from + (1 << (bits - length));
+            if (taken > bits + MOST_TAKEN - SKIP_BITS) continue;
+            for (; from < end; from += 1 << left)
+                for (int i = 0; i < 1 << left; i++) from[i] = (uint16_t)(skip + shorter[(1 << left) + i]);
         }
-        table->skips[look] = (uint16_t)(used | (used ? steps : SKIPS_NOTHING) << STEPS_AT);
     }
+}
+
+void prepare_skips(HuffmanTable *table) {
+    uint16_t shorter[SKIP_SIZE];
+    if (table->has_skips) return;
+    shorter[1] = 0; /* no bits: nothing */
+    for (int bits = 1; bits < SKIP_BITS; bits++) look_up_skips(table, bits, shorter, shorter + (1 << bits));
+    look_up_skips(table, SKIP_BITS, shorter, table->skips);
+    for (int look = 0; look < SKIP_SIZE; look++)
+        if (!table->skips[look]) table->skips[look] = SKIPS_NOTHING << STEPS_AT;
     table->has_skips = 1;
 }
