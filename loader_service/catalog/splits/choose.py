@@ -10,16 +10,15 @@ import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.split_words import WORDS, said_by
 from loader_service.catalog.splits.divisions import Division, by_attributes, division_of, runs_as_videos
 from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
 from loader_service.catalog.splits.split_names import (
     PARENTS,
-    WORDS,
     NamedSplits,
     only_split,
     restricted,
-    said_by,
     splits_by_name,
 )
 from loader_service.errors import CatalogError

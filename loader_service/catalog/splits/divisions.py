@@ -17,7 +17,8 @@ from loader_service.catalog.hdf5.attributes import attribute_names, read_attribu
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, join
-from loader_service.catalog.splits.split_names import PARENTS, WORDS, said_by
+from loader_service.catalog.split_words import WORDS, said_by
+from loader_service.catalog.splits.split_names import PARENTS
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.catalog.videos.field_scan import read_values
 from loader_service.errors import CatalogError

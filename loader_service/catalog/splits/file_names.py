@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
-from loader_service.catalog.splits.split_names import WORDS, splits_by_name
+from loader_service.catalog.split_words import WORDS
+from loader_service.catalog.splits.split_names import splits_by_name
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, to_text
-from loader_service.catalog.splits.split_names import PARENTS, WORDS, said_by
+from loader_service.catalog.split_words import WORDS, said_by
+from loader_service.catalog.splits.split_names import PARENTS
 from loader_service.errors import CatalogError
 from loader_service.sizes import counted
 

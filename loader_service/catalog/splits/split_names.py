@@ -8,61 +8,26 @@ names, of indices or of labels alone make no split. They belong to one that data
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind, Tree
-from loader_service.catalog.inner_paths import basename_of, join, unnumbered
+from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.split_words import WORDS, Said, said_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
-#: Words that say a split, and the one that each stands for.
-WORDS = {
-    "train": "train", "training": "train", "trn": "train",
-    "val": "val", "valid": "val", "validation": "val",
-    "dev": "dev", "eval": "eval", "evaluation": "eval",
-    "test": "test", "testing": "test", "tst": "test",
-}  # fmt: skip
-
 #: Groups whose lists of texts are lists of names, whatever those are called.
 PARENTS = frozenset({"mask", "masks", "split", "splits", "subset", "subsets", "filter", "filters", "filter_key"})
 
-_WORD = "|".join(sorted(WORDS, key=len, reverse=True))
-_ANY = re.compile(_WORD, re.IGNORECASE)
-_PART = re.compile(rf"(?:^|(?<=[\W_]))(?:{_WORD})(?=$|[\W_\d])", re.ASCII | re.IGNORECASE)
-_EDGE = re.compile(rf"^(?:{_WORD})|(?:{_WORD})$", re.IGNORECASE)
+_ANY = re.compile("|".join(WORDS), re.IGNORECASE)
 
 #: What is left of a name that lists entries, when the word is taken out.
 _LISTS = re.compile(r"(?:^|_)(?:is|flag|idx|ind|index|indices|id|mask|key|name|list)(?:e?s)?$")
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a name says: the word in it, and all else."""
-
-    word: str
-    rest: str
-
-
-@functools.lru_cache(4096)
-def said_by(name: str) -> Said | None:
-    """Return what the name of a group or dataset says of a split; None if nothing."""
-    found = _PART.search(name) or _EDGE.search(name)
-    if found is None:
-        return None
-    rest = re.sub(r"[\W_]+", "_", name[: found.start()] + "_" + name[found.end() :]).strip("_")
-    return Said(found[0], unnumbered(rest.lower()))
-
-
-def meaning_of(name: str) -> str | None:
-    """Return what the split stands for that a name says; None where it says none."""
-    said = said_by(name)
-    return None if said is None else WORDS[said.word.lower()]
 
 
 @dataclass(frozen=True)

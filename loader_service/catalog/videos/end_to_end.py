@@ -9,7 +9,7 @@ import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.splits.split_names import meaning_of
+from loader_service.catalog.split_words import meaning_of
 from loader_service.catalog.videos.bounds import Bounds, Read, find_bounds, find_first_rows, from_flags, is_index
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES

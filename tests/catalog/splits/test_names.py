@@ -7,13 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.split_words import WORDS, Said, said_by
 from loader_service.catalog.splits.split_names import (
-    WORDS,
     NamedSplits,
-    Said,
     only_split,
     restricted,
-    said_by,
     splits_by_name,
 )
 

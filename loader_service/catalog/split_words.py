@@ -1,0 +1,45 @@
+"""Which words in the name of a group or dataset say a split: ``train`` in ``train_data``, and what is left. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from loader_service.catalog.inner_paths import unnumbered
+
+#: Words that say a split, and the one that each stands for.
+WORDS = {
+    "train": "train", "training": "train", "trn": "train",
+    "val": "val", "valid": "val", "validation": "val",
+    "dev": "dev", "eval": "eval", "evaluation": "eval",
+    "test": "test", "testing": "test", "tst": "test",
+}  # fmt: skip
+
+_WORD = "|".join(sorted(WORDS, key=len, reverse=True))
+_PART = re.compile(rf"(?:^|(?<=[\W_]))(?:{_WORD})(?=$|[\W_\d])", re.ASCII | re.IGNORECASE)
+_EDGE = re.compile(rf"^(?:{_WORD})|(?:{_WORD})$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a name says: the word in it, and all else."""
+
+    word: str
+    rest: str
+
+
+@functools.lru_cache(4096)
+def said_by(name: str) -> Said | None:
+    """Return what the name of a group or dataset says of a split; None if nothing."""
+    found = _PART.search(name) or _EDGE.search(name)
+    if found is None:
+        return None
+    rest = re.sub(r"[\W_]+", "_", name[: found.start()] + "_" + name[found.end() :]).strip("_")
+    return Said(found[0], unnumbered(rest.lower()))
+
+
+def meaning_of(name: str) -> str | None:
+    """Return what the split stands for that a name says; None where it says none."""
+    said = said_by(name)
+    return None if said is None else WORDS[said.word.lower()]
