@@ -126,10 +126,10 @@ def vectors_advice(catalog: Catalog) -> str | None:
     """Return how sequences of single numbers become samples, where many have one length, as embeddings; else None."""
     arrays = [facts for facts in catalog.facts if facts.field.kind != "value"]
     counts = set(catalog.frame_counts.tolist())
-    alone = len(arrays) == 1 and arrays[0].storage == "raw" and arrays[0].sources == (VIDEO,)
+    alone = len(arrays) == 1 and arrays[0].storage == "raw" and arrays[0].sources[0].startswith(VIDEO)
     if not alone or arrays[0].field.shape or len(counts) != 1 or catalog.video_count < _MANY_COLUMNS:
         return None
-    whole = SchemaField(arrays[0].field.name, "array", (VIDEO,), "", (*counts,))
+    whole = SchemaField(arrays[0].field.name, "array", arrays[0].sources, "", (*counts,))
     return (
         f"each of {catalog.video_count} videos is {min(counts)} numbers, a frame each; if each is one sample, such as "
         f"an embedding, say so in a --schema FILE: {in_one_line(Schema(('groups',), (whole,)))}"

@@ -242,3 +242,32 @@ def features_by_file(folder: Path) -> Layout:
     samples = [Video(f"mix{number}", {"feature": Array(feature[None])}) for number, feature in enumerate(features)]
     says = ["each of 3 files has 7 rows.*" + field.replace("[", r"\[")]
     return Layout(Serves(rows, "rows", says=says), _schema(folder, "files", field), Serves(samples))
+
+
+@case("text classification: texts and labels as columns, and nothing else", option=True)
+def texts_with_labels(folder: Path) -> Layout:
+    """Texts alone are no table that is found; the refusal has the schema that serves them."""
+    columns = {"label": whole(1, 6, below=2), "text": np.array([b"good", b"bad"] * 3)}
+    table(folder / "reviews.h5", columns)
+    fields = [f'name = "{name}", kind = "array", dataset = "{name}"' for name in columns]
+    return Layout(_says(*fields), _schema(folder, "table", *fields), rows_of("reviews", **columns))
+
+
+@case("speech as mu-law bytes: a dataset of uint8 for each utterance", option=True)
+def bytes_by_utterance(folder: Path) -> Layout:
+    """Bytes of any length are asked about, with the schema that makes each a recording."""
+    sounds = {f"utt_{number:03}": whole(number, 300 + number, below=256, dtype="u1") for number in range(4)}
+    table(folder / "speech.h5", sounds)
+    field = 'name = "values", kind = "array", dataset = "{video}"'
+    served = Serves([Video(name, {"values": Array(sound)}) for name, sound in sounds.items()])
+    return Layout(_says(field), _schema(folder, "groups", field), served)
+
+
+@case("no one project: grey pictures of any size, a dataset each (0007.png)", option=True)
+def grey_pictures_by_name(folder: Path) -> Layout:
+    """Lines of pictures do not count anything; the schema that is shown makes each a sample."""
+    pictures = {f"{number:04}.png": whole(number, 30 + number, 40, below=256, dtype="u1") for number in (7, 8, 9)}
+    table(folder / "photos.h5", pictures)
+    field = 'name = "values", kind = "array", dataset = "{video}", shape = [0, 40]'
+    served = Serves([Video(name, {"values": Array(picture[None])}) for name, picture in pictures.items()])
+    return Layout(_says(field), _schema(folder, "groups", field), served)

@@ -26,6 +26,7 @@ from loader_service.catalog.scan.content_sample import sample_of
 from loader_service.catalog.splits.choose import find_in_split
 from loader_service.catalog.splits.row_ranges import cut
 from loader_service.catalog.videos.across_groups import add_across, add_values_across, main_frames
+from loader_service.catalog.videos.array_readings import of_nothing_found
 from loader_service.catalog.videos.beside_pictures import add_beside_pictures
 from loader_service.catalog.videos.constants_beside import add_constants
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
@@ -39,7 +40,7 @@ from loader_service.catalog.videos.matlab_axes import lines_of_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
-from loader_service.catalog.videos.readings import TwoReadingsError
+from loader_service.catalog.videos.readings import TwoReadingsError, in_one_line
 from loader_service.catalog.videos.row_notes import lines_of_rows
 from loader_service.catalog.videos.set_aside import (
     is_aside,
@@ -296,7 +297,10 @@ def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Cata
             f"found no video, but {named}; and beside it {replace(tree, datasets=rest).describe()}; name numbers among "
             f"these in a --schema FILE, leave the file out, or serve it by --source module:Name{helps}"
         )
+    readings = [each for each in of_nothing_found(list(tree.datasets.values())) if not helps]
+    tried = [each for each in readings if _works(hdf5, tree, each.schema)]
+    shown = "".join(f"; for {each.words}, {in_one_line(each.schema)}" for each in tried)
     return CatalogError(
         f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
-        f"{tree.describe()}; name them with --frames PATTERN or --schema FILE{helps}"
+        f"{tree.describe()}; name them with --frames PATTERN or --schema FILE{shown}{helps}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
@@ -50,6 +51,22 @@ def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
         return []
     whole = SchemaField("values", "array", (VIDEO,), "", common_shape([info.shape for info in arrays]))
     return [Reading("a sample each", Schema(("groups",), (whole,)))]
+
+
+def of_nothing_found(datasets: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return what a file may be in which nothing was found: texts, bytes and numbers as rows, or a recording each."""
+    usable = [info for info in datasets if info.dtype and not info.dtype.startswith("vlen") and info.size_bytes]
+    counts = Counter(info.shape[0] for info in usable if info.shape)
+    found = []
+    names = [info.basename for info in usable]
+    alike = len({(info.parent, info.dtype, info.shape[1:]) for info in usable}) == 1 and len(usable) > 1
+    if alike and (are_numbered(names) or are_ids(names)):
+        field = SchemaField("values", "array", (VIDEO,))
+        found.append(Reading("a recording each", Schema(("groups",), (field,))))
+    for count, _ in counts.most_common(1):
+        rows = [info for info in usable if info.shape[:1] == (count,)]
+        found.append(Reading(f"{counted(count, 'row')} of a table", Schema(("table",), fields_of(rows, "array"))))
+    return found
 
 
 def with_whole_groups(error: TwoReadingsError, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> TwoReadingsError:
@@ -126,7 +143,10 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
     return TwoReadingsError(
         f"found {', '.join(alike[0].describe() for alike in shown)}, of different length, and nothing says which of "
         "them counts the frames",
-        [Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown],
+        [
+            *(_one_each(members) if root is None else ()),
+            *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown),
+        ],
     )
 
 

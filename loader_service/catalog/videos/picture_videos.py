@@ -99,21 +99,20 @@ def _parts_or_classes(groups: Mapping[str, Sequence[DatasetInfo]]) -> TwoReading
 def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
     """Make sure that datasets which would be a video of rows each are no grey pictures: of one size, of bytes or words.
 
-    Floats are features, unless they are called as pictures are.
+    Floats are features, and matrices of any length sequences, unless they are called as pictures are.
 
     Raises
     ------
     TwoReadingsError
         When they may be.
     """
-    shapes = {(info.dtype, info.shape) for info in members}
-    if len(members) < 2 or len(shapes) != 1:
+    shapes, dtypes = {info.shape for info in members}, {info.dtype for info in members}
+    if len(members) < 2 or len(dtypes) != 1 or any(len(each) != 2 or min(each) < LEAST_GREY_SIDE for each in shapes):
         return
-    ((dtype, shape),) = shapes
-    if len(shape) != 2 or min(shape) < LEAST_GREY_SIDE:
+    is_grey = len(shapes) == 1 and all(map(_GREY.search, dtypes))
+    if not is_grey and not all(map(is_called_picture, members)):
         return
-    if not _GREY.search(dtype) and not all(map(is_called_picture, members)):
-        return
+    shape = common_shape(list(shapes))
     each = Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", shape),))
     raise TwoReadingsError(
         f"found {len(members)} datasets as {members[0].describe()}",

@@ -18,6 +18,8 @@ _PICTURE_WORDS = re.compile(
     re.IGNORECASE,
 )
 
+_PICTURE_FILES = re.compile(r"\.(png|jpe?g|bmp|tiff?|pgm|gif|webp)$", re.IGNORECASE)
+
 #: What a matrix is called whose lines are features, and no pixels.
 _FEATURES = re.compile(r"feat|embed|logit|token|vec|code", re.IGNORECASE)
 
@@ -105,8 +107,8 @@ def _is_named_picture(info: DatasetInfo) -> bool:
 
 
 def is_called_picture(info: DatasetInfo) -> bool:
-    """Tell whether a dataset is called as pictures are."""
-    return bool(_PICTURE_WORDS.search(info.basename))
+    """Tell whether a dataset is called as pictures are, or as their files."""
+    return bool(_PICTURE_WORDS.search(info.basename) or _PICTURE_FILES.search(info.basename))
 
 
 def _counted(members: Sequence[DatasetInfo]) -> set[int]:
