@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_service import __version__
-from loader_service.catalog.codecs import JPEG, PNG, SERVED
+from loader_service.catalog.codecs import JPEG, MAX_PIXELS, PNG, SERVED
 from loader_service.catalog.columns import Catalog
 from loader_service.frame_cache.cells import Cells
 from loader_service.frame_cache.form_header import FormHeader
 from loader_service.plan.image_shape import Size, scaled_shape, scales_all_alike
-from loader_service.protocol.spec import Image
+from loader_service.protocol.spec import MAX_IMAGE_SIDE, Image
 from loader_service.worker.image import as_kept
 
 #: Sizes of frames that have a form each; of more, sizes are rounded up to an eighth of a power of two.
@@ -102,7 +102,10 @@ class ImageForms:
         ]
 
     def _bytes(self, stored: Size) -> int:
+        """Return what a frame takes once it is scaled; 0 where that is larger than what can be kept."""
         height, width = self._scale(stored)
+        if max(height, width) > MAX_IMAGE_SIDE or height * width > MAX_PIXELS:
+            return 0
         return height * width * self._image.channels
 
     def _form(self, catalog: Catalog, name: str, videos: NDArray[np.int64], cell_bytes: int) -> ImageForm:

@@ -231,6 +231,19 @@ def test_a_frame_unlike_the_others_of_its_video_is_decoded_each_time(tmp_path: P
     assert counts.values == (2, 4, 2)
 
 
+def test_a_frame_that_is_scaled_beyond_what_can_be_kept_is_decoded_each_time(tmp_path: Path) -> None:
+    write_videos(tmp_path / "a.h5", "flat", {"long": [frame_jpeg(0, 1, 40)], "usual": [frame_jpeg(1)]})
+    catalog, spec = catalog_of(tmp_path), spec_of(Image(size=(500, 500), crop="center"), Frame())
+    with cached(catalog, tmp_path) as (origin, counts, lines):
+        writer, rows = writer_of(origin, spec), rows_of(catalog, spec, range(2))
+        got = [fill_slot(writer, rows) for _ in range(2)]
+
+    assert [each.bad for each in got] == [(), ()]
+    assert all(np.array_equal(each["frames"], filled(catalog, spec, range(2))["frames"]) for each in got)
+    assert counts.values == (1, 1, 1)
+    assert lines == []
+
+
 def test_a_bad_frame_is_named_and_never_kept(tmp_path: Path) -> None:
     frames = [frame_jpeg(0), frame_jpeg(1)[:-200], frame_jpeg(2)]
     write_videos(tmp_path / "a.h5", "flat", {"v": frames})
