@@ -96,7 +96,8 @@ def test_a_catalog_that_is_found_again_counts_as_used(data: Path) -> None:
     assert kept(data) == {first, others[-1]}
 
 
-def test_catalogs_take_no_more_room_than_the_limit(data: Path) -> None:
+def test_catalogs_take_no_more_room_than_the_limit(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     names = [add(data, choice, age_s=1000 - age) for age, choice in enumerate(choices(data, 6))]
     sizes = {
         name: sum(path.stat().st_size for path in (cache_path(data / "cache") / "catalogs" / name).iterdir())
@@ -106,6 +107,8 @@ def test_catalogs_take_no_more_room_than_the_limit(data: Path) -> None:
     assert kept(data) == set(names[-2:])
     prune(data / "cache", CacheLimits(catalog_bytes=0))
     assert kept(data) == {names[-1]}
+    said = [each.getMessage().partition(" from")[0] for each in caplog.records if "removed" in each.message]
+    assert said == ["removed 4 catalogs", "removed 1 catalog"]
 
 
 def test_a_catalog_that_a_living_process_uses_stays_however_old_it_is(data: Path) -> None:

@@ -27,6 +27,7 @@ from loader_service.catalog.cache.cache_folder import (
 from loader_service.catalog.cache.column_files import is_catalog_file
 from loader_service.catalog.cache.directory_locks import remove_unless_held
 from loader_service.private_folders import Folder, NotOurs, is_own_file
+from loader_service.sizes import counted
 
 _LOG = logging.getLogger(__name__)
 
@@ -98,7 +99,7 @@ def _prune_catalogs(catalogs: Folder, limits: CacheLimits, abandoned_s: float) -
             entries += _catalog_entries(catalogs, name)
     removed = sum(_remove(catalogs, each.name) for each in _beyond(entries, limits.catalogs, limits.catalog_bytes))
     if removed:
-        _LOG.info("removed %d catalogs from the cache, unused for longest", removed)
+        _LOG.info("removed %s from the cache, unused for longest", counted(removed, "catalog"))
 
 
 def _prune_scans(scans: Folder, limits: CacheLimits, abandoned_s: float) -> None:
@@ -114,7 +115,7 @@ def _prune_scans(scans: Folder, limits: CacheLimits, abandoned_s: float) -> None
             folder.unlink(entry.name)  # who is reading it has it open; who comes later scans the file again
             removed += 1
     if removed:
-        _LOG.info("removed %d scans from the cache, unused for longest", removed)
+        _LOG.info("removed %s from the cache, unused for longest", counted(removed, "scan"))
 
 
 def _scan_entries(scans: Folder, name: str, abandoned_s: float) -> Iterator[_Entry]:
