@@ -80,8 +80,6 @@ def _pack(items: list[Any], options: PackOptions) -> None:
 
 def _notes(done: Packed) -> Iterator[str]:
     """Yield what is to be known of what was packed, a line each."""
-    from loader_service.pack.records import is_text_list  # noqa: PLC0415 - with HDF5
-
     if done.changed:
         yield (
             f"{counted(len(done.changed), 'source')} changed since they were packed, and are not packed again, such as "
@@ -91,12 +89,6 @@ def _notes(done: Packed) -> Iterator[str]:
         yield (
             f"{counted(done.turned, 'picture')} are to be shown turned, as their EXIF data says, and lie there as they "
             "are: the service, like TensorFlow, does not turn them; --quality makes all pictures anew, upright"
-        )
-    lists = sorted({name for each in done.records for name, value in each.attributes.items() if is_text_list(value)})
-    if lists:
-        yield (
-            f"{counted(len(lists), 'field')} of lists of texts, {', '.join(map(repr, lists))}: in the files, as "
-            "attributes of each video, and not served; a text for each frame is, and so is one text, such as JSON"
         )
 
 

@@ -5,6 +5,7 @@ Both travel as JSON: to the processes that read, into the journal, and into the 
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -213,9 +214,13 @@ def of_plain(value: Any) -> NDArray[Any]:
     return np.array(_bytes(value)) if found.dtype.kind == "U" else found
 
 
-def is_text_list(value: Any) -> bool:
-    """Tell whether a value, as `to_plain` gives it, is a list of texts: HDF5 holds that, and no batch does."""
-    return isinstance(value, list) and any(isinstance(each, str) for each in value)
+def text_of_list(value: Any) -> Any:
+    """Return a list of texts, as `to_plain` has it, as a text of JSON, which batches can hold; all else as it is."""
+    if isinstance(value, dict) and np.dtype(value["dtype"]).kind == "S" and not value["value"]:
+        return "[]"
+    if isinstance(value, list) and any(isinstance(each, str) for each in value):
+        return json.dumps(value)
+    return value
 
 
 def _texts(value: Any) -> Any:

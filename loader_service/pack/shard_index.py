@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5p, h5s, h5t
 
-from loader_service.pack.records import PackedVideo, of_plain
+from loader_service.pack.records import PackedVideo, of_plain, text_of_list
 
 #: Where the first video of a shard begins; the bytes before it are HDF5's.
 FIRST_BYTE = 4096
@@ -163,6 +163,7 @@ def _write_video(group: Any, record: PackedVideo) -> list[_Place]:
 
 
 def _write_attribute(group: Any, name: str, value: Any) -> None:
+    value = text_of_list(value)
     if isinstance(value, str):
         text = _encoded(value) or b"\0"
         kind = h5t.C_S1.copy()

@@ -25,6 +25,8 @@ from loader_service.pack.records import Recoding
 from loader_service.pack.sources.in_turn import InTurnReader
 from loader_service.pack.sources.tar_files import features_of
 from loader_service.pack.sources.tfrecord_files import pack_features
+from loader_service.unpack.unpack_options import UnpackOptions
+from loader_service.unpack.unpacking import Unpacking
 from tests.pack.films import jpegs_of, write_film
 from tests.pack.runs import catalog_in, contents, run_pack
 from tests.support.videos import frame_jpeg
@@ -310,13 +312,26 @@ def test_what_lies_beside_pictures_in_a_tar_keeps_its_form(tmp_path: Path) -> No
     run_pack(write_tar(tmp_path / "a.tar", {"k": sample}), output=tmp_path / "out.h5")
     with h5py.File(tmp_path / "out.h5") as file:
         values = dict(file["k"].attrs)
-        assert values["captions"].tolist() == [b"a", b"b"]
+        assert json.loads(values["captions"]) == ["a", "b"]
         assert values["height"] == 48
         assert json.loads(values["boxes"]) == told["boxes"]
         assert json.loads(values["deep"]) == told["deep"]
         assert values["emb.txt"] == b"of it"
         assert "none" not in values
         assert file["k/emb"][()].tolist() == [list(range(2000))]
+
+
+def test_lists_of_texts_are_served_and_come_back_from_what_is_unpacked(tmp_path: Path) -> None:
+    texts = [[b"wet", "é".encode()], [b"dark"], []]
+    examples = [encode_example({"image": frame_jpeg(n), "tags": each}) for n, each in enumerate(texts)]
+    write_records(tmp_path / "a.tfrecord", examples)
+    run_pack(tmp_path / "a.tfrecord", output=tmp_path / "out.h5")
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    assert [json.loads(each) for each in catalog.values("tags")] == [[each.decode() for each in some] for some in texts]
+    Unpacking(catalog, UnpackOptions(output=str(tmp_path / "unpacked"), to="tfrecord"), 1).run(lambda *_: None)
+    catalog.close()
+    run_pack(tmp_path / "unpacked", output=tmp_path / "again.h5")
+    assert (tmp_path / "again.h5").read_bytes() == (tmp_path / "out.h5").read_bytes()
 
 
 def test_each_camera_of_a_sample_keeps_its_picture_and_its_numbers(tmp_path: Path) -> None:
