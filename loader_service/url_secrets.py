@@ -1,7 +1,8 @@
 """Keeps what is secret in URLs out of all that is shown or written: queries, such as signatures, and passwords.
 
 A file is named by its URL without them: in catalogs, messages, logs and `status`. They are kept in the
-environment of this process, and so reach the processes that it starts, and nobody else.
+environment of this process, and so reach the processes that it starts, and with the keys of a run its remote workers;
+nobody else.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from loader_service.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _PREFIX = "LOADER_SERVICE_URL_"
 
@@ -57,6 +58,19 @@ def keep_secrets(text: str) -> str:
             "instead, or copy the files here"
         )
     return shown
+
+
+def kept_secrets() -> dict[str, str]:
+    """Return what was kept, for workers on other hosts, which inherit nothing of this process."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_PREFIX)}
+
+
+def take_secrets(kept: Mapping[str, str]) -> None:
+    """Keep in this process what another one has kept; raises ConfigError for a name that is none of those."""
+    odd = next((name for name in kept if not name.startswith(_PREFIX)), None)
+    if odd is not None:
+        raise ConfigError(f"{odd!r} is none of the variables for queries of URLs; install the same versions")
+    os.environ.update(kept)
 
 
 def whole_url(shown: str) -> str:

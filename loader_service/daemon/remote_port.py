@@ -11,6 +11,7 @@ from loader_service.config import ServiceConfig
 from loader_service.remote.listening import is_for_this_host, listen
 from loader_service.remote.remote_options import ReceiverOptions, RemoteWorkerOptions, own_versions
 from loader_service.remote.run_keys import RunKeys
+from loader_service.url_secrets import kept_secrets
 
 _LOG = logging.getLogger(__name__)
 
@@ -69,4 +70,5 @@ def worker_options(receiver: ReceiverOptions, catalog_folder: str, task_timeout:
         catalog=receiver.catalog,
         task_timeout=task_timeout,
         catalog_folder=catalog_folder,
+        url_secrets=kept_secrets(),
     )

@@ -11,15 +11,18 @@ from dataclasses import replace
 from loader_service.children import ONE_THREAD, Child, command, environment
 from loader_service.remote.placement_lines import PlacementLines
 from loader_service.remote.remote_options import RemoteWorkerOptions, line_of
+from loader_service.url_secrets import kept_secrets
 
 #: How often it looks whether a process has ended, and how long it waits before it starts another, in seconds.
 _LOOK_S, _PAUSE_S = 0.1, 0.5
 
 
 def start_worker(options: RemoteWorkerOptions) -> Child:
-    """Start a remote worker as a process, with the entry that an actor uses too."""
+    """Start a remote worker as a process, with the entry that an actor uses too, and no more than another host has."""
     words = command("loader_service.remote.remote_worker", str(os.getpid()))
-    child = Child(words, environment(**ONE_THREAD), stdin=subprocess.PIPE, output=None)
+    kept = kept_secrets()
+    variables = {name: value for name, value in environment(**ONE_THREAD).items() if name not in kept}
+    child = Child(words, variables, stdin=subprocess.PIPE, output=None)
     os.write(child.stdin, line_of(options))
     return child
 

@@ -6,7 +6,7 @@ import functools
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from loader_service import __version__
@@ -30,6 +30,8 @@ class RemoteWorkerOptions:
         Seconds that a task may take.
     catalog_folder
         Where the columns lie, for who shares this host; else they come through Ray.
+    url_secrets
+        Queries and passwords of the URLs of files, as `kept_secrets` has them.
     """
 
     address: str
@@ -39,6 +41,7 @@ class RemoteWorkerOptions:
     catalog: str
     task_timeout: float = 60.0
     catalog_folder: str = ""
+    url_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> RemoteWorkerOptions:

@@ -26,6 +26,7 @@ from loader_service.remote.private_slots import PrivateSlots
 from loader_service.remote.remote_options import RemoteWorkerOptions, check_versions, next_line, own_versions
 from loader_service.remote.remote_reports import fitting
 from loader_service.remote.slot_pieces import slot_pieces
+from loader_service.url_secrets import take_secrets
 from loader_service.worker.main import WorkerProcess
 from loader_service.worker_options import WorkerOptions
 
@@ -110,6 +111,7 @@ def serve_remote(options: RemoteWorkerOptions, catalog: Catalog) -> str:
     """
     node = platform.node()
     check_versions(asdict(options), node)
+    take_secrets(options.url_secrets)
     hello = RemoteHello(**own_versions(), catalog=options.catalog, node=node, pid=os.getpid())
     last_seen = time.monotonic()
     while True:
