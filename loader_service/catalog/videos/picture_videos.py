@@ -15,7 +15,12 @@ from loader_service.catalog.videos.episodes import Episode, Found, found_of, key
 from loader_service.catalog.videos.fields_beside import single_part
 from loader_service.catalog.videos.frame_axis import are_ids, have_roles, is_picture
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
-from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE, find_single_pictures, is_called_picture
+from loader_service.catalog.videos.single_pictures import (
+    LEAST_GREY_SIDE,
+    find_single_pictures,
+    is_called_grey,
+    is_picture_file,
+)
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -110,7 +115,7 @@ def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
     if len(members) < 2 or len(dtypes) != 1 or any(len(each) != 2 or min(each) < LEAST_GREY_SIDE for each in shapes):
         return
     is_grey = len(shapes) == 1 and all(map(_GREY.search, dtypes))
-    if not is_grey and not all(map(is_called_picture, members)):
+    if not is_grey and not all(map(is_called_grey if len(shapes) == 1 else is_picture_file, members)):
         return
     shape = common_shape(list(shapes))
     each = Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", shape),))

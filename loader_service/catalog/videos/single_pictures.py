@@ -18,6 +18,10 @@ _PICTURE_WORDS = re.compile(
     re.IGNORECASE,
 )
 
+#: What a grey picture is called.
+_GREY_WORDS = re.compile(
+    r"(^|_|\b)(slice|mask|image|img|picture|photo|depth|density|disparity)s?(_|\b|$)", re.IGNORECASE
+)
 _PICTURE_FILES = re.compile(r"\.(png|jpe?g|bmp|tiff?|pgm|gif|webp)$", re.IGNORECASE)
 
 #: What a matrix is called whose lines are features, and no pixels.
@@ -106,9 +110,15 @@ def _is_named_picture(info: DatasetInfo) -> bool:
     return (square or matrix) and bool(_PICTURE_WORDS.search(info.basename))
 
 
-def is_called_picture(info: DatasetInfo) -> bool:
-    """Tell whether a dataset is called as pictures are, or as their files."""
-    return bool(_PICTURE_WORDS.search(info.basename) or _PICTURE_FILES.search(info.basename))
+def is_called_grey(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is called as a grey picture is, and not as features of a film: ``x_rgb``, ``x_flow``."""
+    called = _GREY_WORDS.search(info.basename) and not _FEATURES.search(info.basename)
+    return bool(called) or is_picture_file(info)
+
+
+def is_picture_file(info: DatasetInfo) -> bool:
+    """Tell whether a dataset has the name of a picture's file."""
+    return bool(_PICTURE_FILES.search(info.basename))
 
 
 def _counted(members: Sequence[DatasetInfo]) -> set[int]:
