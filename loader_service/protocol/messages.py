@@ -10,15 +10,14 @@ returned.
 
 from __future__ import annotations
 
-# ruff: noqa: PLC0414 - this form says that a name is to be known here too
-from dataclasses import dataclass
-
 from loader_service.protocol.fields import Field
-from loader_service.protocol.frequent import frequent_message
 from loader_service.protocol.later_fields import later
 from loader_service.protocol.recent_steps import GetRecentSteps as GetRecentSteps
 from loader_service.protocol.recent_steps import RecentStep as RecentStep
 from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
+
+# ruff: noqa: PLC0414 - this form says that a name is to be known here too
+from loader_service.protocol.records import record
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CachedForm as CachedForm
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
@@ -49,7 +48,7 @@ from loader_service.protocol.worker_messages import WorkerReady as WorkerReady
 # --------------------------------------------------------------------------------------------- client → daemon
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Hello:
     """First message of a connection."""
 
@@ -57,7 +56,7 @@ class Hello:
     pid: int  # lets the daemon notice at once that the client has ended
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class OpenStream:
     """Ask for a stream; answered by `Opened` or `Refused` with the same request number.
 
@@ -69,14 +68,14 @@ class OpenStream:
     instance: str = ""  # of the run that it is meant for, as its `Welcome` said; "" for any
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CloseStream:
     """Give up a stream with all its wants and leases."""
 
     stream: int
 
 
-@frequent_message(frozen=True)
+@record(frozen=True)
 class Want:
     """Ask for one step; answered by `Ready` or `Failed` with the same want number. Sending it again is harmless.
 
@@ -92,7 +91,7 @@ class Want:
     positions: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Forget:
     """Take back a want that is not answered yet, or whose answer has not arrived."""
 
@@ -100,7 +99,7 @@ class Forget:
     want: int
 
 
-@frequent_message(frozen=True)
+@record(frozen=True)
 class Release:
     """Return a lease: nothing in the client reads that slot any more."""
 
@@ -108,7 +107,7 @@ class Release:
     lease: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Heartbeat:
     """The client is alive; answered by a `Heartbeat`, which tells the client the same of the daemon.
 
@@ -119,26 +118,26 @@ class Heartbeat:
     streams: tuple[TrainerTimes, ...] = ()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Goodbye:
     """Last message of a connection: the client wants nothing more. A client that ends without it is missed later."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class GetStatus:
     """Ask for a `Status`."""
 
     request: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class GetCatalog:
     """Ask for a `CatalogSummary`."""
 
     request: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Scale:
     """Ask for another number of workers, or for bounds; answered by `Done` when it is under way."""
 
@@ -147,7 +146,7 @@ class Scale:
     most: int | None = None  # the service sizes itself from `workers` up to this; 0: one per core; None: it does not
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ScaleRemote:
     """Ask for other remote workers: a number, or bounds; answered by `Done`, or `Refused` where there is no cluster."""
 
@@ -156,14 +155,14 @@ class ScaleRemote:
     most: int | None = later(None)  # the service sizes itself from `workers` up to this; None: it does not
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Stop:
     """Ask the service to drain and exit; answered by `Done` before it does."""
 
     request: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Restart:
     """Ask the service to drain and begin anew as it was started; answered by `Done` before it does, or `Refused`.
 
@@ -176,7 +175,7 @@ class Restart:
 # --------------------------------------------------------------------------------------------- daemon → client
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FieldClasses:
     """The classes of one field: a name's place is its number."""
 
@@ -189,7 +188,7 @@ class FieldClasses:
 MOST_NAMES_IN_WELCOME = 1024
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Welcome:
     """Answer to `Hello`."""
 
@@ -203,7 +202,7 @@ class Welcome:
     classes: tuple[FieldClasses, ...] = ()  # of each field that has some
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Opened:
     """A stream is open, its slots exist."""
 
@@ -219,7 +218,7 @@ class Opened:
     first_step: int = later(0)  # of the epoch that `Spec.resumed` names
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Resized:
     """A stream has another number of slots from now on; those that were removed are nobody's any more, and unmapped.
 
@@ -234,7 +233,7 @@ class Resized:
     removed: tuple[int, ...] = ()  # in this and in earlier resizes, the latest ones
 
 
-@frequent_message(frozen=True)
+@record(frozen=True)
 class Ready:
     """A step is in a slot, and the slot is the client's until it releases the lease."""
 
@@ -247,7 +246,7 @@ class Ready:
     substituted: int = 0  # rows that hold another sample than was planned, since that one was bad
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Failed:
     """A step cannot be delivered; `error` is the name of a class of `loader_service.errors`."""
 
@@ -257,7 +256,7 @@ class Failed:
     message: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class BadSample:
     """A sample of a stream was bad, and another one takes its place; said before the step is `Ready`."""
 
@@ -265,7 +264,7 @@ class BadSample:
     message: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Refused:
     """A message was not accepted. `request` is 0 when the message had none."""
 
@@ -274,19 +273,19 @@ class Refused:
     message: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Stranger:
     """The daemon does not know this client: it is a new daemon, or gave the client up. Say `Hello` and open again."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Stopping:
     """The daemon is about to exit."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Done:
     """A request without a result of its own was carried out; `detail` is one line for people."""
 

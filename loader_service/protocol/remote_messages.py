@@ -5,15 +5,14 @@ Tasks and what prepares them travel as the daemon said them; rows travel beside 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from loader_service.protocol.records import record
 from loader_service.protocol.totals import TimeSpent
 from loader_service.protocol.worker_messages import TaskDone, TasksWanted, ToWorker
 
 # --------------------------------------------------------------------------------------- remote worker → receiver
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteHello:
     """First message of a connection: who comes, and what must be equal at both ends."""
 
@@ -24,12 +23,12 @@ class RemoteHello:
     pid: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteBeat:
     """The remote worker lives, whatever it is at."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteLeaving:
     """Last message of a connection: all that was queued is done, or `cause` says what makes more impossible."""
 
@@ -39,26 +38,26 @@ class RemoteLeaving:
 # --------------------------------------------------------------------------------------- receiver → remote worker
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteWelcome:
     """Answer to `RemoteHello`; `proof` shows a connection without encryption that the receiver has the run's key."""
 
     proof: str = ""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteRefused:
     """Answer to `RemoteHello` of a peer that cannot serve here; `message` says why, and it need not come again."""
 
     message: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ReceiverBeat:
     """The receiver lives."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteLeave:
     """The connection is no worker's any more; what it sends is dropped."""
 
@@ -68,7 +67,7 @@ class RemoteLeave:
 # --------------------------------------------------------------------------------------- receiver → daemon
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteArrived:
     """A remote worker has shown who it is, and waits to be given a number."""
 
@@ -77,7 +76,7 @@ class RemoteArrived:
     pid: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteEnded:
     """A remote worker is fenced: from now on nothing that it sends is written anywhere."""
 
@@ -85,14 +84,14 @@ class RemoteEnded:
     cause: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteRejected:
     """Somebody who came was not let in; for people."""
 
     line: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ReceiverLoad:
     """What the receiver has done since it began; also its sign of life."""
 
@@ -103,7 +102,7 @@ class ReceiverLoad:
 # --------------------------------------------------------------------------------------- daemon → receiver
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class AdmitArrival:
     """An arrival becomes a worker."""
 
@@ -111,14 +110,14 @@ class AdmitArrival:
     worker: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DismissArrival:
     """An arrival is not needed."""
 
     arrival: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FenceRemote:
     """Let a worker go now; answered by `RemoteEnded`."""
 

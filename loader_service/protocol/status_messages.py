@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from loader_service.html_text import paragraph, table
 from loader_service.protocol.fields import CatalogField
 from loader_service.protocol.later_fields import later
+from loader_service.protocol.records import record
 from loader_service.protocol.totals import FileSystemTotals, FileTotals, StreamTotals, WorkerTotals
 from loader_service.sizes import counted
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WorkerStatus:
     """One worker, as `status` shows it."""
 
@@ -35,7 +36,7 @@ class WorkerStatus:
     node: str = ""  # where a remote worker is; "" for those of this host
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class StreamStatus:
     """One stream, as `status` shows it."""
 
@@ -60,7 +61,7 @@ class StreamStatus:
     totals: StreamTotals = field(default_factory=StreamTotals)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Counter:
     """One thing that happened, and how often since the start."""
 
@@ -68,7 +69,7 @@ class Counter:
     count: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CachedForm:
     """Decoded frames of one size and kind, as far as they are kept."""
 
@@ -78,7 +79,7 @@ class CachedForm:
     taken_bytes: int  # of the file system
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FrameCacheStatus:
     """The cache of decoded frames; counts since the start."""
 
@@ -90,7 +91,7 @@ class FrameCacheStatus:
     forms: tuple[CachedForm, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fault:
     """Something that went wrong, once or several times."""
 
@@ -99,7 +100,7 @@ class Fault:
     line: str  # for people
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Status:
     """What the service is doing; all counts since its start."""
 
@@ -142,7 +143,7 @@ class Status:
         )
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CatalogSummary:
     """What the files hold."""
 

@@ -6,12 +6,11 @@ counts in ``_total``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from loader_service.protocol.later_fields import later
+from loader_service.protocol.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WorkerTotals:
     """What one worker, or several together, spent their time on and made."""
 
@@ -28,7 +27,7 @@ class WorkerTotals:
     sending_seconds_total: float = later(0.0)  # of remote workers: they had tasks, and all waited for rows to arrive
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class StreamTotals:
     """What one stream, or several together, delivered, and how long who waited."""
 
@@ -44,7 +43,7 @@ class StreamTotals:
     failed_steps_total: int = 0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FileSystemTotals:
     """What was read from one file system, store or source, by all workers since the start."""
 
@@ -54,7 +53,7 @@ class FileSystemTotals:
     slow_reads_total: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FileTotals:
     """What went wrong with one file since the start."""
 
@@ -64,7 +63,7 @@ class FileTotals:
     slow_reads_total: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TrainerTimes:
     """What a trainer says of one of its streams, since that opened."""
 
@@ -73,7 +72,7 @@ class TrainerTimes:
     observed_s: float  # since the stream opened
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FileSystemReads:
     """What one worker read from one file system since its start."""
 
@@ -83,7 +82,7 @@ class FileSystemReads:
     slow: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SlowReads:
     """How many reads of a file were slow since the worker's last report."""
 
@@ -91,7 +90,7 @@ class SlowReads:
     count: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TimeSpent:
     """What a worker's time went into since its start, said now and then beside what it has done."""
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from loader_service.protocol.fields import Field
-from loader_service.protocol.frequent import frequent_message
+from loader_service.protocol.records import record
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.totals import TimeSpent
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class PrepareStream:
     """Tasks of this stream may follow."""
 
@@ -22,7 +20,7 @@ class PrepareStream:
     inputs: tuple[Field, ...] = ()  # what the transform is given; empty without one
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ProbeStream:
     """Ask what a transform makes of a stream's samples; answered by `Probed` with the same number."""
 
@@ -31,14 +29,14 @@ class ProbeStream:
     inputs: tuple[Field, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DropStream:
     """No task of this stream will follow; unmap its slots."""
 
     stream: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DropSlots:
     """No task in these slots of a stream will follow; unmap them."""
 
@@ -46,7 +44,7 @@ class DropSlots:
     slots: tuple[int, ...]
 
 
-@frequent_message(frozen=True)
+@record(frozen=True)
 class Task:
     """Decode these samples into these rows of a slot."""
 
@@ -57,7 +55,7 @@ class Task:
     rows: Rows
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class AdoptFile:
     """A file has another size, time or inode than the catalog says, and the same content: it may be read."""
 
@@ -67,12 +65,12 @@ class AdoptFile:
     inode: int  # modulo 2**64
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Drain:
     """Finish what is queued, then exit."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WorkerReady:
     """The worker has opened the catalog and waits for tasks."""
 
@@ -80,7 +78,7 @@ class WorkerReady:
     decoder: str = ""  # what decodes parts of its JPEGs, for people
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class BadRow:
     """A row that could not be filled; `error` is the name of a class of `loader_service.errors`."""
 
@@ -89,7 +87,7 @@ class BadRow:
     message: str
 
 
-@frequent_message(frozen=True)
+@record(frozen=True)
 class TaskDone:
     """Every row of a task is written, save the bad ones."""
 
@@ -99,7 +97,7 @@ class TaskDone:
     waited_s: float = 0.0  # of its time, what it waited for reads
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TasksWanted:
     """The worker wants to hold so many tasks at a time, since reads are slow and it begins those of its next tasks."""
 
@@ -107,7 +105,7 @@ class TasksWanted:
     count: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CopyRead:
     """What the local copy of objects had, and what was fetched, since the worker last said so: in blocks of 64 KiB."""
 
@@ -117,7 +115,7 @@ class CopyRead:
     hit_bytes: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Probed:
     """What a transform makes of a sample, or the error that it raised; `error` is empty when it did not."""
 
