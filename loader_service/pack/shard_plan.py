@@ -73,13 +73,19 @@ def without_clashes(
             inner.update(dict.fromkeys(_folders(item.name), item.name))
             kept.append(item)
             continue
-        is_file = item.kind in _OF_MANY and other != item.path
-        remedy = "give the folder of both, where each file gets a group of its own" if is_file else "rename one"
-        reason = f"its name is that of {other!r}, or one lies in the other; {remedy}"
+        reason = f"its name is that of {other!r}, or one lies in the other; {_remedy(item, other)}"
         if leave_out is None:
             raise PackError(f"two videos of one name, {item.name!r}: {item.path!r}: {reason}, or --on-error skip")
         leave_out(Leftover(item.name, item.path, reason))
     return kept
+
+
+def _remedy(item: Item, other: str) -> str:
+    if item.kind in _OF_MANY and other != item.path:
+        return "give the folder of both, where each file gets a group of its own"
+    if item.kind == "tar":
+        return "write the tar with the files of a sample one after the other (tar --sort=name)"
+    return "rename one"
 
 
 def _folders(name: str) -> list[str]:

@@ -214,6 +214,15 @@ def test_a_tar_in_a_compression_that_is_not_read_names_what_unpacks_it(tmp_path:
         run_pack(tmp_path / "a.tar.zst", output=tmp_path / "out.h5")
 
 
+def test_a_tar_whose_samples_are_not_together_says_how_to_write_it(tmp_path: Path) -> None:
+    with (tmp_path / "a.tar").open("wb") as file, SampleWriter(file) as writer:
+        for kind, data in (("cls", b"1"), ("jpg", frame_jpeg(1))):
+            for key in ("000", "001"):
+                writer.write(key, {kind: data})
+    with pytest.raises(PackError, match=r"two videos of one name, '000': .*one after the other \(tar --sort=name\)"):
+        run_pack(tmp_path / "a.tar", output=tmp_path / "out.h5")
+
+
 def test_a_film_in_a_sample_is_decoded(tmp_path: Path) -> None:
     film = write_film(tmp_path / "f.mp4", 4)
     write_tar(tmp_path / "a.tar", {name: {"mp4": film.read_bytes(), "cls": b"1"} for name in ("x", "y")})
