@@ -7,6 +7,7 @@ import re
 import click
 import pytest
 
+import loader_client
 from loader_service import errors
 from loader_service.cli import cli
 from loader_service.core.ledger import Counters
@@ -41,6 +42,16 @@ def test_the_page_of_errors_has_every_class_and_most_have_messages() -> None:
         assert name in said or kind.__subclasses__(), f"{name} has no message"
     assert sum(map(len, said.values())) > 300
     assert {"ConfigError", "CatalogError", "DecodeError", "ServiceUnavailable", "SourceError"} <= set(said)
+
+
+def test_the_page_of_python_has_every_name_that_users_import() -> None:
+    page = (DOCS / "reference" / "api.md").read_text()
+    named = {each.rpartition(".")[2] for each in re.findall(r"^::: (\S+)$", page, re.MULTILINE)}
+    kinds = {name for name, each in vars(errors).items() if isinstance(each, type)}
+    keras = re.search(r"__all__ = \[(.*)\]", (ROOT / "client/loader_client/keras.py").read_text())
+    assert keras is not None
+    wanted = {*loader_client.__all__, *re.findall(r'"(\w+)"', keras[1]), "FigureWriter"}
+    assert wanted - kinds - {"__version__"} <= named
 
 
 def test_the_page_of_the_status_has_every_counter_with_what_the_code_says_of_it() -> None:
