@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 _DIGITS = re.compile(r"[0-9]+")
 
+#: A device that has a number of its own before that of the frame: ``cam0`` of ``cam0_frame_12``.
+_DEVICE = re.compile(r"(cam|camera|view|sensor)_?[0-9]+(?=[^0-9].*[0-9])", re.IGNORECASE)
+
 
 def join(parent: str, name: str) -> str:
     """Return the path of a member of a group; either may be empty."""
@@ -50,6 +53,12 @@ def renumbered(path: str, digits: int, step: int) -> str:
 def unnumbered(name: str) -> str:
     """Return a name with each number replaced: the same for all that only their numbers tell apart."""
     return _DIGITS.sub("#", name)
+
+
+def stem_of(name: str) -> str:
+    """Return a name with each number replaced, but for that of a device at its begin: one for each sequence."""
+    device = _DEVICE.match(name)
+    return unnumbered(name) if device is None else device[0] + unnumbered(name[device.end() :])
 
 
 def to_text(name: bytes) -> str:

@@ -16,7 +16,7 @@ from loader_service.catalog.hdf5.peek import as_bytes, is_row, peek
 from loader_service.catalog.hdf5.plain import list_children
 from loader_service.catalog.hdf5.storage import find_pieces
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
-from loader_service.catalog.inner_paths import join, parent_of, to_bytes, unnumbered
+from loader_service.catalog.inner_paths import join, parent_of, stem_of, to_bytes, unnumbered
 from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import are_times
@@ -160,8 +160,8 @@ _DENSE = 0.75
 
 
 def _check_one_sequence(group: str, frames: Sequence[DatasetInfo]) -> None:
-    stems = list(dict.fromkeys(unnumbered(info.basename) for info in frames))
-    several = [stem for stem in stems if sum(unnumbered(info.basename) == stem for info in frames) > 1]
+    counts = Counter(stem_of(info.basename) for info in frames)
+    several = [stem for stem, count in counts.items() if count > 1]
     if len(several) > 1:
         # Of all groups beside this one, which are videos too.
         one = join(join(parent_of(group), "*") if group else "", several[0].replace("#", "*"))

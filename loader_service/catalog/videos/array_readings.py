@@ -28,9 +28,12 @@ def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
     grouped = len({info.parent for info in maybe}) * len(names) == len(maybe) > len(names)
     layouts: tuple[VideoLayout, VideoLayout] = ("groups", "groups") if grouped else ("table", "files")
     first = [info for info in maybe if info.parent == maybe[0].parent] if grouped else maybe
+    sequences = len({info.shape[0] for info in maybe}) > 1 and len({info.shape[1:] for info in maybe}) == 1
+    each = Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),)))
     return TwoReadingsError(
         f"found {maybe[0].describe()}{beside}, whose first axis nothing else shares",
         [
+            *([each] if sequences and not grouped else []),
             Reading("frames, or rows of a table", Schema((layouts[0],), fields_of(first, "array", grouped=grouped))),
             Reading(
                 "one picture, or sample (0 for a side that differs)",
@@ -166,6 +169,18 @@ def classes_or_fields(pictures: Sequence[DatasetInfo]) -> TwoReadingsError:
             Reading("a video, or the pictures of a class, each", each),
             Reading("fields of one table", Schema(("table",), fields_of(pictures, _kind_of(pictures[0])))),
         ],
+    )
+
+
+def frames_with_gaps(pictures: Sequence[DatasetInfo], groups: int) -> TwoReadingsError:
+    """Return the error for pictures that only numbers with gaps tell apart, the same in each of several groups."""
+    each = SchemaField("frames", "image", (VIDEO,), "", pictures[0].shape)
+    return TwoReadingsError(
+        f"found {len(pictures)} pictures in {groups} groups such as {pictures[0].describe()}, whose numbers, of which "
+        "some are missing, seem to count the frames of one video a group; write the frames of each as one dataset, "
+        "(frames, height, width, channels), or read them in a Python source of your own (--source "
+        "package.module:Name); as they lie, they are",
+        [Reading("a picture each", Schema(("groups",), (each,)))],
     )
 
 

@@ -44,7 +44,7 @@ def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None
             if len(found) == 1:
                 return found[0], pattern
             infos = [tree.datasets[path] for path in found]
-            if len(found) > 1 and (in_order(infos) is not None or _in_groups(infos) is not None):
+            if len(found) > 1 and (in_order(infos, from_any=True) is not None or _in_groups(infos) is not None):
                 return min(found, key=natural_key), pattern
             if found:
                 raise CatalogError(
@@ -69,7 +69,7 @@ def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: s
         return None
     info = tree.datasets[path]
     alike = _alike(tree, path, pattern, root)
-    found = in_order(alike)
+    found = in_order(alike, from_any=True)
     members, place = _in_groups(alike), frame_place(path)
     if members and place and len({(each.dtype, each.shape) for each in alike}) == 1:
         found = NumberedFrames(tuple(members), len(place.before))

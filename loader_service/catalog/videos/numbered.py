@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import renumbered
+from loader_service.catalog.inner_paths import renumbered, stem_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.natural import are_times
 from loader_service.catalog.videos.episodes import VideoField
@@ -15,7 +15,7 @@ from loader_service.catalog.videos.frame_axis import is_picture
 from loader_service.catalog.videos.single_pictures import sides_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.catalog.layouts.layout import FoundVideo
@@ -27,6 +27,9 @@ _DIGITS = re.compile(r"[0-9]+")
 _FRAME_WORDS = re.compile(
     r"(^|[^A-Za-z])(frame|img|image|picture|step|timestep|t|rgb|depth)s?[^A-Za-z]*$", re.IGNORECASE
 )
+
+#: What stands before numbers that count frames wherever they begin: a part of a longer video.
+_COUNTS_FRAMES = re.compile(r"(^|[^A-Za-z])(frame|step|timestep)s?[^A-Za-z0-9]*$", re.IGNORECASE)
 
 #: Where frames were lost, this share of the numbers is still there.
 LEAST_SHARE = 0.8
@@ -42,7 +45,7 @@ class NumberedFrames:
     Attributes
     ----------
     members
-        The datasets, in the order of their numbers, which are dense from 0 or 1.
+        The datasets, in the order of their numbers, which are dense, from 0 or 1 unless they are called frames.
     digits
         At which letter of their paths the number begins.
     """
@@ -62,7 +65,7 @@ class NumberedFrames:
 
     @property
     def first_number(self) -> int:
-        """The number of the first member, 0 or 1."""
+        """The number of the first member."""
         found = _DIGITS.match(self.members[0].path, self.digits)
         return int(found[0]) if found else 0
 
@@ -84,6 +87,13 @@ class NumberedFrames:
         return picture or grey or bool(_FRAME_WORDS.search(info.path[: self.digits].rpartition("/")[2]))
 
 
+def are_called_frames(names: Iterable[str]) -> bool:
+    """Tell whether names are a word for a frame and its number, and perhaps more behind."""
+    return all(
+        _COUNTS_FRAMES.search(name[: number.start()]) if (number := _DIGITS.search(name)) else False for name in names
+    )
+
+
 def find_numbered(datasets: Sequence[DatasetInfo]) -> dict[str, list[NumberedFrames]]:
     """Return, by group, the datasets of one form and of dense numbers: fields of one video, frame by frame.
 
@@ -101,7 +111,7 @@ def numbered_by_group(datasets: Sequence[DatasetInfo]) -> dict[str, list[Numbere
     families: dict[tuple[str, str], list[DatasetInfo]] = {}
     for info in datasets:
         if _DIGITS.search(info.basename):
-            families.setdefault((info.parent, _DIGITS.sub("#", info.basename)), []).append(info)
+            families.setdefault((info.parent, stem_of(info.basename)), []).append(info)
     found: dict[str, list[NumberedFrames]] = {}
     for (group, _), members in families.items():
         frames = in_order(members)
@@ -110,10 +120,11 @@ def numbered_by_group(datasets: Sequence[DatasetInfo]) -> dict[str, list[Numbere
     return found
 
 
-def in_order(members: Sequence[DatasetInfo]) -> NumberedFrames | None:
+def in_order(members: Sequence[DatasetInfo], *, from_any: bool = False) -> NumberedFrames | None:
     """Return datasets in the order of their numbers, or None when these are not dense, or their forms differ.
 
-    The number may be that of the dataset, or of a group that it lies in.
+    The number may be that of the dataset, or of a group that it lies in. It begins with 0 or 1, unless `from_any`, or
+    the word before it says that it counts frames.
     """
     if len(members) < 2 or len({(info.dtype, info.shape) for info in members}) > 1:
         return None
@@ -126,7 +137,7 @@ def in_order(members: Sequence[DatasetInfo]) -> NumberedFrames | None:
     ordered = sorted(zip((int(each[differing[0]][0]) for each in runs), members, strict=True), key=lambda pair: pair[0])
     first_number, first = ordered[0]
     digits = list(_DIGITS.finditer(first.path))[differing[0]].start()
-    if first_number > 1:
+    if first_number > 1 and not from_any and not _COUNTS_FRAMES.search(first.path[:digits].rpartition("/")[2]):
         return None
     for step, (_, info) in enumerate(ordered):
         if renumbered(first.path, digits, step) != info.path:

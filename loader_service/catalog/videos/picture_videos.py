@@ -10,10 +10,11 @@ from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_number, frames_of_groups
-from loader_service.catalog.videos.array_readings import rows_or_pictures
+from loader_service.catalog.videos.array_readings import frames_with_gaps, rows_or_pictures
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
 from loader_service.catalog.videos.fields_beside import single_part
-from loader_service.catalog.videos.frame_axis import are_ids, have_roles, is_picture
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, have_roles, is_picture
+from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import (
     LEAST_GREY_SIDE,
@@ -46,11 +47,8 @@ def find_picture_videos(plain: Sequence[DatasetInfo], *, declared: bool = False)
     """
     sure, maybe = find_single_pictures(plain)
     if not sure:
-        if (
-            maybe
-            and not declared
-            and all(info in maybe or info.basename in LABEL_NAMES or len(info.shape) == 1 for info in plain)
-        ):
+        rest = [info for info in plain if info not in maybe and info.basename not in LABEL_NAMES]
+        if maybe and not declared and all(len(info.shape) == 1 for info in rest):
             raise rows_or_pictures(maybe)
         return None
     if any(is_picture(info) for info in plain):
@@ -61,6 +59,8 @@ def find_picture_videos(plain: Sequence[DatasetInfo], *, declared: bool = False)
     names = [frozenset(info.basename for info in members) for members in groups.values()]
     together = len(set(names)) == 1 and (len(groups) > 1 or have_roles(names[0]) or _are_one(sure))
     by_name = {group: {info.basename: info for info in members} for group, members in groups.items()}
+    if together and not declared and len(groups) > 1 and are_numbered(names[0]) and are_called_frames(names[0]):
+        raise frames_with_gaps(sure, len(groups))
     if together and not declared and len(groups) > 1 and by_number(by_name):
         raise _parts_or_classes(groups)
     if declared or not together:

@@ -47,7 +47,8 @@ def test_numbers_that_run_densely_are_frames_in_their_order(count, first, width,
     "names",
     [
         ("frame_0", "frame_2"),
-        ("frame_5", "frame_6"),
+        ("image_5", "image_6"),
+        ("cam0_0", "cam0_2"),
         ("frame_1", "frame_01"),
         ("a_0_1", "a_1_2"),
         ("frame_0", "other_1"),
@@ -55,6 +56,13 @@ def test_numbers_that_run_densely_are_frames_in_their_order(count, first, width,
 )
 def test_numbers_with_gaps_or_in_two_places_are_no_frames(names):
     assert find_numbered([info(name, (16, 20, 3), "uint8") for name in names]) == {}
+
+
+def test_what_is_called_a_frame_counts_from_anywhere_and_a_device_has_its_own_frames():
+    names = ["cam0_frame_5", "cam0_frame_6", "cam1_frame_5", "cam1_frame_6"]
+    first, second = find_numbered([info(name, (16, 20, 3), "uint8") for name in names])[""]
+    assert [[each.path for each in frames.members] for frames in (first, second)] == [names[:2], names[2:]]
+    assert (first.key, second.key, first.first_number) == ("cam0_frame", "cam1_frame", 5)
 
 
 def test_numbered_features_are_videos_and_no_frames():

@@ -1,0 +1,64 @@
+"""Frames that are a dataset, or a group, each: parts of longer videos, numbers with gaps, two cameras in one group."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Refused, Serves, Video, case
+from tests.public_layouts.pictures import jpegs, pixels
+
+
+@case("no one project: raw frame_5, frame_6, …: parts of longer videos")
+def frames_from_any_number(folder: Path) -> Serves:
+    """A word for a frame and numbers without a gap are frames, wherever they begin, and no five pictures a group."""
+    videos = []
+    with h5py.File(folder / "parts.h5", "w") as root:
+        for number in range(2):
+            frames = pixels(number, 5, 16, 24)
+            for frame, picture in enumerate(frames):
+                root[f"v{number}/frame_{5 + frame}"] = picture
+            videos.append(Video(f"v{number}", {"*": Array(frames)}))
+    return Serves(videos)
+
+
+@case("no one project: raw frame_0, frame_10, frame_20: every tenth frame", option=True)
+def frames_with_equal_gaps(folder: Path) -> Layout:
+    """Pictures of the same numbers in each group are no fields of a video of one frame."""
+    samples = []
+    with h5py.File(folder / "tenth.h5", "w") as root:
+        for number in range(2):
+            for frame in range(0, 50, 10):
+                picture = pixels(100 * number + frame, 1, 16, 24)
+                root[f"v{number}/frame_{frame}"] = picture[0]
+                samples.append(Video(f"v{number}/frame_{frame}", {"frames": Array(picture)}))
+    field = '{name = "frames", kind = "image", dataset = "{video}", shape = [16, 24, 3]}'
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
+    return Layout(
+        Refused(["10 pictures in 2 groups", "--source", re.escape(field)]), {"schema": "./s.toml"}, Serves(samples)
+    )
+
+
+@case("no one project: raw cam0_frame_0 beside cam1_frame_0")
+def numbered_frames_of_two_cameras(folder: Path) -> Serves:
+    """A device with a number, before that of the frame, is a field."""
+    fields: dict[str, Form] = {f"cam{camera}_frame": Array(pixels(camera, 5, 16, 24)) for camera in range(2)}
+    with h5py.File(folder / "stereo.h5", "w") as root:
+        for camera in range(2):
+            for frame, picture in enumerate(pixels(camera, 5, 16, 24)):
+                root[f"cam{camera}_frame_{frame}"] = picture
+    return Serves([Video("stereo", fields)])
+
+
+@case("no one project: JPEGs cam0_000 beside cam1_000 in one group", option=True)
+def encoded_frames_of_two_cameras(folder: Path) -> Layout:
+    """They are no videos of one frame; `--frames`, as the refusal says, serves one camera."""
+    with h5py.File(folder / "stereo.h5", "w") as root:
+        for camera in range(2):
+            for frame, data in enumerate(jpegs(camera, 5)):
+                root[f"images/cam{camera}_{frame:03d}"] = np.frombuffer(data, np.uint8)
+    served = Serves([Video("stereo", {"frames": Encoded(jpegs(0, 5))})], left_out=["cam1_000"])
+    return Layout(Refused(["'cam0_#' and 'cam1_#'", r"--frames '\*/cam0_\*'"]), {"frames": "*/cam0_*"}, served)
