@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Refused, Serves, Video, case
 from tests.public_layouts.pictures import jpegs, pixels
+from tests.public_layouts.robots import numbers
 
 
 @case("no one project: raw frame_5, frame_6, …: parts of longer videos")
@@ -62,3 +63,17 @@ def encoded_frames_of_two_cameras(folder: Path) -> Layout:
                 root[f"images/cam{camera}_{frame:03d}"] = np.frombuffer(data, np.uint8)
     served = Serves([Video("stereo", {"frames": Encoded(jpegs(0, 5))})], left_out=["cam1_000"])
     return Layout(Refused(["'cam0_#' and 'cam1_#'", r"--frames '\*/cam0_\*'"]), {"frames": "*/cam0_*"}, served)
+
+
+@case("shahroudy/NTURGB-D skeletons kept as HDF5: a dataset (frames, joints, 3) for each clip", option=True)
+def skeletons_by_clip(folder: Path) -> Layout:
+    """Joints of three coordinates have the form of pictures; the schema that is shown makes each clip a video."""
+    videos = []
+    with h5py.File(folder / "ntu.h5", "w") as root:
+        for number in range(3):
+            name = f"S001C001P00{number + 1}R001A00{number + 1}"
+            root[name] = numbers(number, 6 + number, 25, 3)
+            videos.append(Video(name, {"values": Array(numbers(number, 6 + number, 25, 3))}))
+    field = '{name = "values", kind = "array", dataset = "{video}"}'
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
+    return Layout(Refused(["videos of their own", re.escape(field)]), {"schema": "./s.toml"}, Serves(videos))

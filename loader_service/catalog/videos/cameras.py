@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.codecs import DEPTH
 from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join, parent_of
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, has_arrays, have_roles
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself, free_name
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ Cameras = dict[str, list[str]]
 #: Words for what a camera is, or gives: a sequence called so says what is seen, not which video it is; no tag of HTML.
 _DEVICE = re.compile(
     r"(?<![A-Za-z<])(cam|camera|view|image|img|rgb|bgr|depth|flow|colou?r|ir|infrared|thermal|stereo)s?(?![A-Za-z])",
+    re.IGNORECASE,
+)
+
+#: What a recording has several of, each with a number: ``robot_0``, ``left_arm_1``. They may be recorded apart, too.
+_PART = re.compile(
+    r"(?<![A-Za-z])(robot|arm|hand|agent|player|gripper|finger|sensor|device|drone|vehicle)s?[_-]?[0-9]+(?![A-Za-z])",
     re.IGNORECASE,
 )
 
@@ -86,7 +92,9 @@ def find_cameras(tree: Tree, seen: Sequences) -> Cameras:
         told = _are_told(tree, sets, seen)
         if equal and (told or not (numbered or _are_groups(names[0]))):
             return {common_group(paths): paths for paths in sets.values()}
-        if numbered or (told and not equal):
+        if equal and all(map(_parts, sets.values())):
+            raise _parts_or_videos(tree, sets, seen)
+        if numbered or ((told or _are_parts_of_more(tree, sets)) and not equal):
             raise _cameras_or_videos(sets, seen, equal=equal)
     return {}
 
@@ -115,7 +123,7 @@ def _varying(paths: Collection[str]) -> list[set[str]]:
 def _are_cameras(names: Collection[str]) -> bool:
     """Tell whether names can be those of cameras: words for what is seen, or numbers behind a device."""
     if are_numbered(names):
-        return len(names) <= _MOST_NUMBERED and all(map(_DEVICE.search, names))
+        return len(names) <= _MOST_NUMBERED and (all(map(_DEVICE.search, names)) or all(map(_PART.search, names)))
     return have_roles(names)
 
 
@@ -132,7 +140,51 @@ def _are_told(tree: Tree, sets: Cameras, seen: Sequences) -> bool:
         parents = differing_parts(list(sets))
         if len({counts[paths[0]] for paths in sets.values()}) > 1 or are_numbered(parents) or are_ids(parents):
             return True
-    return all(has_arrays(tree, counts[paths[0]], seen.own) for paths in sets.values())
+    # What lies in the group of a part would also lie there if each were recorded apart.
+    inside = tuple(f"{group}/" for paths in sets.values() for group in _parts(paths))
+    own = {*seen.own, *(path for path in tree.datasets if path.startswith(inside))} if inside else seen.own
+    return all(has_arrays(tree, counts[paths[0]], own) for paths in sets.values())
+
+
+def _parts(paths: Sequence[str]) -> list[str]:
+    """Return the groups of numbered parts, as ``robot_0``, that sequences lie in; none where these are no such."""
+    root = common_group(paths)
+    names = differing_parts(paths)
+    return [join(root, name) for name in names] if all(map(_PART.search, names)) else []
+
+
+def _are_parts_of_more(tree: Tree, sets: Cameras) -> bool:
+    """Tell whether other recordings, of whatever length, lie beside groups of sequences of a file: a log of sensors."""
+    groups = tuple(f"{path.rpartition('/')[0]}/" for path in sets.get("", ()) if "/" in path)
+    others = [info for info in tree.datasets.values() if info.shape and not info.path.startswith(groups)]
+    return bool(groups) and any("/" in info.path and info.dtype for info in others)
+
+
+def _parts_or_videos(tree: Tree, sets: Cameras, seen: Sequences) -> TwoReadingsError:
+    """Return the error for numbered parts of one recording that may be recordings of their own, with all they hold."""
+    paths = next(iter(sets.values()))
+    count, parts = seen.counts[paths[0]], _parts(paths)
+    inside = [info.path for info in tree.datasets.values() if info.path.startswith(tuple(f"{each}/" for each in parts))]
+    arrays = [path for path in inside if tree.datasets[path].shape[:1] == (count,) and path not in seen.own]
+    numbers = [path for path in arrays if tree.datasets[path].dtype and not tree.datasets[path].dtype.startswith("S")]
+    fields = [
+        SchemaField(free_name(path), "array" if path in seen.maps or path in numbers else "image", (path,))
+        for path in (*paths, *numbers)
+    ]
+    first = [field for field in fields if field.dataset[0].startswith(f"{parts[0]}/")]
+    own = [
+        replace(field, name=free_name(inner), dataset=(join(VIDEO, inner),))
+        for field in first
+        for inner in [_within(parts[0], field.dataset[0])]
+    ]
+    shown = " and ".join(f"{path!r} of {count} frames" for path in paths[:2])
+    return TwoReadingsError(
+        f"found {shown} beside each other, parts of one recording or videos of their own",
+        [
+            Reading("one video with a field for each part", Schema(("files",), tuple(fields))),
+            Reading("videos of their own", Schema(("groups",), tuple(own))),
+        ],
+    )
 
 
 def _beside_each_other(tree: Tree, seen: Sequences) -> Cameras:
@@ -176,12 +228,31 @@ def _cameras_or_videos(sets: Cameras, seen: Sequences, *, equal: bool) -> TwoRea
     ]
     cameras = [Reading(f"one video with {len(beside)} cameras", Schema((layout,), tuple(fields)))]
     if not equal:
-        cameras = [
-            Reading(f"one video by its camera {field.dataset[0]!r} alone", Schema((layout,), (field,)))
-            for field in fields[:2]
+        cameras = [_of_one_length(layout, each) for each in _by_length(fields, [counts[path] for path in beside])]
+        beside = [
+            next(path for path in beside if counts[path] == count) for count in dict.fromkeys(map(counts.get, beside))
         ]
     shown = " and ".join(f"{path!r} of {counts[path]} frames" for path in beside[:2])
     return TwoReadingsError(
         f"found {shown} beside each other, cameras of one video or videos of their own",
         [*cameras, Reading("videos of their own", each_by_itself())],
     )
+
+
+#: Lengths of which a message shows the schemas, the longest first.
+_MOST_LENGTHS = 2
+
+
+def _by_length(fields: Sequence[SchemaField], counts: Sequence[int]) -> list[list[SchemaField]]:
+    """Return the fields of each length, those of the longest sequences first; only of so many lengths."""
+    lengths: dict[int, list[SchemaField]] = {}
+    for field, count in zip(fields, counts, strict=True):
+        lengths.setdefault(count, []).append(field)
+    return [lengths[count] for count in sorted(lengths, reverse=True)[:_MOST_LENGTHS]]
+
+
+def _of_one_length(layout: VideoLayout, fields: Sequence[SchemaField]) -> Reading:
+    names = " and ".join(repr(field.dataset[0]) for field in fields[:2])
+    more = f" and {len(fields) - 2} more of their length" if len(fields) > 2 else ""
+    words = "its camera" if len(fields) == 1 else "its cameras"
+    return Reading(f"one video by {words} {names}{more} alone", Schema((layout,), tuple(fields)))

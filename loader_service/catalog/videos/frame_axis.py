@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 _ROLES = frozenset(
     """
     cam camera view rgb bgr depth flow color colour grey gray ir infrared thermal mask segmentation left right front
-    back rear top bottom side wrist head hand arm high low eye agentview overhead ego exo external gripper obs
-    observation observations action actions state states event events audio master puppet leader follower proprio robot
+    center centre back rear top bottom side wrist head hand arm high low eye agentview overhead ego exo external gripper
+    obs observation observations action actions state states event events audio master puppet leader follower proprio
+    robot
     """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
 )
 

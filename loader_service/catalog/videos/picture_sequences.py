@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
 
 def of_cameras(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
-    """Return a video for each group whose sequences of pictures are its cameras; None for those of the root group."""
+    """Return a video for each group whose sequences of pictures are its cameras; None for those of a table.
+
+    What lies in the root group itself are columns of a table.
+    """
     counts = {info.path: info.shape[0] for info in pictures}
     sets = find_cameras(tree, Sequences(counts, set(counts)))
-    return None if set(sets) <= {""} else _of_roots(tree, {root: paths[0] for root, paths in sets.items()})
+    if not sets or any("/" not in path for path in sets.get("", ())):
+        return None
+    return _of_roots(tree, {root: paths[0] for root, paths in sets.items()})
 
 
 def _of_roots(tree: Tree, mains: Mapping[str, str]) -> Found:

@@ -216,7 +216,8 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         if equal:
             return None
         raise rivals([info for members in groups.values() for info in members.values()])
-    if not (are_numbered(names) or are_ids(names)) and not _have_one_form(groups):
+    words = not (are_numbered(names) or are_ids(names))
+    if words and not _have_one_form(groups):
         return None
     if by_number(groups):
         inside = {info.path for members in groups.values() for info in members.values()}
@@ -226,6 +227,8 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         raise samples_of_groups(arrays, list(groups))
     if _have_own_data(groups):
         return None  # bands, each in a group of its own
+    if words and len(groups) <= _FEW and _are_sensors(groups):
+        raise rivals([info for members in groups.values() for info in members.values()])
     if _are_sounds(groups):
         raise channels_or_frames([list(members.values()) for members in groups.values()])
     for root, members in groups.items():
@@ -246,6 +249,13 @@ def _have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     largest = [max(members, key=lambda name: members[name].size_bytes) for members in groups.values()]
     deep = all(len(members[name].shape) > 1 for members, name in zip(groups.values(), largest, strict=True))
     return deep and all(sum(name in members for members in groups.values()) == 1 for name in largest)
+
+
+def _are_sensors(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether groups have little in common, such as times, and most of what each holds only lies there."""
+    shared = set.intersection(*(set(members) for members in groups.values()))
+    total = sum(info.size_bytes for members in groups.values() for info in members.values())
+    return 2 * sum(members[name].size_bytes for members in groups.values() for name in shared) < total
 
 
 def _are_sounds(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:

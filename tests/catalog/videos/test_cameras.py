@@ -24,6 +24,8 @@ def cameras(counts, arrays=()):
         ({"e0/rgb/top": 3, "e0/rgb/side": 3, "e0/depth/top": 3, "e0/depth/side": 3}, [], ["e0"]),
         ({"left/frames": 6, "right/frames": 6}, [("actions", 6)], [""]),
         ({"e0/obs/left_rgb": 3, "e0/obs/right_rgb": 3}, [], ["e0/obs"]),
+        ({"robot_0/front": 5, "robot_1/front": 5}, [("robot_0/qpos", 5), ("actions", 5)], [""]),
+        ({"e0/agent_0/obs": 4, "e0/agent_1/obs": 4, "e1/agent_0/obs": 4, "e1/agent_1/obs": 4}, [], ["e0", "e1"]),
     ],
 )
 def test_words_for_what_is_seen_and_one_length_are_cameras_of_the_highest_group(counts, arrays, roots):
@@ -38,6 +40,7 @@ def test_words_for_what_is_seen_and_one_length_are_cameras_of_the_highest_group(
         {"video_0": 4, "video_1": 4},
         {"left/video_0": 4, "left/video_1": 4, "right/video_0": 4, "right/video_1": 4},
         {"left/frames": 6, "right/frames": 6},
+        {"left/frames": 6, "right/frames": 7},
         {"cat": 3, "dog": 3},
         {"image_0": 1, "image_1": 1},
         {f"rgb_{number}": 3 for number in range(20)},
@@ -52,6 +55,7 @@ def test_numbers_of_videos_classes_and_single_pictures_are_no_cameras(counts):
     [
         ({"image_02": 4, "image_03": 4}, []),
         ({"image_02": 4, "image_03": 5}, [("oxts", 4)]),
+        ({"left/frames": 6, "right/frames": 7}, [("steering/angle", 40)]),
         ({"e0/front/frames": 8, "e0/wrist/frames": 4, "e1/front/frames": 8, "e1/wrist/frames": 4}, []),
     ],
 )
@@ -61,3 +65,11 @@ def test_what_nothing_tells_is_asked_with_a_reading_for_cameras_and_one_for_vide
     words = [reading.words for reading in error.value.readings]
     assert "camera" in words[0]
     assert words[-1] == "videos of their own"
+
+
+def test_numbered_parts_of_one_length_are_asked_with_the_arrays_of_each():
+    with pytest.raises(TwoReadingsError) as error:
+        cameras({"robot_0/front": 5, "robot_1/front": 5}, [("robot_0/qpos", 5), ("robot_1/qpos", 5)])
+    together, apart = (reading.schema for reading in error.value.readings)
+    assert [field.dataset[0] for field in together.fields[2:]] == ["robot_0/qpos", "robot_1/qpos"]
+    assert [field.dataset[0] for field in apart.fields] == ["{video}/front", "{video}/qpos"]
