@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import h5py
+import numpy as np
 
 from loader_service.catalog.attempts import ByteSource, pread_fully
 from loader_service.catalog.hdf5.heap import Collections
@@ -50,6 +51,13 @@ class HDF5File:
     def node(self, path: str) -> Any:
         """Return the dataset or group at a path; raises what h5py raises."""
         return self.file[to_bytes(path)] if path else self.file
+
+    def entries(self, path: str) -> Any:
+        """Return all entries of a dataset, or, behind an @, of an attribute, as one array."""
+        owner, mark, name = path.rpartition("@")
+        if mark and to_bytes(path) not in self.file:
+            return np.asarray(self.node(owner).attrs[to_bytes(name)])
+        return np.asarray(self.node(path)[()])
 
     def references(self, path: str) -> Any:
         """Return what `read_references` says of a vlen dataset; that of the last one is kept, as scans ask twice."""

@@ -261,9 +261,9 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_without_complex(tree, found)
     add_beside_pictures(tree, found, aside)
     refuse_frame_groups(found)
-    found = cut_at_ends(tree, found, lambda path: np.asarray(hdf5.node(path)[()]))
+    found = cut_at_ends(tree, found, hdf5.entries)
     check_labels(tree, found)
-    found.left_out.update(lines_of_rows(found, lambda path: np.asarray(hdf5.node(path)[()])))
+    found.left_out.update(lines_of_rows(found, hdf5.entries))
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
     found.left_out.update(unused(tree, found, found.left_out, labels))
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.split_words import meaning_of
@@ -14,13 +15,14 @@ from loader_service.catalog.videos.bounds import Bounds, Read, find_bounds, find
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.catalog.videos.row_columns import find_by_rows
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.hdf5.tree import Tree
 
 
 def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False) -> Found:
@@ -41,7 +43,10 @@ def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False)
     beside = {id(episode): _beside(tree, episode, alone=alone) for episode in filled}
     try:
         bounds = [
-            find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared) for each in filled
+            find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared)
+            or _of_attributes(each, read, alone=alone)
+            or (find_by_rows(beside[id(each)], each.frame_count, read) if declared or _has_pictures(each) else None)
+            for each in filled
         ]
     except CatalogError as error:
         raise TwoReadingsError(str(error), [Reading("one video of all rows", _uncut(filled[0], alone))]) from error
@@ -49,7 +54,7 @@ def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False)
     if not several:
         if alone and not declared:
             _refuse_first_rows(beside[id(filled[0])], found, read)
-            _note_flags(beside[id(filled[0])], found, read)
+            _note_ends(beside[id(filled[0])], found, read)
         return found
     episodes: list[Episode] = []
     used: set[str] = set()
@@ -92,14 +97,35 @@ def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) 
     )
 
 
-def _note_flags(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
-    """Say where flags seem to end episodes within rows that are served as one table, or video."""
-    bounds = from_flags(beside, found.episodes[0].frame_count, read, any_end=True)
+def _note_ends(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
+    """Say where flags, or columns, seem to end episodes within rows that are served as one table, or video."""
+    whole = found.episodes[0]
+    words, count = "flags such as dones, terminals or timeouts", whole.frame_count
+    bounds = from_flags(beside, count, read, any_end=True)
+    if bounds is None:
+        words, bounds = "names of videos, or numbers that begin anew,", find_by_rows(beside, count, read)
     if bounds is not None:
-        found.left_out[f"{found.episodes[0].dataset_path} (episodes)"] = (
-            f"flags such as dones, terminals or timeouts seem to end {len(bounds.starts)} episodes in these rows, and "
-            'a clip crosses their ends; `videos = "spans"` in a --schema, as --toml prints one, cuts there, in a file'
+        found.left_out[f"{whole.dataset_path} (episodes)"] = (
+            f"{words} seem to end {len(bounds.starts)} episodes in these rows, and a clip crosses their ends; "
+            '`videos = "spans"` in a --schema, as --toml prints one, cuts there, in a file'
         )
+
+
+def _has_pictures(whole: Episode) -> bool:
+    return any(part.kind == "image" for part in whole.parts.values())
+
+
+def _of_attributes(whole: Episode, read: Read, *, alone: bool) -> Bounds | None:
+    """Return what an attribute says that is called as ends or lengths are; one that does not fit is a value."""
+    lists = [
+        DatasetInfo(f"{part.path}@{part.attribute}", ElementKind.INTEGER, part.shape, 0, None, part.dtype)
+        for part in whole.parts.values()
+        if part.attribute and len(part.shape) == 1 and part.shape[0] > 1
+    ]
+    try:
+        return find_bounds(lists, whole.frame_count, read, alone=alone) if lists else None
+    except CatalogError:
+        return None
 
 
 def _beside(tree: Tree, whole: Episode, *, alone: bool) -> list[DatasetInfo]:

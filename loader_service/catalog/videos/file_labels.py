@@ -110,7 +110,9 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
 
 
 def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
-    """Tell whether a dataset beside a single video describes its frames, or what is in them, and not the video."""
+    """Tell whether a dataset beside a single video, or ones that lie end to end, describes frames, and no video."""
+    if any(part.path == info.path and part.kind == "array" for part in videos[0].parts.values()):
+        return True
     return len(videos) == 1 and info.shape not in {(), (1,)}
 
 

@@ -1,0 +1,72 @@
+"""Where videos end by what each row says: the name of its video, or its number in it. Pure but for what it reads."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.videos.bounds import Bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.videos.bounds import Read
+
+#: What a column is called that names the video of each row.
+_NAMES = re.compile(
+    r"(^|_)(video|vid|episode|ep|clip|traj|trajectory|demo|rollout|seq|sequence|recording|film)s?"
+    r"(_?(name|id|key|file|file_?name|path|uid|uuid))?s?$",
+    re.IGNORECASE,
+)
+
+#: What a column is called that counts the rows of each video.
+_NUMBERS = re.compile(
+    r"(^|_)(frame|step|time_?step)s?_?(index|idx|id|number|num|no|count)?$",
+    re.IGNORECASE,
+)
+
+
+def find_by_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the videos that rows lie in by what each says, if these are more than one and no row is alone in all.
+
+    Parameters
+    ----------
+    datasets
+        All that lie with the rows.
+    frame_count
+        How many rows there are.
+    read
+        Gives the entries of a dataset.
+    """
+    for info in datasets:
+        if info.shape not in {(frame_count,), (frame_count, 1)} or frame_count < 2:
+            continue
+        if info.kind is ElementKind.TEXT and _NAMES.search(info.basename):
+            bounds = _by_names(np.ravel(read(info.path)))
+        elif info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and _NUMBERS.search(info.basename):
+            bounds = _by_numbers(np.ravel(read(info.path)))
+        else:
+            continue
+        if bounds is not None:
+            return bounds
+    return None
+
+
+def _by_names(names: Any) -> Bounds | None:
+    """Return the runs of equal names, where no name comes back and two rows, on average, share one."""
+    starts = np.flatnonzero(np.concatenate([[True], names[1:] != names[:-1]]))
+    if not 1 < len(starts) <= len(names) / 2 or len(set(names[starts].tolist())) < len(starts):
+        return None
+    return Bounds(starts, np.append(starts[1:], len(names)), frozenset())
+
+
+def _by_numbers(numbers: Any) -> Bounds | None:
+    """Return the runs of numbers that grow by one, where each begins with the same one."""
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(numbers.astype(np.int64)) != 1]))
+    if not 1 < len(starts) <= len(numbers) / 2 or (numbers[starts] != numbers[0]).any():
+        return None
+    return Bounds(starts, np.append(starts[1:], len(numbers)), frozenset())

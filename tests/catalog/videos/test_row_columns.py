@@ -1,0 +1,51 @@
+"""Rows that name their video, or count from its begin, say where it ends; other columns say nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
+from loader_service.catalog.videos.row_columns import find_by_rows
+
+
+def starts_of(name, entries):
+    """Return the first rows of the videos that one column gives, or None."""
+    values = np.asarray(entries)
+    text = values.dtype.kind == "S"
+    info = DatasetInfo(
+        name, ElementKind.TEXT if text else ElementKind.INTEGER, values.shape, 0, None, str(values.dtype)
+    )
+    found = find_by_rows([info], len(values), {name: values}.get)
+    return None if found is None else found.starts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "starts"),
+    [
+        ("video_name", [b"a", b"a", b"b", b"b", b"b"], [0, 2]),
+        ("meta/episode_id", [[b"a"], [b"a"], [b"b"], [b"b"]], [0, 2]),
+        ("clip", [b"x", b"x", b"a", b"a"], [0, 2]),
+        ("frame_index", [0, 1, 0, 1, 2], [0, 2]),
+        ("timestep", [1, 2, 3, 1, 2], [0, 3]),
+    ],
+)
+def test_runs_of_a_name_and_numbers_that_begin_anew_are_videos(name, entries, starts):
+    assert starts_of(name, entries) == starts
+
+
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [
+        ("video_name", [b"a", b"a", b"b", b"a"]),
+        ("video_name", [b"a", b"b", b"c", b"d"]),
+        ("video_name", [b"a", b"a", b"a", b"a"]),
+        ("caption", [b"a", b"a", b"b", b"b"]),
+        ("frame_index", [0, 1, 2, 3]),
+        ("frame_index", [0, 1, 5, 6]),
+        ("frame_index", [0, 0, 0, 0]),
+        ("action_index", [0, 1, 0, 1]),
+    ],
+)
+def test_names_that_come_back_or_are_of_a_row_each_and_numbers_that_run_on_are_none(name, entries):
+    assert starts_of(name, entries) is None

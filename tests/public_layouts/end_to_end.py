@@ -1,0 +1,60 @@
+"""Videos end to end in one dataset, whose ends only the rows, or an attribute, say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from tests.public_layouts.columns import texts
+from tests.public_layouts.expectations import Array, Encoded, Layout, Serves, Value, Video, case, rows_of
+from tests.public_layouts.pictures import jpegs, pixels, write_vlen
+from tests.public_layouts.robots import numbers
+from tests.public_layouts.trajectories import end_to_end
+
+
+@case("no one project: pictures of several videos, of which a column has the number in each (frame_index from 0)")
+def numbers_that_begin_anew(folder: Path) -> Serves:
+    pictures, steps = pixels(1, 12, 16, 16), np.r_[np.arange(5), np.arange(7)]
+    with h5py.File(folder / "walks.h5", "w") as root:
+        root["obs/image"], root["frame_index"] = pictures, steps
+    return Serves(end_to_end([5, 12], {"image|frames": pictures, "frame_index": steps}))
+
+
+@case("no one project: JPEGs of several videos with the name of its video, and a label, for each")
+def names_of_videos_by_row(folder: Path) -> Serves:
+    """Labels of rows are a field, and not too many labels of videos."""
+    frames, names, labels = jpegs(1, 12), texts(*(["vid_a"] * 5 + ["vid_b"] * 7)), np.repeat([3, 4], [5, 7])
+    with h5py.File(folder / "clips.h5", "w") as root:
+        write_vlen(root, "frames", frames)
+        root["video_id"], root["labels"] = names, labels
+    videos = [
+        Video(f"*{start}", {"frames": Encoded(frames[start:end]), "video_id": Array(names[start:end])} | rest)
+        for start, end in ((0, 5), (5, 12))
+        for rest in [{"labels": Array(labels[start:end])}]
+    ]
+    return Serves(videos)
+
+
+@case("no one project: rows of features with the name of the video that each is of", option=True)
+def features_with_names_of_videos(folder: Path) -> Layout:
+    """Rows without pictures stay rows; a line says what would cut them, and that works."""
+    features, names = numbers(1, 12, 8), texts(*(["a"] * 5 + ["b"] * 7))
+    with h5py.File(folder / "feats.h5", "w") as root:
+        root["features"], root["video"] = features, names
+    rows = rows_of("feats", features=features, **{"./video": names})
+    undeclared = Serves(rows.videos, "rows", left_out=["names of videos.*end 2 episodes.*spans"])
+    field = '{name = "features", kind = "array", dataset = "features"}'
+    (folder / "s.toml").write_text(f'videos = "spans"\nfield = [{field}]\n')
+    return Layout(undeclared, {"schema": "./s.toml"}, Serves(end_to_end([5, 12], {"features": features})))
+
+
+@case("no one project: data/img and data/action, with episode_ends as an attribute of data")
+def ends_as_an_attribute(folder: Path) -> Serves:
+    pictures, actions = pixels(2, 12, 16, 16), numbers(2, 12, 2)
+    with h5py.File(folder / "pusht.h5", "w") as root:
+        root["data/img"], root["data/action"] = pictures, actions
+        root["data"].attrs["episode_ends"] = np.array([5, 12])
+    videos = end_to_end([5, 12], {"img|frames": pictures, "action": actions})
+    return Serves([Video(each.name, {**each.fields, "episode_ends": Value([5, 12])}) for each in videos])
