@@ -12,6 +12,7 @@ import numpy as np
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
+from loader_service.catalog.scan.axes_between import lines_of_axes_between
 from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
@@ -60,6 +61,8 @@ def merge_fields(
         else:
             left_out[key] = difference
     _check_any(merged, left_out, files)
+    if table and not named:
+        left_out |= lines_of_axes_between(files, merged)
     names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})
     names.update({key: key for key in merged if key in named})
     _rename_taken(names, merged, named)
@@ -97,7 +100,8 @@ def _check_any(
     merged: dict[str, list[FieldScan]], left_out: dict[str, str], files: Sequence[tuple[str, FileScan]]
 ) -> None:
     if not any(scans[0].kind != "value" for scans in merged.values()):
-        reasons = "; ".join(f"{key!r}: {reason}" for key, reason in left_out.items())
+        shown = {("the only images" if key == _ONLY_CAMERA else key): reason for key, reason in left_out.items()}
+        reasons = "; ".join(f"{key!r}: {reason}" for key, reason in shown.items())
         if len(files) == 1:
             raise CatalogError(
                 f"the videos of {files[0][0]!r} have no frames or arrays in common: {reasons}; name what all have "

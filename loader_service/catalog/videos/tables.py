@@ -50,6 +50,7 @@ from loader_service.catalog.videos.picture_sequences import of_cameras, of_datas
 from loader_service.catalog.videos.picture_videos import find_picture_videos, refuse_grey_pictures
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import is_recording, sibling_groups
+from loader_service.catalog.videos.time_axes import refuse_colours_before_time, refuse_other_time_axis
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_several_lists, refuse_table_with_lists
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     for info in arrays if len(arrays) == 1 else ():
         if any(info.shape[1:] == each.shape for each in maps):
             raise rivals([info, *maps])  # channels come first
+    refuse_colours_before_time(plain)
     return _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed)
 
 
@@ -231,6 +233,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         raise rivals([info for members in groups.values() for info in members.values()])
     if _are_sounds(groups):
         raise channels_or_frames([list(members.values()) for members in groups.values()])
+    refuse_other_time_axis(groups)
     for root, members in groups.items():
         rival = rival_of(list(members.values()), counts[root][0])
         if rival is not None or len(counts[root]) > 1:

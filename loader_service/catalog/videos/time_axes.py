@@ -1,0 +1,121 @@
+"""Refuses arrays whose first axis seems to be no time: it is the same in all videos, and another differs. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import join
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.schema import VideoLayout
+
+#: Axes of volumes, and of pictures along time; matrices are another matter, as lines of sounds are.
+_LEAST_AXES = 3
+
+#: Shorter sides than these are no picture's.
+_LEAST_SIDE = 8
+
+_FILM_AXES = 4
+_COLOURS = 3
+
+
+def refuse_other_time_axis(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> None:
+    """Refuse groups whose arrays have one length in all and another side that differs: ``(height, width, frames)``.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for one sample, and for rows, of each group.
+    """
+    names = [name for name in next(iter(groups.values())) if all(name in members for members in groups.values())]
+    infos = {name: [members[name] for members in groups.values()] for name in names}
+    if len(groups) < 2 or not infos or not all(_has_other_time(alike) for alike in infos.values()):
+        return
+    first, *others = next(iter(infos.values()))
+    shapes = {name: _common(alike) for name, alike in infos.items()}
+    paths = {name: join(VIDEO, name) for name in names}
+    other = next(each for each in others if each.shape != first.shape)
+    axis = next(axis for axis, sides in enumerate(zip(first.shape, other.shape, strict=True)) if len(set(sides)) > 1)
+    raise _samples_or_rows(
+        f"found {first.describe()} beside {other.describe()}",
+        f"np.moveaxis(array, {axis}, 0)",
+        first,
+        ("groups", "a group", paths, shapes),
+    )
+
+
+def _has_other_time(alike: Sequence[DatasetInfo]) -> bool:
+    shapes = [info.shape for info in alike]
+    if min(map(len, shapes)) < _LEAST_AXES or len(set(map(len, shapes))) > 1 or shapes[0][0] < 2:
+        return False
+    return len({shape[0] for shape in shapes}) == 1 and len(set(shapes)) > 1
+
+
+def _common(alike: Sequence[DatasetInfo]) -> tuple[int, ...]:
+    return tuple(sides[0] if len(set(sides)) == 1 else 0 for sides in zip(*(info.shape for info in alike), strict=True))
+
+
+def refuse_colours_before_time(arrays: Sequence[DatasetInfo]) -> None:
+    """Refuse films as ``(3, frames, height, width)``, whose three colours would be three frames.
+
+    Parameters
+    ----------
+    arrays
+        Of a file, labels included: what has three entries too makes them three rows.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for one sample, and for three frames, of each.
+    """
+    films = [info for info in arrays if _is_film(info)]
+    others = [info for info in arrays if info not in films]
+    if not films or any(info.shape[:1] == (_COLOURS,) or len(info.shape) >= _LEAST_AXES for info in others):
+        return
+    names = {info.basename for info in films}
+    grouped = len(films) > 1 and len({info.parent for info in films}) * len(names) == len(films) > len(names)
+    layout: VideoLayout = "groups" if len(films) > 1 else "files"
+    if grouped:
+        paths = {name: join(VIDEO, name) for name in names}
+    else:
+        paths = {"values": VIDEO} if len(films) > 1 else {films[0].path: films[0].path}
+    shape = (_COLOURS, 0, 0, 0)
+    whole = dict.fromkeys(paths, shape)
+    more = f" and {len(films) - 1} more" if len(films) > 1 else ""
+    where = "a group" if grouped else "a dataset" if len(films) > 1 else "a file"
+    raise _samples_or_rows(
+        f"found {films[0].describe()}{more}, whose three first entries seem to be colours",
+        "np.moveaxis(array, 0, -1)",
+        films[0],
+        (layout, where, paths, whole),
+    )
+
+
+def _is_film(info: DatasetInfo) -> bool:
+    if len(info.shape) != _FILM_AXES or info.shape[0] != _COLOURS or {1, 3} & {info.shape[1], info.shape[3]}:
+        return False
+    return min(info.shape[2:]) >= _LEAST_SIDE and info.shape[1] > 1
+
+
+def _samples_or_rows(
+    found: str,
+    remedy: str,
+    first: DatasetInfo,
+    meant: tuple[VideoLayout, str, Mapping[str, str], Mapping[str, tuple[int, ...]]],
+) -> TwoReadingsError:
+    layout, where, paths, shapes = meant
+    wholes = tuple(SchemaField(free_name(key), "array", (path,), "", shapes[key]) for key, path in paths.items())
+    rows = tuple(SchemaField(free_name(key), "array", (path,)) for key, path in paths.items())
+    return TwoReadingsError(
+        f"{found}: time is not their first axis, it seems, and frames come first here; write them so, as by "
+        f"{remedy}, for clips of frames; as they lie, they are",
+        [
+            Reading(f"one sample {where}, 0 for a side that differs", Schema((layout,), wholes)),
+            Reading(f"{first.shape[0]} frames {where}", Schema((layout,), rows)),
+        ],
+    )
