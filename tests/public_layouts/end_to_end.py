@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from tests.public_layouts.columns import texts
-from tests.public_layouts.expectations import Array, Encoded, Layout, Serves, Value, Video, case, rows_of
+from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Serves, Value, Video, case, rows_of
 from tests.public_layouts.pictures import jpegs, pixels, write_vlen
 from tests.public_layouts.robots import numbers
 from tests.public_layouts.trajectories import end_to_end
@@ -29,11 +29,10 @@ def names_of_videos_by_row(folder: Path) -> Serves:
     with h5py.File(folder / "clips.h5", "w") as root:
         write_vlen(root, "frames", frames)
         root["video_id"], root["labels"] = names, labels
-    videos = [
-        Video(f"*{start}", {"frames": Encoded(frames[start:end]), "video_id": Array(names[start:end])} | rest)
-        for start, end in ((0, 5), (5, 12))
-        for rest in [{"labels": Array(labels[start:end])}]
-    ]
+    videos = []
+    for start, end in ((0, 5), (5, 12)):
+        arrays: dict[str, Form] = {"video_id": Array(names[start:end]), "labels": Array(labels[start:end])}
+        videos.append(Video(f"*{start}", {"frames": Encoded(frames[start:end]), **arrays}))
     return Serves(videos)
 
 

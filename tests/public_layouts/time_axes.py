@@ -7,7 +7,7 @@ from pathlib import Path
 
 import h5py
 
-from loader_service.schema import Schema, SchemaField
+from loader_service.schema import Schema, SchemaField, VideoLayout
 from tests.public_layouts.columns import whole
 from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Values, Video, case, rows_of
 from tests.public_layouts.robots import numbers
@@ -20,7 +20,7 @@ def _samples(videos: Schema, names: Sequence[str], fields: Sequence[dict[str, Va
     return Layout(Refused(says), {"schema": videos}, Serves(served))
 
 
-def _schema(videos: str, *shapes: tuple[str, str, tuple[int, ...]]) -> Schema:
+def _schema(videos: VideoLayout, *shapes: tuple[str, str, tuple[int, ...]]) -> Schema:
     return Schema((videos,), tuple(SchemaField(name, "array", (path,), "", shape) for name, path, shape in shapes))
 
 

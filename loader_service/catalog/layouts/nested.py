@@ -48,10 +48,31 @@ def frame_place(path: str) -> FramePlace | None:
     return found and FramePlace(path[: found.start("number")], found["number"], found["inner"][1:])
 
 
+def place_of(members: Sequence[DatasetInfo]) -> FramePlace | None:
+    """Return where the first of some datasets lies in the group of a frame, whatever it is called.
+
+    Where no word says so, the number is that of a group, and the only one in which the first two differ.
+    """
+    place = frame_place(members[0].path) if members else None
+    if place is not None or len(members) < 2:
+        return place
+    first, second = (list(_DIGITS.finditer(info.path)) for info in members[:2])
+    differing = [one for one, other in zip(first, second, strict=False) if one[0] != other[0]]
+    path = members[0].path
+    if len(first) != len(second) or len(differing) != 1 or "/" not in path[differing[0].end() :]:
+        return None
+    number = differing[0]
+    return FramePlace(path[: number.start()], number[0], path[number.end() :].removeprefix("/"))
+
+
+#: Runs of digits.
+_DIGITS = re.compile(r"[0-9]+")
+
+
 def in_sequence(members: Iterable[DatasetInfo]) -> tuple[DatasetInfo, ...] | None:
     """Return datasets in groups of frames by their numbers; None where numbers are missing between them."""
     ordered = sorted(members, key=lambda info: natural_key(info.path))
-    place = frame_place(ordered[0].path) if ordered else None
+    place = place_of(ordered)
     if place is None:
         return None
     first, digits = ordered[0].path, len(place.before)
@@ -93,7 +114,7 @@ class Nested(Datasets):
     def video_of(self, members: Sequence[DatasetInfo], codec: Any) -> DatasetsVideo:
         """Return the video of datasets that are in sequence."""
         first = members[0].path
-        place = frame_place(first)
+        place = place_of(members)
         helpers = frozenset(info.path for info in members)
         return DatasetsVideo(
             self, place.video if place else first, first, len(members), helpers, codec, members=tuple(members)
@@ -117,5 +138,5 @@ class Nested(Datasets):
 
 def _digits_of(video: DatasetsVideo) -> int:
     """Return at which letter of the first frame's path its number begins."""
-    place = frame_place(video.dataset_path)
+    place = place_of(video.members)
     return len(place.before) if place else 0

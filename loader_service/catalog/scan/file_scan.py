@@ -260,7 +260,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_sparse_rows(tree, found)
     refuse_without_complex(tree, found)
     add_beside_pictures(tree, found, aside)
-    refuse_frame_groups(found)
+    refuse_frame_groups(tree, found)
     found = cut_at_ends(tree, found, hdf5.entries)
     check_labels(tree, found)
     found.left_out.update(lines_of_rows(found, hdf5.entries))

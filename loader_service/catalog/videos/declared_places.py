@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, unnumbered
-from loader_service.catalog.layouts.nested import Nested, frame_place, in_sequence
+from loader_service.catalog.layouts.nested import Nested, frame_place, in_sequence, place_of
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
@@ -70,7 +70,8 @@ def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: s
     info = tree.datasets[path]
     alike = _alike(tree, path, pattern, root)
     found = in_order(alike, from_any=True)
-    members, place = _in_groups(alike), frame_place(path)
+    members = _in_groups(alike)
+    place = place_of(members or ())
     if members and place and len({(each.dtype, each.shape) for each in alike}) == 1:
         found = NumberedFrames(tuple(members), len(place.before))
     return found if found is not None and field.shape == info.shape else None
@@ -98,4 +99,4 @@ def _alike(tree: Tree, path: str, pattern: str, root: str) -> list[DatasetInfo]:
 def _in_groups(members: Sequence[DatasetInfo]) -> Sequence[DatasetInfo] | None:
     """Return datasets at one path in numbered groups of frames, in their order, or None."""
     places = {(place.before, place.inner) if (place := frame_place(info.path)) else None for info in members}
-    return in_sequence(members) if len(places) == 1 and None not in places else None
+    return in_sequence(members) if len(places) == 1 else None

@@ -7,21 +7,27 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.layouts.datasets import DatasetsVideo
+from loader_service.catalog.layouts.nested import in_sequence, place_of
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import are_times
+from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.numbered import in_order
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
     from loader_service.schema import FieldKind
 
 
-def refuse_frame_groups(found: Found) -> None:
+def refuse_frame_groups(tree: Tree, found: Found) -> None:
     """Refuse a file whose videos have one frame each, in groups with dense numbers that are called as frames are.
+
+    So it is with groups that only have numbers, where an array has an entry for each; without one they have a line.
 
     Raises
     ------
@@ -34,8 +40,15 @@ def refuse_frame_groups(found: Found) -> None:
     names = [basename_of(episode.name) for episode in filled]
     timed = are_times(names) or all(map(_SECONDS.fullmatch, names))
     groups = [episode.name if timed else _frame_group(episode.root or "") for episode in filled]
+    arrays: Sequence[DatasetInfo] = ()
     if not timed and not (all(groups) and _are_dense(groups)):
-        return
+        groups = [episode.root or "" for episode in filled]
+        if not _are_counted(groups):
+            return
+        arrays = _arrays_of_all(tree, groups)
+        if not arrays:
+            _note_numbers(found, filled, groups)
+            return
     several = tuple(
         SchemaField(_name(key), part.kind, (_pattern(key, part),), "", None if part.frames else part.shape)
         for key, part in filled[0].parts.items()
@@ -49,10 +62,40 @@ def refuse_frame_groups(found: Found) -> None:
         "with such names of which no number is missing, raw ones as one dataset, and others by --source "
         "package.module:Name",
         [
-            *_of_one_video(filled, groups),
+            *_of_one_video(filled, groups, arrays),
             Reading("a video of one frame each", Schema(("groups",), several)),
         ],
     )
+
+
+def _are_counted(groups: Sequence[str]) -> bool:
+    """Tell whether groups have every number of a span, in each group above, and are not called samples."""
+    numbers: dict[str, list[int]] = {}
+    for group in groups:
+        digits = _NUMBER.search(group)
+        if digits is None or _SAMPLE.search(group):
+            return False
+        numbers.setdefault(group[: digits.start()], []).append(int(digits[0]))
+    return all(max(each) - min(each) == len(each) - 1 > 0 for each in numbers.values())
+
+
+def _arrays_of_all(tree: Tree, groups: Sequence[str]) -> list[DatasetInfo]:
+    """Return the arrays outside of groups of one parent that have an entry for each of them, as actions have."""
+    inside = tuple(f"{group}/" for group in groups)
+    outside = [info for info in tree.datasets.values() if info.shape[:1] == (len(groups),) and info.dtype]
+    arrays = [info for info in outside if not info.path.startswith(inside) and not info.dtype.startswith(("S", "vlen"))]
+    told = [info for info in arrays if len(info.shape) > 1 or have_roles([info.basename])]
+    named = [info for info in told if info.basename not in LABEL_NAMES]
+    return named if len(set(map(parent_of, groups))) == 1 else []
+
+
+def _note_numbers(found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
+    """Say that the numbers of groups may count frames, with the schema that takes them for such."""
+    for reading in _of_one_video(filled, groups):
+        found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
+            f"{len(groups)} groups such as {groups[0]!r} are videos of one frame; if their numbers count frames, "
+            f"{in_one_line(reading.schema)} in a --schema makes {reading.words}, in a file"
+        )
 
 
 def _pattern(key: str, part: VideoField) -> str:
@@ -81,6 +124,11 @@ def _frame_group(root: str) -> str:
 #: A number behind a word for a frame, or in a group that is called so; pictures that only have numbers are samples.
 _FRAME = re.compile(r"(.*/)?((frame|step|timestep)s?[_-]?/?|t[_-]?)[0-9]+(?=/|$)", re.IGNORECASE)
 
+#: What groups of one picture are called that is no frame.
+_SAMPLE = re.compile(
+    r"(sample|example|item|instance|crop|patch|pair|photo|image|img|pic|picture|id)s?[_-]?[0-9]+$", re.IGNORECASE
+)
+
 #: Seconds from the start of a recording.
 _SECONDS = re.compile(r"[0-9]+[.][0-9]{2,}")
 
@@ -89,29 +137,51 @@ _LEAST_SHARE = 0.25
 _NUMBER = re.compile(r"[0-9]+$")
 
 
-def _of_one_video(filled: Sequence[Episode], groups: Sequence[str]) -> list[Reading]:
-    """Return the reading as one video, or one for each group above, with fields that are a dataset in each frame's."""
+def _of_one_video(
+    filled: Sequence[Episode], groups: Sequence[str], arrays: Sequence[DatasetInfo] = ()
+) -> list[Reading]:
+    """Return the reading as one video, or one for each group above, with fields that are a dataset in each frame's.
+
+    `arrays` have an entry for each frame.
+    """
     members: dict[tuple[str, str], list[DatasetInfo]] = {}
     parts: dict[str, VideoField] = {}
     for episode, group in zip(filled, groups, strict=True):
         for part in episode.parts.values():
-            if part.info is not None and not part.dtype.startswith(("S", "vlen")):
+            info = _dataset_of(part)
+            if info is not None:
                 key = part.path[len(group) + 1 :]
-                members.setdefault((key, parent_of(group)), []).append(part.info)
+                members.setdefault((key, parent_of(group)), []).append(info)
                 parts.setdefault(key, part)
     above = Counter(map(parent_of, dict.fromkeys(groups)))
     fields = []
     for key, part in parts.items():
-        ordered = {parent: in_order(members.get((key, parent), [])) for parent in above}
-        patterns = [
-            frames.pattern[len(parent) :].removeprefix("/")
-            for parent, frames in ordered.items()
-            if frames is not None and len(frames.members) == above[parent]
-        ]
-        if len(patterns) == len(above):
+        inside = [(parent, members.get((key, parent), [])) for parent in above]
+        encoded = part.frames is not None
+        patterns = [_star(parent, each, encoded) for parent, each in inside if len(each) == above[parent]]
+        if len(patterns) == len(above) and all(patterns):
             pattern = join(next(iter(above)) if len(above) == 1 else VIDEO, patterns[0])
             kind: FieldKind = "array" if part.kind == "value" else part.kind
-            fields.append(SchemaField(_name(key), kind, (pattern,), "", part.shape))
+            fields.append(SchemaField(_name(key), kind, (pattern,), "", None if part.frames else part.shape))
+    fields += [SchemaField(free_name(info.path), "array", (info.path,)) for info in arrays]
     one = len(above) == 1
     words = "one video, with a group for each frame" if one else "a video of each group above, with a group a frame"
     return [Reading(words, Schema(("files",) if one else ("groups",), tuple(fields)))] if fields else []
+
+
+def _dataset_of(part: VideoField) -> DatasetInfo | None:
+    """Return the dataset of a field that has one, with numbers, or an image, in it."""
+    if part.frames is not None:
+        members = part.frames.members if isinstance(part.frames, DatasetsVideo) else ()
+        return members[0] if len(members) == 1 else None
+    return None if part.info is None or part.dtype.startswith(("S", "vlen")) else part.info
+
+
+def _star(parent: str, members: Sequence[DatasetInfo], encoded: bool) -> str:
+    """Return the path of datasets in a group with a star for their number; empty if they are no sequence."""
+    if not encoded:
+        frames = in_order(members, from_any=True)
+        return frames.pattern[len(parent) :].removeprefix("/") if frames else ""
+    ordered = in_sequence(members)
+    place = None if ordered is None else place_of(ordered)
+    return f"{place.before[len(parent) :].removeprefix('/')}*/{place.inner}" if place else ""
