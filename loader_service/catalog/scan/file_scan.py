@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.read_tree import read_tree
-from loader_service.catalog.hdf5.tree import Tree
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.layouts.search import EXPECTED, explain_texts, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
@@ -51,6 +52,7 @@ from loader_service.catalog.videos.set_aside import (
 )
 from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
+from loader_service.catalog.videos.unfilled import lines_of_unfilled
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
 from loader_service.errors import CatalogError, FileInUse
@@ -264,12 +266,21 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     found = cut_at_ends(tree, found, hdf5.entries)
     check_labels(tree, found)
     found.left_out.update(lines_of_rows(found, hdf5.entries))
+    found.left_out.update(lines_of_unfilled(found, hdf5.entries, partial(_row, hdf5)))
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
     found.left_out.update(unused(tree, found, found.left_out, labels))
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}
     for key, reason in unused_attributes(hdf5.file, tree, found, names).items():
         found.left_out.setdefault(key, reason)
     return found
+
+
+def _row(hdf5: HDF5File, path: str, number: int) -> object:
+    """Return one row of a dataset; of a damaged one something that is no zero."""
+    try:
+        return hdf5.node(path)[number]
+    except HDF5_ERRORS:
+        return True
 
 
 def _works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
@@ -280,6 +291,10 @@ def _works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
         return False
 
 
+def _is_flat_bytes(info: DatasetInfo) -> bool:
+    return info.kind is ElementKind.BYTES and len(info.shape) == 1
+
+
 def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> CatalogError:
     """Return the error for a file without videos: with what was set aside, if that is why."""
     helps = explain_texts(hdf5, tree)
@@ -287,6 +302,13 @@ def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Cata
         return CatalogError(
             f"found no video, but {tree.describe()}, and so no sequence; leave the file out, or serve it by "
             "--source module:Name"
+        )
+    raw = next((info for info in tree.datasets.values() if _is_flat_bytes(info)), None)
+    if raw is not None and not helps and all(map(_is_flat_bytes, tree.datasets.values())):
+        return CatalogError(
+            f"found no video, but {raw.describe()} of no image format that is known: if it is pixels, nothing says "
+            "their sides; write them with these, as (frames, height, width, channels), or read them in a Python source "
+            "of your own (--source package.module:Name)"
         )
     named = "; ".join(f"{path!r}: {reason}" for path, reason in islice(aside.items(), 4))
     if aside and all(is_aside(aside, info) for info in tree.datasets.values()):

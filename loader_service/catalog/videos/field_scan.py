@@ -22,6 +22,7 @@ from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.sides import can_differ, common_shape, filled_up, sides_column
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.videos.number_lists import LIST_WAYS, is_list, list_columns
+from loader_service.catalog.videos.unfilled import lines_of_empty
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
                 left_out.pop(key, None)
                 if cut:
                     left_out[f"{key} (cut off)"] = _CUT.format(len(cut), cut[0])
+                if "extent_lengths" in fields[-1].columns:
+                    left_out |= lines_of_empty(key, episodes, fields[-1].columns["extent_lengths"])
             except _NoFieldError as error:
                 reason = str(error)
         if reason is None:

@@ -70,4 +70,23 @@ def _padded(parts: Mapping[str, VideoField], read: Callable[[str], Any]) -> dict
         for key, part in deep.items():
             if lengths.dtype.kind in "iuf" and least >= 0 and 1 < most <= part.shape[0] and lengths.min() < most:
                 lines[f"{key} (padded)"] = _PADDED.format(part.shape[0], column.path)
+    masks = [part for part in parts.values() if len(part.shape) == 1 and _MASK.search(basename_of(part.path))]
+    for mask in masks:
+        padded = [key for key, part in deep.items() if part.shape[:1] == mask.shape]
+        if padded and _are_padded(read(mask.path)):
+            lines |= {f"{key} (padded)": _PADDED.format(mask.shape[0], mask.path) for key in padded}
     return lines
+
+
+#: What is called that says which frames of padded sequences are real.
+_MASK = re.compile(r"(^|_)(mask|valid|is_valid|padding|pad|is_pad|real)s?(_|$)", re.IGNORECASE)
+
+
+def _are_padded(mask: Any) -> bool:
+    """Tell whether each row of flags begins with some of one kind, and has the other kind behind, in some rows."""
+    flags = np.asarray(mask)
+    if flags.dtype.kind not in "biu" or not np.isin(flags, (0, 1)).all():
+        return False
+    changes = flags.astype(bool)[:, 1:] != flags.astype(bool)[:, :-1]
+    one_kind = bool((flags[:, 0] == flags[0, 0]).all())
+    return one_kind and bool(changes.any()) and int(changes.sum(axis=1).max()) == 1

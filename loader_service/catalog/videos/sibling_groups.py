@@ -57,7 +57,7 @@ def is_recording(name: str) -> bool:
 #: What groups are called that are a recording each, and no sensors, arms or persons of one.
 _RECORDING = re.compile(
     r"(^|_)(trial|video|vid|clip|episode|ep|demo|traj|trajectory|run|session|rep|repetition|seq|sequence|utt|utterance|take|"
-    r"scan|recording|rec|sample|rollout)s?[_-]?[0-9]*$",
+    r"scan|recording|rec|sample|rollout|segment|seg|shot)s?[_-]?[0-9]*$",
     re.IGNORECASE,
 )
 

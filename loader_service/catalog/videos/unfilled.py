@@ -1,0 +1,93 @@
+"""Says what a recorder made room for and did not write: frames without bytes, and rows of zeros behind a count."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.inner_paths import basename_of
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+
+
+def lines_of_empty(key: str, episodes: Sequence[Episode], lengths: Int64s) -> dict[str, str]:
+    """Return a line for the empty ones among encoded frames, which are bad samples when they are asked for.
+
+    Parameters
+    ----------
+    key
+        The field's.
+    episodes
+        Its videos, with frames.
+    lengths
+        ``(frames,)`` of all of them, in bytes.
+    """
+    empty = np.flatnonzero(lengths == 0)
+    if not len(empty):
+        return {}
+    ends = np.cumsum([episode.frame_count for episode in episodes])
+    video = int(np.searchsorted(ends, empty[0], side="right"))
+    frame = int(empty[0] - ends[video] + episodes[video].frame_count)
+    path = episodes[video].parts[key].path
+    return {
+        f"{key} (empty)": f"{len(empty)} of {counted(len(lengths), 'frame')} have no bytes, such as {path!r}, frame "
+        f"{frame}, and are errors of their samples, or, with on_error='substitute', are passed over; where a recorder "
+        "made room for more than it wrote, write its datasets anew without them, in a file"
+    }
+
+
+def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: Callable[[str, int], Any]) -> dict[str, str]:
+    """Return a line where a number that counts rows says fewer than there are, and those behind are zeros.
+
+    Parameters
+    ----------
+    found
+        The videos of a file; some of them are looked at.
+    read
+        Gives the entries of a dataset, or attribute.
+    row
+        Gives one row of a dataset.
+    """
+    for episode in [each for each in found.episodes if each.frame_count][:_MOST_VIDEOS]:
+        arrays = [part.path for part in episode.parts.values() if part.kind != "value" and _is_plain(part)]
+        for part in episode.parts.values() if arrays else ():
+            if part.kind != "value" or part.shape not in {(), (1,)} or part.dtype.startswith(("S", "f")):
+                continue
+            name = part.attribute or basename_of(part.path)
+            if part.element >= 0 or not _COUNT.search(name):
+                continue
+            count = int(np.ravel(read(f"{part.path}@{part.attribute}" if part.attribute else part.path))[0])
+            behind = (count, episode.frame_count - 1)
+            if not 0 < count < episode.frame_count - 1:
+                continue
+            if not any(np.any(row(path, at)) for path in arrays for at in behind):
+                return {
+                    f"{episode.dataset_path} (unfilled)": f"{name!r} says {count} of the {episode.frame_count} rows of "
+                    f"{arrays[0]!r}, and those behind are zeros: room that a recorder did not fill, it seems; write "
+                    f"its datasets anew without it, as dataset[:{count}], in a file"
+                }
+    return {}
+
+
+#: Videos of a file that are looked at: a recorder that leaves room does so in each.
+_MOST_VIDEOS = 8
+
+#: What is called that counts rows.
+_COUNT = re.compile(
+    r"^((num|n|total|episode|ep|traj|trajectory|valid|seq)_?)?"
+    r"(size|length|len|steps?|time_?steps|frames?|samples|count|rows)(_?count|_?len|_?length)?$",
+    re.IGNORECASE,
+)
+
+
+def _is_plain(part: VideoField) -> bool:
+    """Tell whether a field has a row of numbers in one dataset for each frame."""
+    numbers = part.info is not None and part.frames is None and part.digits < 0 and part.element < 0
+    return numbers and not part.first and not part.dtype.startswith(("S", "vlen"))

@@ -1,0 +1,67 @@
+"""Room that recorders made and did not fill, rows that are padded, and bytes without sides: each has its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from tests.public_layouts.columns import whole
+from tests.public_layouts.expectations import Array, Form, Refused, Serves, Value, Video, case, rows_of
+from tests.public_layouts.pictures import pixels
+from tests.public_layouts.robots import numbers
+
+
+@case("robo-transformers: recorder.py (datasets of num_steps rows, size as an attribute)")
+def rows_behind_a_count(folder: Path) -> Serves:
+    """Zeros behind what was recorded are served, and said."""
+    images, actions = np.zeros((10, 24, 32, 3), np.uint8), np.zeros((10, 7), np.float32)
+    images[:4], actions[:4] = pixels(1, 4), numbers(1, 4, 7)
+    with h5py.File(folder / "ep0.h5", "w") as root:
+        root["observation/image"], root["action/xyz"], root.attrs["size"] = images, actions, 4
+    fields: dict[str, Form] = {"image|frames": Array(images), "xyz": Array(actions), "size": Value(4)}
+    return Serves([Video("ep0", fields)], left_out=["'size' says 4 of the 10 rows.*zeros.*dataset\\[:4\\]"])
+
+
+@case("no one project: a count of fewer rows than there are, of which those behind are none of zeros")
+def rows_behind_a_count_that_are_real(folder: Path) -> Serves:
+    images = pixels(1, 10)
+    with h5py.File(folder / "ep0.h5", "w") as root:
+        root["observation/image"], root.attrs["num_steps"] = images, 4
+        root["action/xyz"] = numbers(1, 10, 7)
+    fields: dict[str, Form] = {"image|frames": Array(images), "xyz": Array(numbers(1, 10, 7)), "num_steps": Value(4)}
+    return Serves([Video("ep0", fields)], left_out=[r"\A\Z"])
+
+
+@case("no one project: (videos, frames, …) padded to one length, with a mask of what is real")
+def videos_with_a_mask(folder: Path) -> Serves:
+    features, mask = numbers(1, 4, 6, 8), np.arange(6)[None] < np.array([6, 4, 5, 3])[:, None]
+    with h5py.File(folder / "set.h5", "w") as root:
+        root["features"], root["mask"] = features, mask
+    return Serves(
+        rows_of("set", features=features, mask=mask).videos, "rows", left_out=["up to 6 frames, of which 'mask'"]
+    )
+
+
+@case("sign-language trackers: v0.mp4/segment_000/pose, face, and optical_flow of one less")
+def segments_of_films(folder: Path) -> Serves:
+    """A numbered segment is a recording, and the film above it is not a video with a field for each."""
+    videos = []
+    with h5py.File(folder / "signs.h5", "w") as root:
+        for film in range(2):
+            for segment in range(2):
+                name, count = f"v{film}.mp4/segment_{segment:03d}", 5 + film + segment
+                root[f"{name}/pose"], root[f"{name}/face"] = numbers(1, count, 33, 4), numbers(2, count, 50, 3)
+                root[f"{name}/optical_flow"] = numbers(3, count - 1, 16, 16, 2)
+                arrays = {key: Array(root[f"{name}/{key}"][()]) for key in ("pose", "face", "optical_flow")}
+                videos.append(Video(name, dict[str, Form](arrays)))
+    return Serves(videos)
+
+
+@case("pydicom exports: PixelData as one row of bytes, Rows, Columns and NumberOfFrames as attributes")
+def pixels_in_one_row(folder: Path) -> Refused:
+    with h5py.File(folder / "us.h5", "w") as root:
+        root["PixelData"] = whole(1, 5 * 24 * 32, below=256, dtype="u1")
+        root["PixelData"].attrs.update(Rows=24, Columns=32, NumberOfFrames=5)
+    return Refused(["'PixelData'", "no image format", r"\(frames, height, width, channels\)", "--source"])
