@@ -93,3 +93,21 @@ def cine_files_with_time_last(folder: Path) -> Layout:
     line = r"24 rows in each file, of \(26, 8\) and of \(26, 9\).*shape = \[0, 0, 0\]"
     schema = _schema("files", ("cine", "cine", (0, 0, 0)))
     return Layout(Serves(rows, kind="rows", left_out=[line]), {"schema": schema}, Serves(samples))
+
+
+@case(
+    "CAMUS by subject (Kaggle toygarr: '2ch ED frames' beside '2ch ED masks', (subjects, height, width, 1))",
+    option=True,
+)
+def frames_beside_masks_by_view(folder: Path) -> Layout:
+    """Names that begin with a number are no ids of videos, where each has a mask: that is asked."""
+    names = [
+        f"{view} {part} {what}" for view in ("2ch", "4ch") for part in ("ED", "ES") for what in ("frames", "masks")
+    ]
+    columns = {name: whole(number, 5, 24, 24, 1, below=256, dtype="u1") for number, name in enumerate(names)}
+    with h5py.File(folder / "subjects.h5", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+    schema = Schema(("table",), tuple(SchemaField(name, "image", (name,)) for name in names))
+    served = rows_of("subjects", **columns)
+    return Layout(Refused(["fields of one table", "'2ch ED frames'", '"{video}"']), {"schema": schema}, served)

@@ -67,6 +67,20 @@ def are_ids(names: Iterable[str]) -> bool:
     return 2 * sum(each) > len(each)
 
 
+def are_masked(names: Iterable[str]) -> bool:
+    """Tell whether names come in pairs of a picture and what is where in it: ``2ch ED frames``, ``2ch ED masks``."""
+    pairs: dict[str, set[str]] = {}
+    for name in names:
+        stem, _, word = re.sub(r"[ _\-.]+", " ", name).rpartition(" ")
+        pairs.setdefault(stem, set()).add(word.lower())
+    words = next(iter(pairs.values()), set())
+    return len(words) > 1 and bool(words & _MASKS) and all(each == words for each in pairs.values())
+
+
+#: What maps of a picture are called.
+_MASKS = frozenset({"mask", "masks", "seg", "segmentation", "label", "labels", "gt", "annotation", "annotations"})
+
+
 def frame_counts_of(datasets: Sequence[DatasetInfo]) -> list[int]:
     """Return the lengths that can count the frames of a video with these datasets, the likeliest first.
 

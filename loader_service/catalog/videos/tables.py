@@ -34,6 +34,7 @@ from loader_service.catalog.videos.array_readings import (
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
     are_ids,
+    are_masked,
     are_numbered,
     frame_counts_of,
     have_roles,
@@ -162,6 +163,8 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
     members = [info for each in chosen for info in each]
     if not declared and not is_picture(largest) and (_are_few_words(members) or _are_channels(members)):
         raise parts_or_videos(arrays, next(each for each in chosen if each[0].shape[1:] == tail))
+    if not declared and is_picture(largest) and are_masked(info.basename for info in members):
+        raise classes_or_fields(members)
     alike = [info for info in arrays if info.dtype == dtype and (info.shape[1:] == tail or declared)]
     alike = [info for info in alike if len(info.shape) == len(largest.shape)]
     by_name: dict[str, int] = {}
