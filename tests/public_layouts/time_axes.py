@@ -57,7 +57,7 @@ def clips_with_colours_first(folder: Path) -> Layout:
     with h5py.File(folder / "clips.h5", "w") as root:
         for number, each in enumerate(fields):
             root[f"clip_{number}"] = each["values"]
-    says = ["seem to be colours", "np.moveaxis\\(array, 0, -1\\)", "3 frames a dataset"]
+    says = ["3 first entries seem to be channels", "np.moveaxis\\(array, 0, -1\\)", "3 frames a dataset"]
     schema = _schema("groups", ("values", "{video}", (3, 0, 0, 0)))
     return _samples(schema, [f"clip_{number}" for number in range(4)], fields, says)
 
@@ -68,8 +68,19 @@ def files_with_colours_first(folder: Path) -> Layout:
     for number, each in enumerate(fields):
         with h5py.File(folder / f"c{number}.h5", "w") as root:
             root["video"] = each["clip"]
-    says = ["seem to be colours", "shape = \\[3, 0, 0, 0\\]", "3 frames a file"]
+    says = ["3 first entries seem to be channels", "shape = \\[3, 0, 0, 0\\]", "3 frames a file"]
     return _samples(_schema("files", ("clip", "video", (3, 0, 0, 0))), ["c0", "c1"], fields, says)
+
+
+@case("no one project: video_0/flow (2, frames, height, width)", option=True)
+def flows_with_axes_first(folder: Path) -> Layout:
+    fields = [{"flow": numbers(number, 2, 8, 24, 24)} for number in range(3)]
+    with h5py.File(folder / "flows.h5", "w") as root:
+        for number, each in enumerate(fields):
+            root[f"video_{number}/flow"] = each["flow"]
+    schema = _schema("groups", ("flow", "{video}/flow", (2, 0, 0, 0)))
+    says = ["2 first entries seem to be channels", "2 frames a group"]
+    return _samples(schema, [f"video_{number}" for number in range(3)], fields, says)
 
 
 @case("no one project: three videos of one length with a label each")

@@ -23,6 +23,9 @@ _LEAST_SIDE = 8
 _FILM_AXES = 4
 _COLOURS = 3
 
+#: Optical flow has a side for each axis of a picture.
+_FLOW = 2
+
 
 def refuse_other_time_axis(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> None:
     """Refuse groups whose arrays have one length in all and another side that differs: ``(height, width, frames)``.
@@ -61,22 +64,24 @@ def _common(alike: Sequence[DatasetInfo]) -> tuple[int, ...]:
 
 
 def refuse_colours_before_time(arrays: Sequence[DatasetInfo]) -> None:
-    """Refuse films as ``(3, frames, height, width)``, whose three colours would be three frames.
+    """Refuse films as ``(3, frames, height, width)``, or flow as ``(2, …)``, whose channels would be frames.
 
     Parameters
     ----------
     arrays
-        Of a file, labels included: what has three entries too makes them three rows.
+        Of a file, labels included: what has as many entries makes them rows.
 
     Raises
     ------
     TwoReadingsError
-        With the schemas for one sample, and for three frames, of each.
+        With the schemas for one sample, and for as many frames as channels, of each.
     """
     films = [info for info in arrays if _is_film(info)]
     others = [info for info in arrays if info not in films]
-    if not films or any(info.shape[:1] == (_COLOURS,) or len(info.shape) >= _LEAST_AXES for info in others):
+    first = {info.shape[0] for info in films}
+    if len(first) != 1 or any(info.shape[0] in first or len(info.shape) >= _LEAST_AXES for info in others):
         return
+    (channels,) = first
     names = {info.basename for info in films}
     grouped = len(films) > 1 and len({info.parent for info in films}) * len(names) == len(films) > len(names)
     layout: VideoLayout = "groups" if len(films) > 1 else "files"
@@ -84,12 +89,12 @@ def refuse_colours_before_time(arrays: Sequence[DatasetInfo]) -> None:
         paths = {name: join(VIDEO, name) for name in names}
     else:
         paths = {"values": VIDEO} if len(films) > 1 else {films[0].path: films[0].path}
-    shape = (_COLOURS, 0, 0, 0)
+    shape = (channels, 0, 0, 0)
     whole = dict.fromkeys(paths, shape)
     more = f" and {len(films) - 1} more" if len(films) > 1 else ""
     where = "a group" if grouped else "a dataset" if len(films) > 1 else "a file"
     raise _samples_or_rows(
-        f"found {films[0].describe()}{more}, whose three first entries seem to be colours",
+        f"found {films[0].describe()}{more}, whose {channels} first entries seem to be channels",
         "np.moveaxis(array, 0, -1)",
         films[0],
         (layout, where, paths, whole),
@@ -97,7 +102,9 @@ def refuse_colours_before_time(arrays: Sequence[DatasetInfo]) -> None:
 
 
 def _is_film(info: DatasetInfo) -> bool:
-    if len(info.shape) != _FILM_AXES or info.shape[0] != _COLOURS or {1, 3} & {info.shape[1], info.shape[3]}:
+    if len(info.shape) != _FILM_AXES or {1, 3} & {info.shape[1], info.shape[3]}:
+        return False
+    if info.shape[0] != (_FLOW if "flow" in info.basename.lower() else _COLOURS):
         return False
     return min(info.shape[2:]) >= _LEAST_SIDE and info.shape[1] > 1
 
