@@ -9,7 +9,7 @@ from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.videos.frame_axis import are_numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
@@ -60,6 +60,13 @@ _RECORDING = re.compile(
     r"scan|recording|rec|sample|rollout|segment|seg|shot)s?[_-]?[0-9]*$",
     re.IGNORECASE,
 )
+
+
+def share_little(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether groups have little in common, such as times, and most of what each holds only lies there."""
+    shared = set.intersection(*(set(members) for members in groups.values()))
+    total = sum(info.size_bytes for members in groups.values() for info in members.values())
+    return 2 * sum(members[name].size_bytes for members in groups.values() for name in shared) < total
 
 
 def _at_depth(arrays: Sequence[DatasetInfo], depth: int) -> Groups | None:

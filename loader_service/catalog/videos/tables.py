@@ -50,7 +50,7 @@ from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of
 from loader_service.catalog.videos.picture_videos import find_picture_videos, refuse_grey_pictures
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
-from loader_service.catalog.videos.sibling_groups import is_recording, sibling_groups
+from loader_service.catalog.videos.sibling_groups import is_recording, share_little, sibling_groups
 from loader_service.catalog.videos.time_axes import refuse_colours_before_time, refuse_other_time_axis
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_several_lists, refuse_table_with_lists
 
@@ -232,7 +232,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         raise samples_of_groups(arrays, list(groups))
     if _have_own_data(groups):
         return None  # bands, each in a group of its own
-    if words and len(groups) <= _FEW and _are_sensors(groups):
+    if words and len(groups) <= _FEW and share_little(groups):
         raise rivals([info for members in groups.values() for info in members.values()])
     if _are_sounds(groups):
         raise channels_or_frames([list(members.values()) for members in groups.values()])
@@ -255,13 +255,6 @@ def _have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     largest = [max(members, key=lambda name: members[name].size_bytes) for members in groups.values()]
     deep = all(len(members[name].shape) > 1 for members, name in zip(groups.values(), largest, strict=True))
     return deep and all(sum(name in members for members in groups.values()) == 1 for name in largest)
-
-
-def _are_sensors(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether groups have little in common, such as times, and most of what each holds only lies there."""
-    shared = set.intersection(*(set(members) for members in groups.values()))
-    total = sum(info.size_bytes for members in groups.values() for info in members.values())
-    return 2 * sum(members[name].size_bytes for members in groups.values() for name in shared) < total
 
 
 def _are_sounds(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
