@@ -12,7 +12,7 @@ from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.split_words import meaning_of
 from loader_service.catalog.videos.bounds import Bounds, Read, find_bounds, find_first_rows, from_flags, is_index
-from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.catalog.videos.row_columns import find_by_rows
@@ -40,7 +40,7 @@ def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False)
     alone = len(found.episodes) == 1
     if found.layout == "vlen" or not filled or (not alone and any(not episode.root for episode in filled)):
         return found
-    beside = {id(episode): _beside(tree, episode, alone=alone) for episode in filled}
+    beside = _beside(tree, filled, alone=alone)
     try:
         bounds = [
             find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared)
@@ -128,21 +128,21 @@ def _of_attributes(whole: Episode, read: Read, *, alone: bool) -> Bounds | None:
         return None
 
 
-def _beside(tree: Tree, whole: Episode, *, alone: bool) -> list[DatasetInfo]:
-    """Return what can say where the videos of a sequence end: all of a file with one, or what lies in its group.
+def _beside(tree: Tree, filled: Sequence[Episode], *, alone: bool) -> dict[int, list[DatasetInfo]]:
+    """Return what can say where the videos of each sequence end: all of a file with one, or what lies in its group.
 
     What is called as another split is of no use to it: ``test_idx`` beside ``train_data``.
     """
-    inside = "" if alone else f"{whole.root}/"
-    split = meaning_of(basename_of(whole.dataset_path))
-    return [
-        info
-        for info in tree.datasets.values()
-        if info.path not in whole.helpers
-        and info.dtype
-        and info.path.startswith(inside)
-        and (split is None or meaning_of(info.basename) in {split, None})
-    ]
+    beside: dict[int, list[DatasetInfo]] = {id(episode): [] for episode in filled}
+    splits = {id(episode): meaning_of(basename_of(episode.dataset_path)) for episode in filled}
+    by_root: dict[str | None, Episode] = {episode.root: episode for episode in filled}
+    for info in tree.datasets.values():
+        whole = filled[0] if alone else owner_of(by_root, info.path)
+        if whole is None or info.path in whole.helpers or not info.dtype:
+            continue
+        if splits[id(whole)] is None or meaning_of(info.basename) in {splits[id(whole)], None}:
+            beside[id(whole)].append(info)
+    return beside
 
 
 def _values(beside: Sequence[DatasetInfo], whole: Episode, bounds: Bounds, *, alone: bool) -> dict[str, DatasetInfo]:
