@@ -11,9 +11,9 @@ from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.layouts.nested import in_sequence, place_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import are_times
-from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.numbered import in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
+from loader_service.catalog.videos.sibling_groups import is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def _arrays_of_all(tree: Tree, groups: Sequence[str]) -> list[DatasetInfo]:
     inside = tuple(f"{group}/" for group in groups)
     outside = [info for info in tree.datasets.values() if info.shape[:1] == (len(groups),) and info.dtype]
     arrays = [info for info in outside if not info.path.startswith(inside) and not info.dtype.startswith(("S", "vlen"))]
-    told = [info for info in arrays if len(info.shape) > 1 or have_roles([info.basename])]
-    named = [info for info in told if info.basename not in LABEL_NAMES]
-    return named if len(set(map(parent_of, groups))) == 1 else []
+    rows = [info for info in arrays if len(info.shape) > 1 and info.basename not in LABEL_NAMES]
+    videos = any(map(is_recording, map(basename_of, groups)))
+    return rows if len(set(map(parent_of, groups))) == 1 and not videos else []
 
 
 def _note_numbers(found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
