@@ -10,6 +10,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.config import default_cache_directory
 from loader_service.pack.pack_place import PackPlace
@@ -68,16 +69,16 @@ def check_reading(paths: Sequence[str], records: Sequence[PackedVideo]) -> list[
 
 def _difference(file: h5py.File, record: PackedVideo) -> str:
     """Return in words how a video differs from what was read; nothing where it does not."""
-    group = file.get(record.name)
+    group = file.get(to_bytes(record.name))  # which may be no UTF-8
     if not isinstance(group, h5py.Group):
         return "it is not there"
-    missing = next((each.name for each in record.datasets if each.name not in group), None)
+    missing = next((each.name for each in record.datasets if to_bytes(each.name) not in group), None)
     if missing is not None:
         return f"its dataset {missing!r} is not there"
     crc = 0
     try:
         for each in record.datasets:
-            found = group[each.name]
+            found = group[to_bytes(each.name)]
             if found.shape != each.shape:
                 return f"{each.name!r} is {found.shape}, and was {each.shape}"
             crc = zlib.crc32(np.ascontiguousarray(found[()]).data, crc)

@@ -248,3 +248,16 @@ def test_pictures_of_other_formats_are_named_with_what_to_do(tmp_path: Path, kin
         found_items(PackOptions((str(tmp_path / "in"),), "out.h5", kind=kind)),
     ):
         pass
+
+
+def test_names_that_are_no_text_are_packed_and_checked(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path / "in" / "cat")
+    os.makedirs(folder)
+    names = [b"new\nline.jpg", b"\xff\xfe.jpg", b" a .jpg", b"%41.jpg"]
+    for number, name in enumerate(names):
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(frame_jpeg(number))
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", kind="images")
+    assert {os.fsencode(record.name) for record in packed.records} == {b"cat/" + name[:-4] for name in names}
+    found = contents(tmp_path, tmp_path / "out.h5")
+    assert {tuple(each) for each in found.values()} == {(frame_jpeg(number),) for number in range(4)}
