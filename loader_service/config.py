@@ -17,6 +17,7 @@ from loader_service.frame_cache.cache_option import parse_cache_option
 from loader_service.option_fields import expand_paths, option
 from loader_service.protocol.segment_files import shared_memory
 from loader_service.scan_options import ScanOptions
+from loader_service.sizes import size_text
 from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
 from loader_service.url_secrets import shown_url
@@ -235,6 +236,11 @@ class ServiceConfig:
             return
         cache = parse_cache_option(self.cache)
         _check_size("cache", self.cache, cache.size)
+        if parse_size(cache.size) < LEAST_MEMORY_BYTES:
+            raise ConfigError(
+                f"cache={self.cache!r} is {size_text(parse_size(cache.size))}, which keeps no frame; give at least 64K, "
+                "such as 20G, or leave it out"
+            )
         if self.source is not None:
             raise ConfigError(f"cache={self.cache!r} is for frames of files, and a source has none; leave it out")
         object.__setattr__(self, "cache", str(cache))
