@@ -238,8 +238,8 @@ class ServiceConfig:
         _check_size("cache", self.cache, cache.size)
         if parse_size(cache.size) < LEAST_MEMORY_BYTES:
             raise ConfigError(
-                f"cache={self.cache!r} is {size_text(parse_size(cache.size))}, which keeps no frame; give at least 64K, "
-                "such as 20G, or leave it out"
+                f"cache={self.cache!r} is {size_text(parse_size(cache.size))}, which keeps no frame; give at least 64K "
+                "(usual is 20G), or leave it out"
             )
         if self.source is not None:
             raise ConfigError(f"cache={self.cache!r} is for frames of files, and a source has none; leave it out")

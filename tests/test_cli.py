@@ -113,7 +113,7 @@ def test_version_is_the_packages(in_process):
         (["start", "x.h5", "--workers", "two"], "workers='two'; give 1 or more"),
         (["start", "x.h5", "--memory", "lots"], "'lots' is no size; give bytes, or a number with K, M, G or T"),
         (["start", "x.h5", "--memory", "0"], "'0' is no size above 0"),
-        (["start", "x.h5", "--cache", "5"], "cache='5' is 5 B, which keeps no frame; give at least 64K, such as 20G"),
+        (["start", "x.h5", "--cache", "5"], "cache='5' is 5 B, which keeps no frame; give at least 64K (usual is 20G)"),
         (["start", "x.h5", "--cache", "5X:/x"], "cache='5X:/x': '5X' is no size; give bytes, or a number with K"),
         (
             ["start", "x.h5", "--memory", "1"],
