@@ -85,6 +85,8 @@ class Rates:
         Those of other hosts together; None without one.
     receiver
         Share of a core that taking in the rows of remote workers took.
+    open_s
+        Seconds for which streams were open, all together, those that were closed meanwhile too.
     file_systems
         What was read between the looks, the one that took most time first.
     """
@@ -96,6 +98,7 @@ class Rates:
     file_systems: tuple[FileSystemTotals, ...]
     remote_workers: WorkerRates | None = None
     receiver: float = 0.0
+    open_s: float = 0.0
 
 
 def rates(before: Status | None, after: Status) -> Rates:
@@ -127,6 +130,7 @@ def rates(before: Status | None, after: Status) -> Rates:
         all_workers=_worker_rates(list(made.values())),
         file_systems=_reads(before, after),
         remote_workers=_worker_rates(remote) if remote else None,
+        open_s=after.stream_totals.open_seconds_total - (before.stream_totals.open_seconds_total if before else 0.0),
         receiver=(_receiver_s(after) - (_receiver_s(before) if before else 0.0)) / max(seconds, 1e-9),
     )
 

@@ -38,7 +38,7 @@ _ALL_CORES = 0.75
 #: Time that the trainer must have been observed for, in seconds, before a verdict is given.
 _TELLING_S = 0.5
 
-#: A stream must have been open for this share of it: what workers did before tells nothing of its trainer.
+#: It, or others before it, must have been open for this share of it: what workers did without tells nothing of it.
 _OPEN = 0.5
 
 #: A worker is slow when it takes so many times as long for a byte as the usual one; the same as for stragglers.
@@ -138,8 +138,8 @@ class _Case:
 
     def is_known(self) -> bool:
         """Return whether the trainer was observed for long enough, of the time that the workers were."""
-        seconds = self._rates.seconds
-        return self._mine.waiting is not None and seconds >= _TELLING_S and self._mine.open_s >= _OPEN * seconds
+        seconds, open_s = self._rates.seconds, max(self._mine.open_s, self._rates.open_s)
+        return self._mine.waiting is not None and seconds >= _TELLING_S and open_s >= _OPEN * seconds
 
     def is_idle(self) -> bool:
         """Return whether the trainer asks for nothing."""

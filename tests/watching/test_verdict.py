@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loader_service.protocol.messages import Counter, Status
-from loader_service.protocol.totals import FileSystemTotals
+from loader_service.protocol.totals import FileSystemTotals, StreamTotals
 from loader_service.watching.verdict import StreamVerdict, verdicts
 from tests.watching.looks import look, stream, worker
 
@@ -43,6 +43,17 @@ def test_what_workers_did_before_a_stream_opened_says_nothing_of_its_trainer() -
     assert before_that.kind == "unknown"
     (later,) = verdicts(opened(5.0), opened(9.0))
     assert later.kind == "decoding"
+
+
+def test_streams_that_follow_one_another_have_a_verdict_each() -> None:
+    """A stream for each epoch, of which the latest has been open for a second: the workers were never without."""
+
+    def epoch(up_s: float, number: int, open_s: float) -> Status:
+        made = look(up_s, [worker(n, up_s, working=0.98) for n in (1, 2, 3, 4)], [stream(number, open_s)])
+        return replace(made, stream_totals=StreamTotals(open_seconds_total=up_s - 0.5))
+
+    (verdict,) = verdicts(epoch(100.0, 7, 2.0), epoch(104.0, 9, 1.0))
+    assert verdict.kind == "decoding"
 
 
 CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
