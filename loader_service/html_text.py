@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,7 +14,14 @@ _CELL = "text-align:left;padding:2px 12px 2px 0;vertical-align:top"
 def text(value: Any) -> str:
     """Return anything as text that is no HTML, cut where it is very long."""
     words = str(value)
-    return html.escape(words if len(words) <= _MOST_CHARACTERS else f"{words[:_MOST_CHARACTERS]}…")
+    return escaped(words if len(words) <= _MOST_CHARACTERS else f"{words[:_MOST_CHARACTERS]}…")
+
+
+def escaped(words: str) -> str:
+    """Return a whole text as one that is no HTML."""
+    import html  # noqa: PLC0415 - with all names of HTML's entities, and only notebooks show any
+
+    return html.escape(words)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -32,7 +38,7 @@ def paragraph(value: Any, *, bold: bool = False) -> str:
 
 def picture(address: str, words: str) -> str:
     """Return a picture whose bytes are in its address."""
-    return f"<img src='{html.escape(address)}' alt='{text(words)}' style='max-width:100%;height:auto'>"
+    return f"<img src='{escaped(address)}' alt='{text(words)}' style='max-width:100%;height:auto'>"
 
 
 def _line(tag: str, cells: Sequence[Any]) -> str:

@@ -7,10 +7,7 @@ A host without a C compiler gets no library, and one line that says so: the libr
 
 from __future__ import annotations
 
-import argparse
 import os
-import shutil
-import subprocess
 import sys
 import zlib
 from collections.abc import Sequence
@@ -36,6 +33,8 @@ def sources_key() -> int:
 
 def compiler() -> list[str] | None:
     """Return the command of the C compiler: that of the environment's ``CC``, or the first that is found."""
+    import shutil  # noqa: PLC0415 - workers only ask for `sources_key`
+
     given = os.environ.get("CC", "").split()
     if given:
         return given if shutil.which(given[0]) else None
@@ -47,6 +46,8 @@ def compile_library(target: Path, more_flags: Sequence[str] = ()) -> str | None:
 
     A library that lay there before goes in any case, since it is not what these sources make.
     """
+    import subprocess  # noqa: PLC0415 - as above
+
     command = compiler()
     if command is None:
         target.unlink(missing_ok=True)
@@ -76,6 +77,8 @@ def compile_library(target: Path, more_flags: Sequence[str] = ()) -> str | None:
 
 def main() -> None:
     """Compile, and say what came of it."""
+    import argparse  # noqa: PLC0415 - as above
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=LIBRARY, metavar="FILE")
     parser.add_argument("flags", nargs="*", metavar="FLAG", help="more flags of the compiler, after `--`")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from loader_service.errors import ConfigError
@@ -44,6 +43,8 @@ def read_split(text: str) -> SplitPart:
     found = _SPLIT.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ConfigError(f"split={text!r} is no part of the videos; give 'train[:90%]', 'train[90%:]' or such")
+    from fractions import Fraction  # noqa: PLC0415 - most streams are of whole splits
+
     low, high = (Fraction(given) if given else Fraction(other) for given, other in ((found[2], 0), (found[3], 100)))
     if not low < high <= 100:
         raise ConfigError(f"split={text!r} leaves nothing; give percentages that rise, from 0 to 100")

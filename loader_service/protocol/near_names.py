@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -13,6 +12,8 @@ _Kind = TypeVar("_Kind")
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the name that was most likely meant; None where none is alike."""
+    import difflib  # noqa: PLC0415 - for who has mistaken a name
+
     return next(iter(difflib.get_close_matches(name, list(names), n=1)), None)
 
 
