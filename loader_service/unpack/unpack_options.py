@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from loader_service.errors import ConfigError
 from loader_service.option_fields import expand_paths, option
+from loader_service.url_secrets import shown_url
 
 #: ``images`` is another word for ``folders``.
 TargetName = Literal["tfrecord", "webdataset", "folders", "images", "mp4"]
@@ -46,6 +47,10 @@ class UnpackOptions:
     force: bool = option(False, "Overwrite files that are there, and begin anew what is unfinished.", decides=False)
 
     def __post_init__(self) -> None:
+        if "://" in self.output:
+            raise ConfigError(
+                f"-o {shown_url(self.output)!r}: unpack writes to local disks; give a folder, and copy it from there"
+            )
         expand_paths(self)
         if not self.output:
             raise ConfigError("unpack needs a place to write to: give -o PLACE")

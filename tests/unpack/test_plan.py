@@ -6,9 +6,11 @@ import json
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loader_service.errors import ConfigError
 from loader_service.unpack.sample_plan import cut
 from loader_service.unpack.unpack_options import UnpackOptions
 
@@ -64,3 +66,8 @@ def test_a_check_takes_what_it_does_not_say_from_the_run_that_wrote_the_place() 
 
 def test_the_usual_size_of_shards_is_the_same_work_when_it_is_given_in_words() -> None:
     assert UnpackOptions(output="a").key() == UnpackOptions(output="a", shard_size=2**28).key()
+
+
+def test_a_place_in_a_store_is_refused_with_what_to_do() -> None:
+    with pytest.raises(ConfigError, match="-o 's3://box/out': unpack writes to local disks; give a folder"):
+        UnpackOptions(output="s3://box/out")
