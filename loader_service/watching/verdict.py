@@ -38,7 +38,7 @@ _ALL_CORES = 0.75
 #: Time that the trainer must have been observed for, in seconds, before a verdict is given.
 _TELLING_S = 0.5
 
-#: It, or others before it, must have been open for this share of it: what workers did without tells nothing of it.
+#: Streams, this one or others before it, must have been open for this share of the time: workers without one idle.
 _OPEN = 0.5
 
 #: A worker is slow when it takes so many times as long for a byte as the usual one; the same as for stragglers.
