@@ -22,8 +22,23 @@ def test_a_small_file_is_scanned_in_few_calls(tmp_path):
         write_vlen(root, "frames", jpegs(0, 6))
         root["actions"], root["label"] = np.zeros((6, 7), np.float32), 3
         root.attrs["fps"] = 30
-    options = ScanOptions()
-    scan_file(str(path), options)  # what is made once a process is made now
+    scan_file(str(path), ScanOptions())  # what is made once a process is made now
+    assert 500 < _calls(path) <= _MOST_CALLS
+
+
+def test_a_file_of_four_times_as_many_videos_takes_four_times_as_many_calls(tmp_path):
+    calls = []
+    for count in (100, 400):
+        path = tmp_path / f"{count}.h5"
+        with h5py.File(path, "w") as root:
+            for number in range(count):
+                root[f"v{number}/x"], root[f"v{number}/y"] = np.zeros((5 + number % 3, 2)), np.zeros(5 + number % 3)
+        calls.append(_calls(path))
+    assert calls[1] < 4.5 * calls[0]
+
+
+def _calls(path):
+    """Return how many functions a scan calls."""
     calls = 0
 
     def count(_frame, event, _argument):
@@ -32,7 +47,7 @@ def test_a_small_file_is_scanned_in_few_calls(tmp_path):
 
     sys.setprofile(count)
     try:
-        scan_file(str(path), options)
+        scan_file(str(path), ScanOptions())
     finally:
         sys.setprofile(None)
-    assert 500 < calls <= _MOST_CALLS
+    return calls

@@ -6,6 +6,7 @@ types and shapes alone, but for the lengths of vlen rows.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
@@ -254,7 +255,8 @@ def _have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     """Tell whether the largest array of each group is one that no other group has: they share axes and times alone."""
     largest = [max(members, key=lambda name: members[name].size_bytes) for members in groups.values()]
     deep = all(len(members[name].shape) > 1 for members, name in zip(groups.values(), largest, strict=True))
-    return deep and all(sum(name in members for members in groups.values()) == 1 for name in largest)
+    counts = Counter(name for members in groups.values() for name in members)
+    return deep and all(counts[name] == 1 for name in largest)
 
 
 def _are_sounds(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
