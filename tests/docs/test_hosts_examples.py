@@ -97,8 +97,9 @@ def test_two_workers_of_a_strategy_read_shares_and_have_the_same_weights(
 @pytest.mark.ray
 def test_workers_of_ray_train_read_shares(small_videos: Path) -> None:
     pytest.importorskip("ray.train", reason="needs ray[train]")
-    # A cluster of its own, and not one that somebody else has on this host.
-    (said,) = _said([_start("ray_train.py", small_videos / "*.h5", "--workers", 2, RAY_ADDRESS="local")])
+    # A cluster of its own, and not one that somebody else has on this host; Ray would leave a token in the home for it.
+    own = {"RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled"}
+    (said,) = _said([_start("ray_train.py", small_videos / "*.h5", "--workers", 2, **own)])
     found = re.findall(r"\bsamples (\d) ([\d ]+)$", said, re.MULTILINE)
     assert sorted(rank for rank, _ in found) == ["0", "1"]
     assert sorted(int(each) for _, samples in found for each in samples.split()) == list(range(12))

@@ -72,8 +72,8 @@ def bash(code: str, folder: Path, environment: dict[str, str], *, check_only: bo
 def environment(tmp_path: Path) -> dict[str, str]:
     """Return an environment with an endpoint of its own, in which the programs of this interpreter are found first."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    of_its_own = {endpoints.ENVIRONMENT_VARIABLE: new_endpoint(), "RAY_ADDRESS": "local"}  # no cluster that runs here
-    return {**os.environ, "PATH": path, **of_its_own}
+    of_ray = {"RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled"}  # no cluster that runs here, no token in the home
+    return {**os.environ, "PATH": path, endpoints.ENVIRONMENT_VARIABLE: new_endpoint(), **of_ray}
 
 
 def run_page(page: Path, folder: Path, environment: dict[str, str]) -> None:
