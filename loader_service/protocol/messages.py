@@ -17,7 +17,7 @@ from loader_service.protocol.recent_steps import RecentStep as RecentStep
 from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
 
 # ruff: noqa: PLC0414 - this form says that a name is to be known here too
-from loader_service.protocol.records import record
+from loader_service.protocol.record_class import record
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CachedForm as CachedForm
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary

@@ -5,7 +5,7 @@ Tasks and what prepares them travel as the daemon said them; rows travel beside 
 
 from __future__ import annotations
 
-from loader_service.protocol.records import record
+from loader_service.protocol.record_class import record
 from loader_service.protocol.totals import TimeSpent
 from loader_service.protocol.worker_messages import TaskDone, TasksWanted, ToWorker
 

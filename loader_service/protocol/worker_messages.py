@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loader_service.protocol.fields import Field
-from loader_service.protocol.records import record
+from loader_service.protocol.record_class import record
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.totals import TimeSpent
