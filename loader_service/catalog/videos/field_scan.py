@@ -82,7 +82,7 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
                 left_out.pop(key, None)
                 if cut:
                     left_out[f"{key} (cut off)"] = _CUT.format(len(cut), cut[0])
-                if "extent_lengths" in fields[-1].columns:
+                if fields[-1].storage == "encoded":  # lists may be empty
                     left_out |= lines_of_empty(key, episodes, fields[-1].columns["extent_lengths"])
             except _NoFieldError as error:
                 reason = str(error)
