@@ -308,7 +308,7 @@ def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Cata
         return CatalogError(
             f"found no video, but {raw.describe()} of no image format that is known: if it is pixels, nothing says "
             "their sides; write them with these, as (frames, height, width, channels), or read them in a Python source "
-            "of your own (--source package.module:Name)"
+            f"of your own (--source package.module:Name); numbers are served by a --schema FILE{_readings(hdf5, tree)}"
         )
     named = "; ".join(f"{path!r}: {reason}" for path, reason in islice(aside.items(), 4))
     if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
@@ -319,10 +319,16 @@ def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Cata
             f"found no video, but {named}; and beside it {replace(tree, datasets=rest).describe()}; name numbers among "
             f"these in a --schema FILE, leave the file out, or serve it by --source module:Name{helps}"
         )
-    readings = [each for each in of_nothing_found(list(tree.datasets.values())) if not helps]
-    tried = [each for each in readings if _works(hdf5, tree, each.schema)]
-    shown = "".join(f"; for {each.words}, {in_one_line(each.schema)}" for each in tried)
+    shown = helps or _readings(hdf5, tree)
     return CatalogError(
         f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
-        f"{tree.describe()}; name them with --frames PATTERN or --schema FILE{shown}{helps}"
+        f"{tree.describe()}; name them with --frames PATTERN or --schema FILE{shown}"
+    )
+
+
+def _readings(hdf5: HDF5File, tree: Tree) -> str:
+    """Return the schemas by which a file in which nothing was found can be served, as the end of a message."""
+    found = of_nothing_found(list(tree.datasets.values()))
+    return "".join(
+        f"; for {each.words}, {in_one_line(each.schema)}" for each in found if _works(hdf5, tree, each.schema)
     )
