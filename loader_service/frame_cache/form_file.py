@@ -22,6 +22,7 @@ from loader_service import failpoints
 from loader_service.frame_cache.cells import BLOCK_FRAMES, STAMP_BYTES, Cells, FrameRun
 from loader_service.frame_cache.form_header import EXTENT_AT, EXTENT_BYTES, DamagedHeader, parse_extent
 from loader_service.frame_cache.pixel_sum import pixel_sum, word_of
+from loader_service.native.copies import copy
 
 #: In place of the second word of a stamp: nothing was written there; or something else was.
 EMPTY, OTHER = -1, -2
@@ -137,7 +138,7 @@ class FormFile:
             )
         flat = out.reshape(-1)
         if self._map is not None:
-            np.copyto(flat, self._map[at : at + len(flat)])
+            copy(flat, self._map[at : at + len(flat)])
         elif not self._fill(flat, at):
             return False
         return self._are_whole(frame, words, tag, out)
