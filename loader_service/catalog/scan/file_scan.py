@@ -191,7 +191,10 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
     if found.episodes:
         parts = found.episodes[0].parts
         infos = {key: part.info for key, part in parts.items() if part.info is not None}
-        left_out |= lines_of_names(hdf5, infos) | lines_of_axes(hdf5, tree, infos) | lines_of_packing(hdf5, tree, infos)
+        attributed = set(tree.attributed)
+        with_attributes = {key: info for key, info in infos.items() if info.path in attributed}
+        left_out |= lines_of_names(hdf5, infos)
+        left_out |= lines_of_axes(hdf5, with_attributes) | lines_of_packing(hdf5, with_attributes)
     declared = next((field for field in fields if declares_label(options.declared) and _is_label(field)), None)
     labels: list[Label | None] = [None] * len(found.episodes)
     if options.labels is None and declared is not None:

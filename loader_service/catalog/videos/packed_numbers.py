@@ -9,31 +9,34 @@ import numpy as np
 from loader_service.catalog.hdf5.attributes import read_attribute
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
-    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.hdf5.tree import DatasetInfo
 
 #: Attributes of NetCDF's conventions (CF): what numbers are multiplied by, what is added then, and what is no number.
 _FACTOR, _OFFSET = ("scale_factor",), ("add_offset",)
 _MISSING = ("_FillValue", "missing_value", "MissingValue")
 
 
-def lines_of_packing(hdf5: HDF5File, tree: Tree, members: Mapping[str, DatasetInfo]) -> dict[str, str]:
+def lines_of_packing(hdf5: HDF5File, members: Mapping[str, DatasetInfo]) -> dict[str, str]:
     """Return what the numbers of fields stand for, where they are packed or some are missing, as lines of no field.
 
     Parameters
     ----------
-    hdf5, tree
+    hdf5
         The file.
     members
-        The datasets of a video's fields, by key.
+        The datasets of a video's fields that have attributes, by key.
     """
-    attributed, lines = set(tree.attributed), {}
+    lines = {}
     for key, info in members.items():
-        if info.path not in attributed or info.dtype.startswith(("S", "vlen")):
+        if info.dtype.startswith(("S", "vlen")):
             continue
-        factor, offset, missing = (_number(hdf5, info, names) for names in (_FACTOR, _OFFSET, _MISSING))
+        there = set(hdf5.node(info.path).attrs)
+        factor, offset, missing = (
+            _number(hdf5, info, [name for name in names if name in there]) for names in (_FACTOR, _OFFSET, _MISSING)
+        )
         said = []
         if factor not in {None, 1} or offset not in {None, 0}:
             said.append(f"its numbers are served as stored, and stand for number * {factor or 1} + {offset or 0}")
@@ -44,11 +47,10 @@ def lines_of_packing(hdf5: HDF5File, tree: Tree, members: Mapping[str, DatasetIn
     return lines
 
 
-def _number(hdf5: HDF5File, info: DatasetInfo, names: tuple[str, ...]) -> Any:
-    """Return the first of these attributes that a dataset has and that is one number; None without any."""
-    there = set(hdf5.node(info.path).attrs)
+def _number(hdf5: HDF5File, info: DatasetInfo, names: Sequence[str]) -> Any:
+    """Return the first of these attributes of a dataset that is one number; None without any."""
     for name in names:
-        value = np.ravel(read_attribute(hdf5.file, info.path, name)) if name in there else np.zeros(0)
+        value = np.ravel(read_attribute(hdf5.file, info.path, name))
         if len(value) == 1 and value.dtype.kind in "iuf":
             return value[0].item()
     return None
