@@ -161,10 +161,10 @@ class ImageWriter:
     def _finish(self, pixels: Pixels, out: Pixels, route: Route, draws: ImageDraws) -> None:
         """Make the sample of the part of a frame that its route cuts out."""
         if route.resizes and route.scaled == self._window:
-            if not route.averages and _scale(pixels, out, mirrored=draws.flip):
-                return
             if not draws.flip:
                 _resize(pixels, out, route.averages)
+                return
+            if not route.averages and _scale(pixels, out, mirrored=True):
                 return
         if route.resizes:
             scaled, self._resize_room = self._room(self._resize_room, route.scaled)
