@@ -38,6 +38,7 @@ from loader_service.catalog.videos.fields_beside import add_members, check_label
 from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.matlab_axes import lines_of_axes
+from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
@@ -266,6 +267,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_without_complex(tree, found)
     add_beside_pictures(tree, found, aside)
     refuse_frame_groups(tree, found)
+    refuse_named_axes(hdf5, tree, found)
     found = cut_at_ends(tree, found, hdf5.entries)
     check_labels(tree, found)
     found.left_out.update(lines_of_rows(found, hdf5.entries))

@@ -1,0 +1,103 @@
+"""Arrays of which the file itself says what their axes are, and that the first one is no time: asked, not served."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from loader_service.schema import Schema, SchemaField, VideoLayout
+from tests.public_layouts.columns import texts, whole
+from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Values, Video, case
+from tests.public_layouts.robots import numbers
+
+
+def _asked(name: str, path: str, values: Values, *says: str, videos: VideoLayout = "files") -> Layout:
+    """Return that a file is refused, and served as one sample by the schema that is shown."""
+    field = path.replace("/", "_") if videos == "files" else path.rpartition("/")[2]
+    where = path if videos == "files" else f"{{video}}/{field}"
+    schema = Schema((videos,), (SchemaField(field, "array", (where,), "", values.shape),))
+    shown = [*says, f'videos = "{videos}"', "shape = \\[" + ", ".join(map(str, values.shape))]
+    sample = Serves([Video("*" if videos == "groups" else name, {field: Array(values[None])})])
+    return Layout(Refused(shown), {"schema": schema}, sample)
+
+
+@case("ilastik/ilastik: exported_data with vigra's axistags (x, y, t, c)", option=True)
+def ilastik_time_behind(folder: Path) -> Layout:
+    """Three numbers of bytes each look like a film of 40 frames, and the tags say that these are columns."""
+    values = whole(1, 40, 30, 7, 1, dtype="u1")
+    with h5py.File(folder / "x.h5", "w") as root:
+        root["volume/data"] = values
+        tags = [{"key": key, "typeFlags": 2, "resolution": 0, "description": ""} for key in "xytc"]
+        root["volume/data"].attrs["axistags"] = json.dumps({"axes": tags})
+    return _asked("x", "volume/data", values, "axes x, y, t, c", r"np\.moveaxis\(array, 2, 0\)", videos="groups")
+
+
+@case("Unidata/netcdf4-python: a variable (lat, lon, time) with its dimension scales", option=True)
+def netcdf_time_last(folder: Path) -> Layout:
+    """Lines of latitude are no rows."""
+    values = numbers(1, 20, 30, 7)
+    with h5py.File(folder / "era5.nc", "w") as root:
+        root["t2m"] = values
+        for axis, name in enumerate(("lat", "lon", "time")):
+            root[name] = np.arange(values.shape[axis], dtype="f8")
+            root[name].make_scale(name)
+            root["t2m"].dims[axis].attach_scale(root[name])
+    return _asked("era5", "t2m", values, "axes lat, lon, time", r"np\.moveaxis\(array, 2, 0\)")
+
+
+@case("blaylockbk/goes2go: OR_ABI-L2-CMIPF (CMI by y and x, a file a time)", option=True)
+def netcdf_picture_a_file(folder: Path) -> Layout:
+    """One picture of another instrument a file: its lines are no rows."""
+    values = whole(1, 50, 60, below=4000, dtype="i2")
+    with h5py.File(folder / "OR_ABI-L2-CMIPF.nc", "w") as root:
+        root["CMI"] = values
+        for axis, name in enumerate(("y", "x")):
+            root[name] = np.arange(values.shape[axis], dtype="f4")
+            root[name].make_scale("This is a netCDF dimension but not a netCDF variable.")
+            root["CMI"].dims[axis].attach_scale(root[name])
+        root["t"] = 6e8
+    return _asked("OR_ABI-L2-CMIPF", "CMI", values, "axes y, x", "none is time")
+
+
+@case("nexusformat/nexusformat: NXdata with signal and axes (y, x, time)", option=True)
+def nexus_time_last(folder: Path) -> Layout:
+    """A scan whose group says which axis is which."""
+    values = whole(1, 30, 40, 7, dtype="u2")
+    with h5py.File(folder / "scan.nxs", "w") as root:
+        root["entry/data/counts"] = values
+        root["entry/data/time"] = np.arange(7.0)
+        root["entry/data"].attrs.update({"NX_class": "NXdata", "signal": "counts", "axes": ["y", "x", "time"]})
+    return _asked("scan", "entry/data/counts", values, "axes y, x, time", r"np\.moveaxis\(array, 2, 0\)")
+
+
+@case("HDFGroup/hdf5: hl/src/H5IM.c (CLASS IMAGE, IMAGE_GRAYSCALE)", option=True)
+def image_of_hdf5(folder: Path) -> Layout:
+    """A picture by HDF5's own convention, whatever it is called."""
+    values = whole(1, 30, 40, dtype="u1")
+    with h5py.File(folder / "a.h5", "w") as root:
+        root["alpha"] = values
+        root["alpha"].attrs.update({"CLASS": np.bytes_("IMAGE"), "IMAGE_SUBCLASS": np.bytes_("IMAGE_GRAYSCALE")})
+    return _asked("a", "alpha", values, "axes y, x")
+
+
+@case("EEG as (channels, samples) with the channels' names", option=True)
+def recording_by_channel(folder: Path) -> Layout:
+    """As many names of channels as rows: those are no times."""
+    values = numbers(1, 5, 400)
+    with h5py.File(folder / "r0.h5", "w") as root:
+        root["eeg"] = values
+        root["channel_names"] = texts("Fp1", "Fp2", "C3", "C4", "O1")
+    return _asked("r0", "eeg", values, "channel_names", "are channels")
+
+
+@case("pydata/xarray: a variable (time, lat, lon) with _ARRAY_DIMENSIONS")
+def xarray_time_first(folder: Path) -> Serves:
+    """Names that say that time comes first change nothing."""
+    values = numbers(1, 7, 20, 30)
+    with h5py.File(folder / "a.h5", "w") as root:
+        root["t2m"] = values
+        root["t2m"].attrs["_ARRAY_DIMENSIONS"] = ["time", "lat", "lon"]
+    return Serves([Video("a", {"t2m": Array(values)})], "rows")
