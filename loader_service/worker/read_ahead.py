@@ -141,13 +141,16 @@ class ReadAhead:
         """Come to a task, whether it is expected or not."""
         self._current = self._plans.get(task)
 
-    def end(self, task: int) -> None:
-        """Leave a task: what nobody took is dropped."""
+    def end(self, task: int) -> bool:
+        """Leave a task: what nobody took is dropped; return whether there was anything to read ahead."""
         self._current = None
         plan = self._plans.pop(task, None)
-        for piece in plan.pieces if plan else ():
+        if plan is None or not plan.pieces:
+            return False
+        for piece in plan.pieces:
             self._drop(piece)
         self._begin_more()
+        return True
 
     def drop_file(self, file: int) -> None:
         """Forget what was read of a file, since it may be another one now."""

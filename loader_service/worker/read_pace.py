@@ -41,6 +41,7 @@ class ReadPace:
     def __init__(self, now: float, *, always: bool = False) -> None:
         self.is_slow = self._always = always
         self._since = now  # of the window, or of reading ahead
+        self._needed_at = now  # when a task last had something to read ahead
         self._waited_s = 0.0
         self._lasts_s = _FIRST_S
         self._task_s = 0.0
@@ -63,15 +64,30 @@ class ReadPace:
         if excess_s > 0:
             self._waited_s += excess_s
             if self._waited_s > max(_LEAST_S, _SHARE * (now - self._since)):
-                self.is_slow, self._since = True, now
+                self.is_slow, self._since, self._needed_at = True, now, now
         return self.is_slow
 
-    def task_ended(self, seconds: float, now: float) -> None:
-        """Take note of a task, and of the seconds that it took beside its reads; end reading ahead when it is time."""
+    def task_ended(self, seconds: float, now: float, *, was_needed: bool = True) -> None:
+        """Take note of a task; end reading ahead when it is time to try without, or when there is nothing to read.
+
+        Parameters
+        ----------
+        seconds
+            That it took beside its reads.
+        now
+            The time after it.
+        was_needed
+            Whether some of its bytes were not in memory.
+        """
         self._task_s += 0.2 * (seconds - self._task_s) if self._task_s else seconds
-        if self.is_slow and not self._always and now - self._since > self._lasts_s:
+        if was_needed:
+            self._needed_at = now
+        if not self.is_slow or self._always:
+            return
+        is_over = now - self._since > self._lasts_s
+        if is_over or now - self._needed_at > _WINDOW_S:
             self.is_slow, self._since, self._waited_s = False, now, 0.0
-            self._lasts_s = min(2 * self._lasts_s, _LONGEST_S)
+            self._lasts_s = min(2 * self._lasts_s, _LONGEST_S) if is_over else self._lasts_s
 
     def tasks_wanted(self, latency_s: float) -> int:
         """Return how many tasks must be at hand so that reads of so many seconds end before they are needed."""

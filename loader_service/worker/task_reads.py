@@ -80,11 +80,11 @@ class TaskReads:
 
     def end(self) -> float:
         """Leave the task; return how long its reads have kept it waiting, in seconds; 0 while they are quick."""
-        self._ahead.end(self._task)
+        was_needed = self._ahead.end(self._task)
         now = time.monotonic()
         waited_s = self._ahead.waited_s + self._slow_s - self._waited_before_s
         self.spent.work_s += now - self._began
-        self._pace.task_ended(max(0.0, now - self._began - waited_s), now)
+        self._pace.task_ended(max(0.0, now - self._began - waited_s), now, was_needed=was_needed)
         self._task, self._foresee = -1, tuple
         return waited_s
 

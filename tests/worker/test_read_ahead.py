@@ -203,6 +203,29 @@ def test_slow_reads_show_at_once_and_quick_ones_again_later():
     assert pace.is_slow  # for twice as long now
 
 
+def test_reads_are_quick_again_when_a_second_brought_nothing_to_read_ahead():
+    pace = ReadPace(0.0)
+    assert pace.read(0.1, 22_000, 0.1)
+    pace.task_ended(0.05, 1.0)
+    pace.task_ended(0.05, 1.9, was_needed=False)
+    assert pace.is_slow
+    pace.task_ended(0.05, 2.1, was_needed=False)
+    assert not pace.is_slow
+    assert pace.read(0.1, 22_000, 2.2)  # a slow one shows as before
+    pace.task_ended(0.05, 10.0)
+    assert pace.is_slow
+
+
+def test_what_is_in_memory_is_nothing_to_read_ahead(files):
+    is_in_memory = [True]
+    ahead = ReadAhead(files.hold, lambda *_: is_in_memory[0])
+    for task, needed in ((1, False), (2, True)):
+        is_in_memory[0] = not needed
+        ahead.expect(task, [ByteRange(0, 0, 100)])
+        assert ahead.end(task) is needed
+    ahead.close()
+
+
 def test_one_slow_read_among_many_quick_ones_changes_nothing():
     pace = ReadPace(0.0)
     assert not pace.read(10 * SLOW_S, 0, 5.0)
