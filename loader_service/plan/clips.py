@@ -35,10 +35,16 @@ class ClipSamples(Samples):
         super().__init__(frame_counts)
         self.padded_videos = int(np.count_nonzero(self._counts < clip.span)) - self.empty_videos
 
-    def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:
+    def starts(
+        self,
+        epoch: int,
+        samples: ArrayLike,
+        keys: ArrayLike | None = None,
+        videos: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int64]:
         """Return the first frame of each sample; only for ``"random"`` does it depend on epoch and key."""
         samples = np.asarray(samples, dtype=np.int64)
-        videos = self.videos(samples)
+        videos = self.videos(samples) if videos is None else videos
         last_starts = np.maximum(self._counts[videos].astype(np.int64) - self._clip.span, 0)
         match self._clip.sampling:
             case "random":
@@ -51,9 +57,9 @@ class ClipSamples(Samples):
             case "every":
                 return np.asarray((samples - self.before(videos)) * self._clip.hop)
 
-    def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
+    def lengths(self, samples: ArrayLike, videos: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Return how many frames of each sample are really there: 1 to `clip.frames`."""
-        counts = self._counts[self.videos(samples)].astype(np.int64)
+        counts = self._counts[self.videos(samples) if videos is None else videos].astype(np.int64)
         # A clip either fits where it starts or starts at 0, so the video alone decides.
         return np.minimum(-(-counts // self._clip.stride), self._clip.frames)
 

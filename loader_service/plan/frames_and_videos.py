@@ -17,12 +17,18 @@ class FrameSamples(Samples):
     Parameters, attributes and errors: see `Samples`. No frame is repeated.
     """
 
-    def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: ARG002
+    def starts(
+        self,
+        epoch: int,  # noqa: ARG002
+        samples: ArrayLike,
+        keys: ArrayLike | None = None,  # noqa: ARG002
+        videos: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int64]:
         """Return the place of each frame in its video."""
         samples = np.asarray(samples, dtype=np.int64)
-        return np.asarray(samples - self.before(self.videos(samples)))
+        return np.asarray(samples - self.before(self.videos(samples) if videos is None else videos))
 
-    def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
+    def lengths(self, samples: ArrayLike, videos: NDArray[np.int64] | None = None) -> NDArray[np.int64]:  # noqa: ARG002
         """Return how many frames each sample has: one."""
         return np.ones(np.shape(samples), np.int64)
 
@@ -36,10 +42,16 @@ class VideoSamples(Samples):
     Parameters, attributes and errors: see `Samples`. No frame is repeated.
     """
 
-    def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:  # noqa: ARG002
+    def starts(
+        self,
+        epoch: int,  # noqa: ARG002
+        samples: ArrayLike,
+        keys: ArrayLike | None = None,  # noqa: ARG002
+        videos: NDArray[np.int64] | None = None,  # noqa: ARG002
+    ) -> NDArray[np.int64]:
         """Return the first frame of each sample: 0."""
         return np.zeros(np.shape(samples), np.int64)
 
-    def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
+    def lengths(self, samples: ArrayLike, videos: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Return how many frames each sample has."""
-        return self._counts[self.videos(samples)].astype(np.int64)
+        return self._counts[self.videos(samples) if videos is None else videos].astype(np.int64)

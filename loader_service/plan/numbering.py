@@ -57,7 +57,8 @@ class Samples(ABC):
             When there is no such sample.
         """
         samples = np.asarray(samples, dtype=np.int64)
-        if samples.size and not 0 <= samples.min() <= samples.max() < self.sample_count:
+        # As words without a sign, in which what is negative is too large: one look at all of them instead of two.
+        if samples.size and samples.view(np.uint64).max() >= self.sample_count:
             outside = samples[(samples < 0) | (samples >= self.sample_count)]
             raise IndexError(f"looking up sample {int(outside.flat[0])} of {self.sample_count}; numbers begin at 0")
         if self._firsts is None:
@@ -74,7 +75,13 @@ class Samples(ABC):
         return np.array(videos) if self._firsts is None else np.asarray(self._firsts[videos])
 
     @abstractmethod
-    def starts(self, epoch: int, samples: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.int64]:
+    def starts(
+        self,
+        epoch: int,
+        samples: ArrayLike,
+        keys: ArrayLike | None = None,
+        videos: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int64]:
         """Return the first frame of each sample.
 
         Parameters
@@ -85,6 +92,8 @@ class Samples(ABC):
             Sample numbers, any shape.
         keys
             What is drawn hangs on (seed, epoch, key); in the shape of `samples`. None: they are their own keys.
+        videos
+            What `videos` returns for `samples`, if it is known.
 
         Raises
         ------
@@ -93,8 +102,8 @@ class Samples(ABC):
         """
 
     @abstractmethod
-    def lengths(self, samples: ArrayLike) -> NDArray[np.int64]:
-        """Return how many frames of each sample are really there, the same in every epoch; raises as `starts` does."""
+    def lengths(self, samples: ArrayLike, videos: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Return how many frames of each sample are really there, the same in every epoch; as `starts` otherwise."""
 
     def _samples_of_video(self) -> NDArray[np.integer] | None:
         """Return how many samples each video has, ``(videos,)``; None when each has just one."""

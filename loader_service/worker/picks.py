@@ -79,14 +79,16 @@ def make_picks(samples: Samples, spec: Spec, epoch: int, rows: Rows) -> Picks:
     IndexError
         When there is no such sample.
     """
-    places, numbers, keys = (np.asarray(column, np.int64) for column in (rows.numbers, rows.samples, rows.keys))
-    videos, starts = samples.videos(numbers), samples.starts(epoch, numbers, keys)
+    places, numbers = np.asarray(rows.numbers, np.int64), np.asarray(rows.samples, np.int64)
+    keys = np.asarray(rows.positions, np.int64) if rows.positions else numbers
+    videos = samples.videos(numbers)
+    starts = samples.starts(epoch, numbers, keys, videos)
     if spec.varies:
         room = rows.room
         lengths, offsets = np.asarray(rows.lengths, np.int64), np.asarray(rows.offsets, np.int64)
     else:
         room = spec.clip.frames if isinstance(spec.clip, Clip) else 1
-        lengths, offsets = samples.lengths(numbers), places * room
+        lengths, offsets = samples.lengths(numbers, videos), places * room
     draws = draw_images(spec, epoch, keys)
     return Picks(rows, places, numbers, keys, videos, starts, lengths, offsets, room, draws)
 

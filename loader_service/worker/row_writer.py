@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from loader_service.protocol.messages import BadRow
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
 from loader_service.worker.frame_fields import Arrays, EncodedImages, FieldWriter, Origin, make_parts
-from loader_service.worker.picks import Pick, Picks, make_picks, runs_by_video
+from loader_service.worker.picks import Picks, make_picks, runs_by_video
 from loader_service.worker.read_ahead import ByteRange
 from loader_service.worker.values import column
 
@@ -116,7 +115,8 @@ class RowWriter:
         Frames of one compressed chunk then come together, and it is decompressed once. A generator's next item is the
         next row's.
         """
-        return range(len(picks.rows)) if self._origin.source is not None else picks.by_place().tolist()
+        is_given = self._origin.source is not None or len(picks.rows) == 1
+        return range(len(picks.rows)) if is_given else picks.by_place().tolist()
 
     def _frames(self, name: str, slot: Any) -> NDArray[Any]:
         """Return all frames of a field in a slot, whichever rows they belong to: ``(frames, *shape)``."""
@@ -147,27 +147,19 @@ class _Filling:
         self._progress = progress
         self._repeats = repeats
 
-    @cached_property
-    def _offsets(self) -> list[int]:
-        offsets: list[int] = self._picks.offsets.tolist()
-        return offsets
-
-    @cached_property
-    def _each(self) -> list[Pick]:
-        return self._picks.each()
-
     def fill_each(self, entries: Iterable[int]) -> Iterator[BadRow]:
         """Fill the rows of some entries, one after the other; yield those that are bad."""
+        picks, offsets = self._picks.each(), self._picks.offsets.tolist()
         for entry in entries:
             self._begin(entry)
-            pick, begin = self._each[entry], self._offsets[entry]
+            pick, begin = picks[entry], offsets[entry]
             try:
                 for part, fields in self._parts:
                     part.write([frames[begin : begin + pick.length] for frames in fields], pick)
             except LoaderError as error:
                 yield BadRow(self._picks.asked.numbers[entry], type(error).__name__, str(error))
             else:
-                self._pad(entry)
+                self._pad(begin, pick.length)
 
     def gather(self) -> Iterator[BadRow]:
         """Fill all rows, those of one video together, when all parts are `Arrays`; yield those that are bad."""
@@ -182,7 +174,7 @@ class _Filling:
                 yield from self.fill_each(entries)
                 continue
             for entry in short.intersection(entries):
-                self._pad(entry)
+                self._pad(int(self._picks.offsets[entry]), int(self._picks.lengths[entry]))
 
     def _begin(self, *entries: int) -> None:
         samples = self._picks.asked.samples
@@ -191,8 +183,7 @@ class _Filling:
             for entry in entries:
                 failpoints.passing("worker.row_begun", samples[entry])
 
-    def _pad(self, entry: int) -> None:
-        begin, length = self._offsets[entry], self._each[entry].length
+    def _pad(self, begin: int, length: int) -> None:
         if length < self._picks.room:
             for _, fields in self._parts:
                 for frames in fields:
