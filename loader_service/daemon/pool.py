@@ -6,25 +6,23 @@ take its standard error, whose last line tells why it ended, and its standard ou
 
 from __future__ import annotations
 
-import logging
 import select
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
-from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, Child, command, environment
+from loader_service.children import ONE_THREAD, SAME_EVERYWHERE, command, environment
 from loader_service.daemon.memory import OwnMemory
-from loader_service.daemon.words import Words
+from loader_service.daemon.watched_child import WatchedChild
 from loader_service.lifeline import arguments_for
 from loader_service.oom import OomWatch
 from loader_service.progress import ProgressBoard
 from loader_service.worker_options import WorkerOptions
 
 
-@dataclass(frozen=True)
-class _Process:
-    child: Child
+class _Process(NamedTuple):
+    child: WatchedChild
     memory: OwnMemory
-    words: tuple[Words, Words]  # what it prints, and its errors
 
 
 class Pool:
@@ -53,8 +51,9 @@ class Pool:
     def __exit__(self, *_: object) -> None:
         for process in self._processes.values():
             process.child.kill()
-        for worker in list(self._processes):
-            self._forget(worker)
+        for process in self._processes.values():
+            process.child.close()
+            process.memory.close()
         self._board.__exit__()
 
     def __len__(self) -> int:
@@ -88,22 +87,19 @@ class Pool:
             When the system has no process, memory or descriptor left for it.
         """
         options = replace(self._options, worker=worker, progress=self._board.descriptor)
-        child = Child(
+        child = WatchedChild(
             command("loader_service.worker.main", *arguments_for(options)),
             {**SAME_EVERYWHERE, **environment(**ONE_THREAD)},
+            f"worker {worker}",
+            self._watched,
             pass_fds=tuple(each for each in (options.progress, options.frames_counts) if each is not None),
             oom=self._oom,
         )
         try:
-            memory = OwnMemory(child.pid)
+            self._processes[worker] = _Process(child, OwnMemory(child.pid))
         except OSError:
             child.close()
             raise
-        levels = ((child.out, logging.INFO), (child.errors, logging.WARNING))
-        prints, errors = (Words(output, f"worker {worker}", level) for output, level in levels)
-        self._processes[worker] = _Process(child, memory, (prints, errors))
-        for descriptor in (child.pidfd, *child.outputs):
-            self._watched.register(descriptor, select.EPOLLIN)
 
     def kill(self, worker: int) -> None:
         """Kill a worker process; its end is reported by `reap`."""
@@ -114,23 +110,12 @@ class Pool:
     def listen(self) -> None:
         """Log what workers wrote to their standard error and output."""
         for process in self._processes.values():
-            for words in process.words:
-                was_open = words.output.is_open
-                words.read()
-                if was_open and not words.output.is_open:  # an epoll would report its end for ever
-                    self._watched.unregister(words.output.descriptor)
+            process.child.log_words()
 
     def reap(self) -> Iterator[tuple[int, str]]:
         """Yield the workers that have ended, each with its cause; from then on they cannot write anywhere."""
         for worker, process in list(self._processes.items()):
             if process.child.code is not None:
-                for words in process.words:
-                    words.end()
-                cause = process.child.cause(process.child.errors.last_line or process.child.out.last_line)
-                self._forget(worker)
-                yield worker, cause
-
-    def _forget(self, worker: int) -> None:
-        process = self._processes.pop(worker)
-        process.memory.close()
-        process.child.close()
+                del self._processes[worker]
+                process.memory.close()
+                yield worker, process.child.bury()

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import select
 import subprocess
 import typing
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from loader_service.children import ONE_THREAD, Child, command, environment
+from loader_service.children import ONE_THREAD, command, environment
 from loader_service.core import effects as do
 from loader_service.core import events as e
 from loader_service.core.effects import Note
 from loader_service.daemon.placement import Placement
 from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.sockets import Router
-from loader_service.daemon.words import Words
+from loader_service.daemon.watched_child import WatchedChild
 from loader_service.protocol import remote_messages as r
 from loader_service.remote.remote_options import ReceiverOptions, line_of
 
@@ -36,12 +35,6 @@ KEEPS_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(64 * 2**20), "MALLOC_TRIM_THRESHOL
 
 #: The pause before a receiver that ended is started again: at first, and at the most, in seconds.
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.0, 5.0
-
-
-@dataclass(frozen=True)
-class _Receiver:
-    child: Child
-    words: Words
 
 
 class RemoteWorkers:
@@ -90,14 +83,14 @@ class RemoteWorkers:
         self._pause_s = _FIRST_PAUSE_S
         self._start_at: float | None = None  # when a receiver is started again; None while there is one
         self._load_before = self._load = e.ReceiverSeen(0, 0)
-        self._receiver: _Receiver | None = self._start()
+        self._receiver: WatchedChild | None = self._start()
 
     def __enter__(self) -> RemoteWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._receiver is not None:
-            self._receiver.child.close()
+            self._receiver.close()
 
     def has(self, worker: int) -> bool:
         """Return whether a worker is a remote one that has not ended."""
@@ -159,24 +152,19 @@ class RemoteWorkers:
         receiver = self._receiver
         if receiver is None:
             return
-        was_open = receiver.words.output.is_open
-        receiver.words.read()
-        if was_open and not receiver.words.output.is_open:
-            self._watched.unregister(receiver.words.output.descriptor)
-        if receiver.child.code is None:
+        receiver.log_words()
+        if receiver.code is None:
             return
-        receiver.words.end()
-        cause = f"was lost with the receiver of its rows, which {receiver.child.cause()}"
-        receiver.child.close()
+        cause = receiver.bury()
         self._receiver, self._start_at = None, self._heard_at + self._pause_s
         self._pause_s = min(max(0.2, 2 * self._pause_s), _LAST_PAUSE_S)
         self._load_before = self._load
         self._arrived.clear()
         lost, self._workers = list(self._workers), {}
         if not lost:
-            self._log.write(Note(f"the receiver of remote workers' rows {receiver.child.cause()}"))
+            self._log.write(Note(f"the receiver of remote workers' rows {cause}"))
         for worker in lost:
-            yield worker, cause
+            yield worker, f"was lost with the receiver of its rows, which {cause}"
 
     def next_deadline(self) -> float | None:
         """Return when `tick` has something to do."""
@@ -198,21 +186,21 @@ class RemoteWorkers:
         elif self._receiver is not None and now - self._heard_at > _SILENCE_S:
             self._heard_at = now
             self._log.write(Note(f"the receiver of remote workers' rows was silent for {_SILENCE_S:g} s; it is killed"))
-            self._receiver.child.kill()
+            self._receiver.kill()
 
     # ---- inside
 
     def _say(self, message: r.ToReceiver) -> None:
         self._socket.post(b"receiver-%d" % self._options.receiver, message)
 
-    def _start(self) -> _Receiver:
-        child = Child(
+    def _start(self) -> WatchedChild:
+        child = WatchedChild(
             command("loader_service.remote.receiver", str(os.getpid())),
             environment(**ONE_THREAD, **KEEPS_MEMORY),
+            "receiver",
+            self._watched,
             stdin=subprocess.PIPE,
             pass_fds=(self._options.descriptor,),
         )
         os.write(child.stdin, line_of(self._options))
-        for descriptor in (child.pidfd, *child.outputs):
-            self._watched.register(descriptor, select.EPOLLIN)
-        return _Receiver(child, Words(child.errors, "receiver", logging.WARNING))
+        return child

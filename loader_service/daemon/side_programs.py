@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from loader_service.children import ONE_THREAD, Child, command, environment
-from loader_service.daemon.words import Words
+from loader_service.children import ONE_THREAD, command, environment
+from loader_service.daemon.watched_child import WatchedChild
 from loader_service.errors import ConfigError
 from loader_service.lifeline import arguments_for
 from loader_service.tcp import TcpAddress
@@ -58,8 +58,7 @@ class SideProgram:
 @dataclass
 class _Running:
     program: SideProgram
-    child: Child | None = None
-    words: tuple[Words, ...] = ()
+    child: WatchedChild | None = None
     pause_s: float = _FIRST_PAUSE_S
     start_at: float = 0.0  # while there is no child; when it was due, while there is one
 
@@ -98,9 +97,9 @@ class SidePrograms:
         """Look after all: log what they said; yield a line for people about each that has ended."""
         for each in self._running:
             if each.child is not None:
-                self._listen(each)
+                each.child.log_words()
                 if each.child.code is not None:
-                    yield self._bury(each, each.child, now)
+                    yield _ended(each, each.child.bury(), now)
             elif each.start_at <= now:
                 try:
                     self._begin(each)
@@ -110,31 +109,24 @@ class SidePrograms:
     def _begin(self, running: _Running) -> None:
         program = running.program
         words = command(program.module, *arguments_for(program.options))
-        descriptor = program.listening.fileno()
-        child = Child(words, environment(**ONE_THREAD), stdin=subprocess.PIPE, pass_fds=(descriptor,))
+        running.child = WatchedChild(
+            words,
+            environment(**ONE_THREAD),
+            program.name,
+            self._watched,
+            stdin=subprocess.PIPE,
+            pass_fds=(program.listening.fileno(),),
+        )
         with contextlib.suppress(BrokenPipeError):  # it has ended, as its pidfd says
-            os.write(child.stdin, program.secret.encode("ascii") + b"\n")
-        levels = ((child.out, logging.INFO), (child.errors, logging.WARNING))
-        running.words = tuple(Words(output, program.name, level) for output, level in levels)
-        running.child = child
-        for each in (child.pidfd, *child.outputs):
-            self._watched.register(each, select.EPOLLIN)
+            os.write(running.child.stdin, program.secret.encode("ascii") + b"\n")
 
-    def _listen(self, running: _Running) -> None:
-        for words in running.words:
-            was_open = words.output.is_open
-            words.read()
-            if was_open and not words.output.is_open:  # an epoll would report its end for ever
-                self._watched.unregister(words.output.descriptor)
 
-    def _bury(self, running: _Running, child: Child, now: float) -> str:
-        for words in running.words:
-            words.end()
-        cause, running.child = child.cause(), None
-        child.close()
-        if now - running.start_at >= _LONGEST_PAUSE_S:
-            running.pause_s = _FIRST_PAUSE_S
-        return _again(running, cause, now)
+def _ended(running: _Running, cause: str, now: float) -> str:
+    """Have a process that has ended started again; return the line that says so."""
+    running.child = None
+    if now - running.start_at >= _LONGEST_PAUSE_S:
+        running.pause_s = _FIRST_PAUSE_S
+    return _again(running, cause, now)
 
 
 def _again(running: _Running, cause: str, now: float) -> str:
