@@ -12,9 +12,9 @@ import click
 from loader_client.connection import Connection
 from loader_service import reports
 from loader_service.click_options import SPELLINGS
-from loader_service.control import Times, restart_service, stop_service
+from loader_service.control import restart_service, stop_service
 from loader_service.reaching import reach
-from loader_service.watch_commands import CONNECT_S, hush
+from loader_service.watch_commands import hush
 from loader_service.worker_bounds import WorkerBounds
 
 _T = TypeVar("_T")
@@ -61,7 +61,7 @@ def scale_command(workers: str | None, endpoint: str | None, remote: WorkerBound
 def stop_command(endpoint: str | None, timeout: float) -> None:
     """Have a service finish what it is at, and wait until it has ended and nothing of it is left."""
     hush()
-    stop_service(endpoint, click.echo, Times(CONNECT_S, timeout))
+    stop_service(endpoint, click.echo, timeout)
 
 
 @click.command("restart")
@@ -70,10 +70,10 @@ def stop_command(endpoint: str | None, timeout: float) -> None:
 def restart_command(endpoint: str | None, timeout: float) -> None:
     """Have a service end and begin anew as it was started, and wait until it is ready; trainings go on."""
     hush()
-    restart_service(endpoint, click.echo, Times(CONNECT_S, timeout))
+    restart_service(endpoint, click.echo, timeout)
 
 
 def _with_service(endpoint: str | None, use: Callable[[Connection], _T]) -> _T:
     hush()
-    with reach(endpoint, CONNECT_S) as service:
+    with reach(endpoint) as service:
         return use(service)

@@ -13,12 +13,11 @@ from typing import Any, Literal
 
 from loader_service.cluster_options import ListenAddress, check_cluster
 from loader_service.errors import ConfigError
-from loader_service.frame_cache.cache_option import parse_cache_option
+from loader_service.kept_places import parse_cache, parse_local_copy
 from loader_service.option_fields import expand_paths, option
 from loader_service.protocol.segment_files import shared_memory
 from loader_service.scan_options import ScanOptions
 from loader_service.sizes import size_text
-from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.urls import is_url
 from loader_service.url_secrets import shown_url
 from loader_service.web_options import parse_address
@@ -197,7 +196,7 @@ class ServiceConfig:
     def _check_copy(self) -> None:
         if self.local_copy is None:
             return
-        copy = parse_copy_option(self.local_copy)
+        copy = parse_local_copy(self.local_copy)
         _check_size("local_copy", self.local_copy, copy.size)
         if not any(map(is_url, self.files)):
             raise ConfigError(
@@ -228,13 +227,13 @@ class ServiceConfig:
         """In which folder fetched blocks are kept, and how many bytes of them; an empty name for none."""
         if self.local_copy is None:
             return "", 0
-        copy = parse_copy_option(self.local_copy)
+        copy = parse_local_copy(self.local_copy)
         return copy.folder, parse_size(copy.size)
 
     def _check_cache(self) -> None:
         if self.cache is None:
             return
-        cache = parse_cache_option(self.cache)
+        cache = parse_cache(self.cache)
         _check_size("cache", self.cache, cache.size)
         if parse_size(cache.size) < LEAST_MEMORY_BYTES:
             raise ConfigError(
@@ -250,7 +249,7 @@ class ServiceConfig:
         """In which folder decoded frames are kept, and how many bytes of them; an empty name for none."""
         if self.cache is None:
             return "", 0
-        cache = parse_cache_option(self.cache)
+        cache = parse_cache(self.cache)
         return cache.folder or str(shared_memory()), parse_size(cache.size)
 
     @property

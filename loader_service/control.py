@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from loader_client.connection import Connection
 from loader_service import endpoint as endpoints
@@ -32,25 +31,7 @@ _PAUSE_S = 0.05
 _TRY_S = 1.0
 
 
-@dataclass(frozen=True)
-class Times:
-    """How long to wait, in seconds: for an answer, and for all of it.
-
-    Raises
-    ------
-    ConfigError
-        When that is no length of time.
-    """
-
-    connect_s: float
-    timeout_s: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.timeout_s < math.inf:
-            raise ConfigError(f"timeout={self.timeout_s!r}; give a number of seconds, 0 or more")
-
-
-def stop_service(endpoint: str | None, say: Callable[[str], object], times: Times) -> None:
+def stop_service(endpoint: str | None, say: Callable[[str], object], timeout_s: float) -> None:
     """End a service, and wait until its process is gone and nothing of it is left; remove what a killed one left.
 
     Parameters
@@ -59,14 +40,17 @@ def stop_service(endpoint: str | None, say: Callable[[str], object], times: Time
         Where it listens; None for the default.
     say
         Called with each line that tells what was done.
-    times
+    timeout_s
         How long to wait.
 
     Raises
     ------
+    ConfigError
+        When that is no length of time.
     ServiceUnavailable
         When there is no service, or it has not ended in time.
     """
+    _check(timeout_s)
     place = endpoints.parse(endpoint)
     begun = time.monotonic()
     if is_left_socket(place) and is_absent(place):
@@ -75,35 +59,36 @@ def stop_service(endpoint: str | None, say: Callable[[str], object], times: Time
             say(f"the service at {place} had been killed; what it left is removed")
             return
     with ExitStack() as stack:
-        service, occupant = _reach(stack, place, times.connect_s)
+        service, occupant = _reach(stack, place)
         instance = _tell_to_end(place, service, occupant, say)
-        gone = _await_gone(place, occupant, instance, begun + times.timeout_s)
+        gone = _await_gone(place, occupant, instance, begun + timeout_s)
         if not gone:
-            raise ServiceUnavailable(_still_there(place, occupant, times.timeout_s))
+            raise ServiceUnavailable(_still_there(place, occupant, timeout_s))
         successor = _tidy(place, instance)
         what = f"; process {successor} has taken its place" if successor else "; nothing of it is left"
         say(f"{_name(occupant)} has ended after {time.monotonic() - begun:.1f} s{what}")
 
 
-def restart_service(endpoint: str | None, say: Callable[[str], object], times: Times) -> None:
+def restart_service(endpoint: str | None, say: Callable[[str], object], timeout_s: float) -> None:
     """Have a service begin anew as it was started, and wait until it is ready.
 
     Parameters
     ----------
-    endpoint, say, times
+    endpoint, say, timeout_s
         See `stop_service`.
 
     Raises
     ------
     ConfigError
-        When it is run by who must restart it: says how.
+        When it is run by who must restart it: says how; or that is no length of time.
     ServiceUnavailable
         When there is no service, it died instead, or it was not ready in time.
     """
+    _check(timeout_s)
     place = endpoints.parse(endpoint)
     begun = time.monotonic()
     with ExitStack() as stack:
-        service, occupant = _reach(stack, place, times.connect_s)
+        service, occupant = _reach(stack, place)
         if service is None:
             raise ServiceUnavailable(
                 f"{_name(occupant)} at {place} does not answer, and so cannot be told to start again; it may be "
@@ -113,7 +98,7 @@ def restart_service(endpoint: str | None, say: Callable[[str], object], times: T
         say(service.restart())
         service.close()
         name = _name(occupant)
-        while (left_s := begun + times.timeout_s - time.monotonic()) > 0:
+        while (left_s := begun + timeout_s - time.monotonic()) > 0:
             serves = _ready_with(place, before, min(left_s, _TRY_S))
             if serves:
                 say(f"{name} is ready again after {time.monotonic() - begun:.1f} s: {serves}")
@@ -124,12 +109,17 @@ def restart_service(endpoint: str | None, say: Callable[[str], object], times: T
                 )
             time.sleep(_PAUSE_S)
         raise ServiceUnavailable(
-            f"{name} at {place} was not ready again within {times.timeout_s:g} s; what it is at, it says where it was "
+            f"{name} at {place} was not ready again within {timeout_s:g} s; what it is at, it says where it was "
             "started; wait longer with --timeout"
         )
 
 
-def _reach(stack: ExitStack, place: Endpoint, connect_s: float) -> tuple[Connection | None, Occupant | None]:
+def _check(timeout_s: float) -> None:
+    if not 0 <= timeout_s < math.inf:
+        raise ConfigError(f"timeout={timeout_s!r}; give a number of seconds, 0 or more")
+
+
+def _reach(stack: ExitStack, place: Endpoint) -> tuple[Connection | None, Occupant | None]:
     """Return a connection to a service, None when it does not answer, and its process, None when it cannot be seen.
 
     Raises
@@ -139,7 +129,7 @@ def _reach(stack: ExitStack, place: Endpoint, connect_s: float) -> tuple[Connect
     """
     service, error = None, None
     try:
-        service = stack.enter_context(reach(str(place), connect_s))
+        service = stack.enter_context(reach(str(place)))
     except ServiceUnavailable as unavailable:
         error = unavailable
     occupant = find_occupant(place)  # only now: one that a supervisor starts again has just come

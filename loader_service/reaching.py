@@ -9,19 +9,20 @@ from loader_service.daemon.absence import is_absent
 from loader_service.daemon.own_services import own_services
 from loader_service.errors import ServiceUnavailable
 
+#: How long a service may take to answer, in seconds.
+CONNECT_S = 5.0
+
 #: Endpoints that are named to who looks for a service in vain.
 _MOST_NAMED = 3
 
 
-def reach(endpoint: str | None, timeout_s: float) -> Connection:
+def reach(endpoint: str | None) -> Connection:
     """Return a connection to a service that is there, or is about to be.
 
     Parameters
     ----------
     endpoint
         Where it listens; None for the default.
-    timeout_s
-        How long it may take to answer.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def reach(endpoint: str | None, timeout_s: float) -> Connection:
     endpoints.check_owner(place)
     if is_absent(place):
         raise ServiceUnavailable(f"{no_answer(str(place), 0.0)}{_elsewhere()}")
-    return Connection(str(place), timeout_s=timeout_s)
+    return Connection(str(place), timeout_s=CONNECT_S)
 
 
 def _elsewhere() -> str:

@@ -22,7 +22,7 @@ from loader_client.connection import Connection
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.protocol.messages import Status
 from loader_service.reaching import reach
-from loader_service.watch_commands import CONNECT_S, hush, place_of
+from loader_service.watch_commands import hush, place_of
 
 if TYPE_CHECKING:
     from loader_service.watching.top_view import TopView
@@ -46,7 +46,7 @@ def top_command(endpoint: str | None) -> None:
         raise ConfigError("top needs a terminal; elsewhere, use `loader-service status --watch`")
     hush()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the terminal is to be as it was
-    with reach(endpoint, CONNECT_S) as service, suppress(KeyboardInterrupt):
+    with reach(endpoint) as service, suppress(KeyboardInterrupt):
         _watch(service)
 
 

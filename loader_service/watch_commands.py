@@ -26,9 +26,6 @@ from loader_service.sizes import size_text, time_text
 from loader_service.watching.status_json import status_json
 from loader_service.watching.status_text import status_text
 
-#: How long a command waits for the service, in seconds.
-CONNECT_S = 5.0
-
 #: How long `ps` waits for each service, in seconds.
 _PS_S = 2.0
 
@@ -61,7 +58,7 @@ def _clock(status: Status) -> Callable[[float], str]:
 def status_command(endpoint: str | None, as_json: bool, watch: bool) -> None:
     """Show what trainers wait for, and the workers, streams and faults of a service."""
     hush()
-    with reach(endpoint, CONNECT_S) as service:
+    with reach(endpoint) as service:
         place = place_of(service.endpoint)
         if not watch:
             _show(*look_twice(service), place, as_json=as_json)

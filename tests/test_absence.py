@@ -41,7 +41,7 @@ def test_where_nothing_is_nobody_is_waited_for_and_services_elsewhere_are_named(
     with pytest.raises(
         ServiceUnavailable, match=f"no service answers at .*; start one .*; services .* listen at {other}"
     ):
-        reach(new_endpoint(), 60)
+        reach(new_endpoint())
 
 
 def test_one_that_has_the_lock_is_waited_for():
@@ -86,7 +86,7 @@ def test_what_a_killed_service_left_is_told_and_removed(small_videos: Path):
         if place.path.parent in endpoints.private_directories():
             assert place in killed_services()
         with pytest.raises(ServiceUnavailable, match=f"killed; `loader-service stop {place}` removes it"):
-            reach(str(place), 60)
+            reach(str(place))
         done = subprocess.run(command_line("stop", place), capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (
             0,

@@ -162,8 +162,7 @@ def test_a_wrong_usage_is_one_line_and_exit_code_2(in_process, arguments, said):
 
 @pytest.mark.parametrize("command", [["status"], ["catalog"], ["stop"], ["restart"], ["scale", "2"]])
 def test_a_service_that_is_not_there_is_one_line_and_exit_code_1(monkeypatch, in_process, command):
-    for module in ("asking_commands", "watch_commands"):
-        monkeypatch.setattr(f"loader_service.{module}.CONNECT_S", 0.2)
+    monkeypatch.setattr("loader_service.reaching.CONNECT_S", 0.2)
     endpoint = new_endpoint()
     code, _, err = in_process(*command, endpoint)
     assert code == 1

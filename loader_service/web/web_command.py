@@ -10,9 +10,6 @@ import click
 from loader_service.reaching import reach
 from loader_service.web_options import DEFAULT_HOST, WebOptions, check_installed, given_token, link_of, listening_socket
 
-#: How long the service may take to answer, in seconds.
-_CONNECT_S = 5.0
-
 
 @click.command("web")
 @click.argument("endpoint", required=False)
@@ -23,7 +20,7 @@ def web_command(endpoint: str | None, listen: str, *, control: bool) -> None:
     check_installed()
     from loader_service.web.web_process import serve  # noqa: PLC0415 - needs the extra [web]
 
-    with reach(endpoint, _CONNECT_S) as service:
+    with reach(endpoint) as service:
         place = service.endpoint
     token = given_token() or secrets.token_urlsafe(24)
     with listening_socket(listen) as listening, contextlib.suppress(KeyboardInterrupt):

@@ -16,10 +16,10 @@ import pytest
 from loader_client import Clip, connect
 from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
+from loader_service.kept_places import parse_local_copy
 from loader_service.private_folders import NotOurs
 from loader_service.stores import copy_folder
 from loader_service.stores.copy_folder import CopyFolder
-from loader_service.stores.copy_option import parse_copy_option
 from loader_service.stores.faults import StoreFault
 from loader_service.stores.object_copy import BLOCK_BYTES, ObjectCopy
 from loader_service.stores.object_version import ObjectVersion
@@ -241,7 +241,7 @@ def test_the_folder_of_another_user_is_refused(tmp_path):
 
 def test_the_option_says_how_much_and_where(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert parse_copy_option("2G:a:b") == ("2G", str(tmp_path / "a:b"))
+    assert parse_local_copy("2G:a:b") == ("2G", str(tmp_path / "a:b"))
     for text, said in (
         ("2G", "give SIZE:FOLDER, such as 200G:/scratch/copy"),
         (":x", "give SIZE:FOLDER"),
