@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import subprocess
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,18 +9,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from loader_service.catalog.columns import Catalog
-from loader_service.children import ONE_THREAD, Child, command, environment, readable
+from loader_service.children import command, readable
 from loader_service.errors import WorkerDied
 from loader_service.lifeline import arguments_for
+from loader_service.line_worker import LineWorker
 
 #: Videos that a process is given ahead, so that it need not wait for this one between two.
 _AHEAD = 4
 
 #: How long nothing may happen without a look at the time, in seconds.
 _LONGEST_WAIT_S = 1.0
-
-#: How long a process that can say no more may take to end, in seconds.
-_END_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -87,12 +80,13 @@ class FrameCheck:
         bad: dict[int, list[BadFrame]] = {}
         total = self._catalog.video_count
         with ExitStack() as stack:
-            checkers = [stack.enter_context(_Checker(self._options)) for _ in range(min(processes, total))]
+            words = command("loader_service.worker.check", *arguments_for(self._options))
+            checkers = [stack.enter_context(_Checker(words, self._timeout_s)) for _ in range(min(processes, total))]
             while len(bad) < total:
-                readable([each for checker in checkers for each in checker.child.outputs], _LONGEST_WAIT_S)
+                readable([each for checker in checkers for each in checker.outputs], _LONGEST_WAIT_S)
                 for checker in checkers:
                     bad.update((video, self._named(video, found)) for video, found in checker.answers())
-                    if checker.is_over(self._timeout_s):
+                    if checker.is_over(is_busy=bool(checker.asked)):
                         bad.update(self._give_up(checker))
                         checker.begin_anew()
                     while self._waiting and len(checker.asked) < _AHEAD:
@@ -106,7 +100,7 @@ class FrameCheck:
 
     def _give_up(self, checker: _Checker) -> dict[int, list[BadFrame]]:
         """Blame the video at which a process ended, or has had its time; the others that it was given go to another."""
-        cause = checker.end()
+        cause = checker.end("was not done in time")
         if not checker.asked:
             raise WorkerDied(f"a process that checks frames {cause}; look at memory and limits, and try again")
         guilty = checker.asked.popleft()
@@ -119,55 +113,25 @@ class FrameCheck:
         return path, self._catalog.name(video).decode("utf-8", "replace")
 
 
-class _Checker:
-    """A process, then another where that ended, and the videos that it was given, the first of which it is at.
-
-    A context manager.
-    """
-
-    def __init__(self, options: CheckOptions) -> None:
-        self._words = command("loader_service.worker.check", *arguments_for(options))
-        self.begin_anew()
+class _Checker(LineWorker):
+    """A process, and the videos that it was given, the first of which it is at. A context manager."""
 
     def begin_anew(self) -> None:
         """Start a process, when there is none."""
-        self.child = Child(self._words, environment(**ONE_THREAD), stdin=subprocess.PIPE)
+        super().begin_anew()
         self.asked: deque[int] = deque()
-        self._received = b""
-        self._began = time.monotonic()
 
     def __enter__(self) -> _Checker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.child.close()
+        self.close()
 
     def ask(self, video: int) -> None:
         """Give it a video."""
-        if not self.asked:
-            self._began = time.monotonic()
         self.asked.append(video)
-        with contextlib.suppress(BrokenPipeError):  # it has ended, which is seen at the next turn
-            os.write(self.child.stdin, f"{video}\n".encode("ascii"))
+        self.tell(video)
 
     def answers(self) -> list[tuple[int, list[list[int | str]]]]:
         """Return what was found in the videos that it is done with since the last call."""
-        self.child.errors.read()  # else it could not go on
-        *lines, self._received = (self._received + self.child.out.read()).split(b"\n")
-        if lines:
-            self._began = time.monotonic()
-        return [(self.asked.popleft(), json.loads(line)) for line in lines]
-
-    def is_over(self, timeout_s: float) -> bool:
-        """Tell whether it has ended, or has had its time for a video."""
-        return not self.child.out.is_open or (bool(self.asked) and time.monotonic() - self._began > timeout_s)
-
-    def end(self) -> str:
-        """End it, and return in words how it came to that."""
-        if self.child.out.is_open:
-            self.child.close()
-            return "was not done in time"
-        self.child.wait(_END_S)
-        cause = self.child.cause()
-        self.child.close()
-        return cause
+        return [(self.asked.popleft(), reply) for reply in self.replies()]

@@ -15,10 +15,10 @@ from typing import Any
 
 from loader_service import errors
 from loader_service.children import command, readable
-from loader_service.conversion.line_worker import LineWorker
 from loader_service.conversion.pieces import Piece, PieceOutcome
 from loader_service.errors import WorkerDied
 from loader_service.lifeline import arguments_for
+from loader_service.line_worker import LineWorker
 
 #: How long nothing may happen without a look at the time, in seconds.
 _LONGEST_WAIT_S = 0.5

@@ -13,10 +13,10 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from loader_service.children import command, readable
-from loader_service.conversion.line_worker import LineWorker
 from loader_service.conversion.write_remedies import write_remedy
 from loader_service.errors import PackError, WorkerDied
 from loader_service.lifeline import arguments_for
+from loader_service.line_worker import LineWorker
 from loader_service.pack.pack_worker import PackWorkerOptions
 from loader_service.pack.records import Item, PackedVideo
 

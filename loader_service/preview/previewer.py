@@ -10,10 +10,10 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from loader_service.children import command, readable
-from loader_service.conversion.line_worker import LineWorker
 from loader_service.daemon.memory import tree_bytes
 from loader_service.errors import LoaderError, WorkerDied
 from loader_service.lifeline import arguments_for
+from loader_service.line_worker import LineWorker
 from loader_service.preview.preview_options import PreviewOptions
 from loader_service.sizes import size_text
 
@@ -135,7 +135,7 @@ class Previewer:
             if replies:
                 if "error" in replies[0]:
                     raise LoaderError(str(replies[0]["error"]))
-                return replies[0]
+                return dict(replies[0])
             left_s = deadline - time.monotonic()
             if worker.is_over(is_busy=True) or left_s <= 0:
                 raise WorkerDied(self._blame(worker.end()))

@@ -1,4 +1,4 @@
-"""A worker process of a conversion, asked and answering in lines of JSON; knows nothing of what the lines mean."""
+"""A worker process, asked and answering in lines of JSON; knows nothing of what the lines mean."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class LineWorker:
         """The descriptors that become readable when it says something."""
         return self._child.outputs
 
-    def tell(self, request: dict[str, Any]) -> None:
+    def tell(self, request: Any) -> None:
         """Send one line, and hear meanwhile what the process says: neither waits for the other for ever."""
         self._heard = time.monotonic()
         child, data = self._child, memoryview(json.dumps(request).encode("ascii") + b"\n")
@@ -76,7 +76,7 @@ class LineWorker:
             except BrokenPipeError:  # it has ended, which is seen at the next turn
                 return
 
-    def replies(self) -> list[dict[str, Any]]:
+    def replies(self) -> list[Any]:
         """Return what it has said since the last call; does not wait."""
         self._hear()
         *lines, self._received = self._received.split(b"\n")
@@ -86,11 +86,11 @@ class LineWorker:
         """Return whether it can say no more, or has said nothing for too long while it had work."""
         return not self._child.out.is_open or (is_busy and time.monotonic() - self._heard > self._silence_s)
 
-    def end(self) -> str:
-        """End what `is_over`, and return why it is, in words that follow its name."""
+    def end(self, late: str = "") -> str:
+        """End what `is_over`, and return why it is, in words that follow its name; `late` says that it was silent."""
         try:
             if self._child.out.is_open:
-                return f"said nothing for {self._silence_s:g} s"
+                return late or f"said nothing for {self._silence_s:g} s"
             self._child.wait(_END_S)
             return self._child.cause()
         finally:

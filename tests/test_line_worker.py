@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loader_service.children import readable
-from loader_service.conversion.line_worker import LineWorker
+from loader_service.line_worker import LineWorker
 
 #: Answers each line by as many as it says, of as many bytes; says nothing, or ends, where it is told so.
 _SCRIPT = """
