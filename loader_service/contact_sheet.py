@@ -21,9 +21,6 @@ _QUALITY = 82
 #: Pixels between the frames of a strip, and between the rows of a sheet, and their shade of grey.
 _GAP, _SHADE = 2, 128
 
-#: Longest side of a frame in a sheet, in pixels.
-MOST_SIDE = 1024
-
 
 def as_picture(pixels: NDArray[Any], bounds: Bounds | None = None) -> Picture:
     """Return anything with two sides as colours.
@@ -121,9 +118,9 @@ def png(picture: Picture) -> bytes:
     return bytes(data)
 
 
-def data_url(data: bytes, kind: str = "image/jpeg") -> str:
-    """Return bytes as an address that holds them, for pages without a server."""
-    return f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
+def data_url(data: bytes) -> str:
+    """Return the bytes of a JPEG as an address that holds them, for pages without a server."""
+    return f"data:image/jpeg;base64,{base64.b64encode(data).decode('ascii')}"
 
 
 def _stretched(pixels: NDArray[Any], bounds: Bounds | None) -> NDArray[np.uint8]:

@@ -86,7 +86,7 @@ def _may_begin(process: Path, place: Endpoint) -> bool:
         return False
     variable = f"{endpoints.ENVIRONMENT_VARIABLE}="
     by_variable = (each.removeprefix(variable) for each in _texts(process / "environ") if each.startswith(variable))
-    named = read_option(words, "endpoint") or _word_after("--endpoint", words) or next(by_variable, "")
+    named = read_option(words, "endpoint") or _endpoint_after(words) or next(by_variable, "")
     try:
         return endpoints.parse(named) == place if named else place.path.name == endpoints.DEFAULT_NAME
     except ConfigError:
@@ -100,5 +100,5 @@ def _texts(path: Path) -> list[str]:
         return []  # it has ended
 
 
-def _word_after(flag: str, words: Sequence[str]) -> str | None:
-    return next((words[at + 1] for at, each in enumerate(words[:-1]) if each == flag), None)
+def _endpoint_after(words: Sequence[str]) -> str | None:
+    return next((words[at + 1] for at, each in enumerate(words[:-1]) if each == "--endpoint"), None)

@@ -19,13 +19,10 @@ from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.sockets import Router
 from loader_service.daemon.watched_child import WatchedChild
 from loader_service.protocol import remote_messages as r
-from loader_service.remote.remote_options import ReceiverOptions, line_of
+from loader_service.remote.remote_options import ARRIVALS, ReceiverOptions, line_of
 
 #: The messages of a receiver, for `isinstance`.
 FROM_RECEIVER = typing.get_args(r.FromReceiver)
-
-#: Arrivals of one receiver; those of the next one begin after them.
-_ARRIVALS = 2**32
 
 #: How long a receiver may be silent, in seconds, before it counts as hung and is killed; it speaks each second.
 _SILENCE_S = 10.0
@@ -106,7 +103,7 @@ class RemoteWorkers:
         """Take in what a receiver says; what one says that has ended means nothing."""
         match message:
             case r.RemoteArrived(arrival):
-                if arrival // _ARRIVALS != self._options.receiver or self._receiver is None:
+                if arrival // ARRIVALS != self._options.receiver or self._receiver is None:
                     return []
                 self._arrived[arrival] = message
                 return [e.RemoteCame(arrival, message.node)]

@@ -165,7 +165,7 @@ def metrics_socket(address: str) -> socket.socket:
             f"metrics={address!r} needs the package prometheus_client; install it with "
             "`pip install 'loader-service[metrics]'`"
         )
-    return listen_at("metrics", address)
+    return listen_at(address)
 
 
 def metrics_program(endpoint: str, listening: socket.socket) -> SideProgram:
@@ -176,7 +176,7 @@ def metrics_program(endpoint: str, listening: socket.socket) -> SideProgram:
     return SideProgram("the process of the metrics", "loader_service.watching.metrics_process", options, listening)
 
 
-def listen_at(option: str, address: str) -> socket.socket:
+def listen_at(address: str) -> socket.socket:
     """Return a socket that listens at ``HOST:PORT``.
 
     Raises
@@ -187,12 +187,12 @@ def listen_at(option: str, address: str) -> socket.socket:
     host, colon, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (colon and host and port.isascii() and port.isdecimal() and int(port) < 2**16):
-        raise ConfigError(f"{option}={address!r}; give HOST:PORT, such as 127.0.0.1:9464")
+        raise ConfigError(f"metrics={address!r}; give HOST:PORT, such as 127.0.0.1:9464")
     try:
         found = TcpAddress.of(host, int(port))
     except OSError as error:
-        raise ConfigError(f"{option}={address!r}: {error}; give an address of this host") from error
+        raise ConfigError(f"metrics={address!r}: {error}; give an address of this host") from error
     try:
         return found.listen()
     except OSError as error:
-        raise ConfigError(f"{option}={address!r}: {error}; give another port, or end who has it") from error
+        raise ConfigError(f"metrics={address!r}: {error}; give another port, or end who has it") from error

@@ -24,7 +24,7 @@ from loader_service.protocol import remote_messages as r
 from loader_service.protocol import wire
 from loader_service.protocol.segment_files import map_segment
 from loader_service.remote import row_intake as act
-from loader_service.remote.remote_options import ReceiverOptions, next_line, own_versions
+from loader_service.remote.remote_options import ARRIVALS, ReceiverOptions, own_versions
 from loader_service.remote.row_frames import MOST_FRAME_BYTES, WAITING_MESSAGES, read_row_head
 from loader_service.remote.row_intake import RowIntake
 from loader_service.remote.run_keys import Gatekeeper, open_door
@@ -42,9 +42,6 @@ _BURST = 64
 #: Files and connections that may be open: some for each remote worker and each slot, and what strangers hold until the
 #: time of their handshake is over. Beyond, the kernel lets them wait; each may have the receiver take a piece of rows.
 _MOST_DESCRIPTORS = 4096
-
-#: Arrivals of one receiver; those of the next one begin after them.
-ARRIVALS = 2**32
 
 #: Sockets that ZeroMQ may have in this process: one for each remote worker, and a few.
 _MOST_SOCKETS = 4096
@@ -295,13 +292,11 @@ def main() -> None:
     die_with_parent(int(sys.argv[1]))
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, _MOST_DESCRIPTORS), hard))
-    plain = next_line()
-    if plain is None:
-        sys.exit("this program is started by the service; it is not for people")
-    os.set_inheritable(plain["descriptor"], False)
+    options = ReceiverOptions.told()
+    os.set_inheritable(options.descriptor, False)
     with zmq.Context(io_threads=1) as context:
         context.set(zmq.MAX_SOCKETS, _MOST_SOCKETS)
-        Receiver(ReceiverOptions.of(plain), context).run()
+        Receiver(options, context).run()
 
 
 if __name__ == "__main__":

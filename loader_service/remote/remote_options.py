@@ -7,15 +7,39 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loader_service import __version__
 from loader_service.errors import ConfigError
 from loader_service.remote.run_keys import RunKeys
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+#: Arrivals of one receiver; those of the next one begin after them.
+ARRIVALS = 2**32
+
+
+class _FromLine:
+    """Options that came as a line, or by Ray."""
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `asdict` took apart."""
+        return cls(**{**plain, "keys": RunKeys(**plain["keys"])})
+
+    @classmethod
+    def told(cls) -> Self:
+        """Return what this process, which the service has started, was told through its standard input."""
+        line = sys.stdin.buffer.readline()
+        if not line:
+            sys.exit("this program is started by the service; it is not for people")
+        return cls.of(json.loads(line))
+
 
 @dataclass(frozen=True)
-class RemoteWorkerOptions:
+class RemoteWorkerOptions(_FromLine):
     """What a remote worker is told.
 
     Parameters
@@ -43,14 +67,9 @@ class RemoteWorkerOptions:
     catalog_folder: str = ""
     url_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> RemoteWorkerOptions:
-        """Return what `asdict` took apart."""
-        return cls(**{**plain, "keys": RunKeys(**plain["keys"])})
-
 
 @dataclass(frozen=True)
-class ReceiverOptions:
+class ReceiverOptions(_FromLine):
     """What the receiver is told.
 
     Parameters
@@ -80,21 +99,10 @@ class ReceiverOptions:
     catalog: str
     files: int
 
-    @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> ReceiverOptions:
-        """Return what `asdict` took apart."""
-        return cls(**{**plain, "keys": RunKeys(**plain["keys"])})
-
 
 def line_of(options: object) -> bytes:
     """Return a dataclass as a line for a child's standard input."""
     return json.dumps(asdict(options)).encode("ascii") + b"\n"  # type: ignore[call-overload]
-
-
-def next_line() -> dict[str, Any] | None:
-    """Return the next line of this process's standard input, None after the last one."""
-    line = sys.stdin.buffer.readline()
-    return json.loads(line) if line else None
 
 
 @functools.cache

@@ -23,7 +23,7 @@ from loader_service.protocol.worker_messages import AdoptFile, FromWorker, Task,
 from loader_service.remote.link import Link, LinkEnd, SentRows
 from loader_service.remote.node_files import NodeFiles
 from loader_service.remote.private_slots import PrivateSlots
-from loader_service.remote.remote_options import RemoteWorkerOptions, check_versions, next_line, own_versions
+from loader_service.remote.remote_options import RemoteWorkerOptions, check_versions, own_versions
 from loader_service.remote.remote_reports import fitting
 from loader_service.remote.slot_pieces import slot_pieces
 from loader_service.url_secrets import take_secrets
@@ -160,10 +160,7 @@ def _end_with(link: Link, done: threading.Event) -> None:
 def main() -> int:
     """Run a remote worker as a process of this host; it is told what to do through its standard input."""
     die_with_parent(int(sys.argv[1]))
-    plain = next_line()
-    if plain is None:
-        sys.exit("this program is started by the service; it is not for people")
-    options = RemoteWorkerOptions.of(plain)
+    options = RemoteWorkerOptions.told()
     try:
         catalog = open_catalog(options.catalog_folder)
         sys.stderr.write(f"{serve_remote(options, catalog)}\n")

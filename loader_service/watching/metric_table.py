@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loader_service.protocol.messages import Status
+from loader_service.watching.rates import count_of
 from loader_service.watching.verdict import Kind, StreamVerdict
 
 #: Before all names.
@@ -98,11 +99,6 @@ def _states(status: Status, _: object) -> Values:
 def _verdicts(_: Status, verdicts: tuple[StreamVerdict, ...]) -> Values:
     counts = Counter(each.kind for each in verdicts)
     return {kind: counts[kind] for kind in typing.get_args(Kind)}
-
-
-def _counter(status: Status, name: str) -> float:
-    """Return a counter, 0 of a service that does not have it."""
-    return sum(each.count for each in status.counters if each.name == name)
 
 
 def _most(values: Iterable[float]) -> Values:
@@ -212,15 +208,15 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "local_copy_bytes_total", "counter", "Bytes of objects that came from the local copy.",
-        lambda status, _: {"": _counter(status, "copy_hit_bytes")},
+        lambda status, _: {"": count_of(status, "copy_hit_bytes")},
     ),
     Metric(
         "receiver_cpu_seconds_total", "counter", "CPU that taking in the rows of remote workers took on this host.",
-        lambda status, _: {"": _counter(status, "receiver_cpu_ms") / 1000},
+        lambda status, _: {"": count_of(status, "receiver_cpu_ms") / 1000},
     ),
     Metric(
         "received_bytes_total", "counter", "Bytes of rows that came from remote workers.",
-        lambda status, _: {"": _counter(status, "received_bytes")},
+        lambda status, _: {"": count_of(status, "received_bytes")},
     ),
     Metric(
         "uptime_seconds", "gauge", "Since the start of the service.", lambda status, _: {"": status.uptime_s},

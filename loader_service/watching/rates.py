@@ -21,7 +21,7 @@ class WorkerRates:
 
     Parameters
     ----------
-    working, waiting_task, waiting_slot
+    working, waiting_slot
         Shares of the time, of 1 for each worker.
     reading, decoding, transforming, sending
         Shares of the work, which of remote workers has the time until their rows have arrived; 0 where none was told.
@@ -32,7 +32,6 @@ class WorkerRates:
     """
 
     working: float
-    waiting_task: float
     waiting_slot: float
     reading: float
     decoding: float
@@ -131,7 +130,7 @@ def rates(before: Status | None, after: Status) -> Rates:
         file_systems=_reads(before, after),
         remote_workers=_worker_rates(remote) if remote else None,
         open_s=after.stream_totals.open_seconds_total - (before.stream_totals.open_seconds_total if before else 0.0),
-        receiver=(_receiver_s(after) - (_receiver_s(before) if before else 0.0)) / max(seconds, 1e-9),
+        receiver=(count_of(after, "receiver_cpu_ms") - count_of(before, "receiver_cpu_ms")) / 1000 / max(seconds, 1e-9),
     )
 
 
@@ -159,7 +158,6 @@ def _worker_rates(workers: list[WorkerTotals]) -> WorkerRates:
     size_bytes = sum(each.bytes_total for each in workers)
     return WorkerRates(
         working=working,
-        waiting_task=min(1.0, idle / time) if time else 0.0,
         waiting_slot=min(1.0, short / time) if time else 0.0,
         reading=reading / told if told else 0.0,
         decoding=decoding / told if told else 0.0,
@@ -186,9 +184,9 @@ def _stream_rates(stream: StreamTotals) -> StreamRates:
     )
 
 
-def _receiver_s(status: Status) -> float:
-    """Return the CPU that the receiver of remote workers' rows has taken, in seconds."""
-    return sum(each.count for each in status.counters if each.name == "receiver_cpu_ms") / 1000
+def count_of(status: Status | None, name: str) -> int:
+    """Return a counter; 0 of a service that does not have it, and of none."""
+    return sum(each.count for each in status.counters if each.name == name) if status else 0
 
 
 def _reads(before: Status | None, after: Status) -> tuple[FileSystemTotals, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from loader_service.printable import one_line
 from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text, time_text
 from loader_service.watching.frame_cache_text import frame_cache_lines
-from loader_service.watching.rates import Rates, StreamRates, WorkerRates, rates
+from loader_service.watching.rates import Rates, StreamRates, WorkerRates, count_of, rates
 from loader_service.watching.verdict import StreamVerdict, verdicts
 
 #: Workers and files that are shown; `--json` has all workers.
@@ -45,7 +45,7 @@ def status_text(
         *_workers(after, found),
         *_counts(after, found),
         *(frame_cache_lines(after.frame_cache) if after.frame_cache else ()),
-        *(_fault(each, after.uptime_s, clock) for each in after.faults),
+        *(fault_text(each, after.uptime_s, clock) for each in after.faults),
     ]
     return "\n".join(map(one_line, lines))
 
@@ -129,10 +129,7 @@ def _stream(stream: StreamStatus, verdict: StreamVerdict, found: StreamRates) ->
 
 def _workers(status: Status, found: Rates) -> list[str]:
     """Return a table of the workers; where there are many, of those that are longest at their task."""
-    shown = status.workers
-    if len(shown) > _MOST_WORKERS:
-        unusual = sorted(shown, key=lambda each: (each.state == "working" and not each.straggles, -each.busy_s))
-        shown = tuple(sorted(unusual[:_MOST_WORKERS], key=lambda each: each.worker))
+    shown = longest_at_task(status.workers, _MOST_WORKERS)
     rest = len(status.workers) - len(shown)
     all_ = found.all_workers
     parts = f" ({work_words(all_)})" if work_words(all_) else ""
@@ -150,20 +147,20 @@ def _workers(status: Status, found: Rates) -> list[str]:
     return [head + short, *sized, *table, *([f"and {counted(rest, 'more worker')}"] if rest else []), ""]
 
 
-def _local_copy(counts: Mapping[str, int]) -> list[str]:
+def _local_copy(status: Status) -> list[str]:
     """Return what the local copy of objects was good for; nothing where nothing was read by way of it."""
-    hits, misses = counts.get("copy_hits", 0), counts.get("copy_misses", 0)
+    hits, misses = count_of(status, "copy_hits"), count_of(status, "copy_misses")
     if not hits + misses:
         return []
     return [
         f"local copy: {hits:,} of {hits + misses:,} blocks came from it ({hits / (hits + misses):.1%}), "
-        f"{size_text(counts['copy_hit_bytes'])}"
+        f"{size_text(count_of(status, 'copy_hit_bytes'))}"
     ]
 
 
 def _receiving(status: Status, found: Rates) -> list[str]:
     """Return what taking in the rows of remote workers takes; nothing where none came."""
-    size_bytes = sum(each.count for each in status.counters if each.name == "received_bytes")
+    size_bytes = count_of(status, "received_bytes")
     if not size_bytes:
         return []
     return [f"receiver of remote rows: {found.receiver:.0%} of a core, {size_text(size_bytes)} so far"]
@@ -184,7 +181,7 @@ def _counts(status: Status, found: Rates) -> list[str]:
     return [
         *filter(None, [counters_text(status)]),
         *_receiving(status, found),
-        *_local_copy({each.name: each.count for each in status.counters}),
+        *_local_copy(status),
         *_slow_reads(status, found),
         *(f"{each.path!r}: {counted(each.bad_samples_total, 'bad sample')}" for each in files),
     ]
@@ -205,10 +202,17 @@ def _slow_reads(status: Status, found: Rates) -> list[str]:
     )
 
 
-def _fault(fault: Fault, uptime_s: float, clock: Callable[[float], str] | None) -> str:
+def fault_text(fault: Fault, uptime_s: float, clock: Callable[[float], str] | None = None) -> str:
+    """Return a fault, how long ago it was, and how often it came; `clock` as in `status_text`."""
     at = f" ({clock(fault.at_s)})" if clock is not None else ""
     times = f" ({fault.count} times)" if fault.count > 1 else ""
     return f"{time_text(max(0.0, uptime_s - fault.at_s))} ago{at}: {fault.line}{times}"
+
+
+def longest_at_task(workers: Sequence[WorkerStatus], most: int) -> list[WorkerStatus]:
+    """Return so many workers at the most, by number: where there are more, those that are longest at their task."""
+    unusual = sorted(workers, key=lambda each: (each.state == "working" and not each.straggles, -each.busy_s))
+    return sorted(unusual[:most], key=lambda each: each.worker)
 
 
 def _busy_text(worker: WorkerStatus) -> str:

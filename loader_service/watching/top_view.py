@@ -17,7 +17,15 @@ from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text, time_text
 from loader_service.watching.history import History, sparkline
 from loader_service.watching.rates import HELD_UP, Rates, WorkerRates
-from loader_service.watching.status_text import counters_text, doing_text, rate_words, steps_text, work_words
+from loader_service.watching.status_text import (
+    counters_text,
+    doing_text,
+    fault_text,
+    longest_at_task,
+    rate_words,
+    steps_text,
+    work_words,
+)
 from loader_service.watching.verdict import StreamVerdict
 
 #: Columns of a terminal from which on workers have all columns, and sparklines have room.
@@ -167,12 +175,10 @@ def _work_line(look: Status, found: Rates, history: History, width: int) -> Text
 
 def _workers(look: Status, found: Rates, width: int, room: int) -> Table:
     """Return as many workers as there is room for: where not all fit, those that are longest at their task."""
-    shown = sorted(look.workers, key=lambda each: (each.state == "working" and not each.straggles, -each.busy_s))
-    few = sorted(shown[:room], key=lambda each: each.worker)
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     wide = width >= _WIDE
     heads = ("worker", *(("pid", "files") if wide else ()), "state", "working", *(("rows/s",) if wide else ()), "for")
-    rows = [_row(each, found.workers[each.worker], wide=wide) for each in few]
+    rows = [_row(each, found.workers[each.worker], wide=wide) for each in longest_at_task(look.workers, room)]
     for place, head in enumerate(heads):  # of these nothing is cut off; what is left is for the last column
         least = max([len(head), *(len(row[place]) for row in rows)])
         table.add_column(head, justify="right", no_wrap=True, min_width=least)
@@ -202,9 +208,7 @@ def _faults(look: Status) -> list[Text]:
     if counts:
         shown.append(Text(counts, style="dim"))
     for fault in look.faults[-_MOST_FAULTS:]:
-        times = f" ({fault.count} times)" if fault.count > 1 else ""
-        ago = time_text(max(0.0, look.uptime_s - fault.at_s))
-        line = one_line(f"{ago} ago: {fault.line}{times}")
+        line = one_line(fault_text(fault, look.uptime_s))
         shown.append(Text(line, style="red", overflow="ellipsis", no_wrap=True))
     return shown
 

@@ -33,7 +33,6 @@ class Browser:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self.is_source = catalog.kind in ("map", "generator")
 
     @functools.cached_property
     def summary(self) -> dict[str, Any]:

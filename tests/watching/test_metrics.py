@@ -138,11 +138,11 @@ def test_there_is_nothing_but_the_metrics(path: str, method: str) -> None:
 @pytest.mark.parametrize("address", ["9464", "localhost", "127.0.0.1:", ":9464", "127.0.0.1:99999", "127.0.0.1:-1"])
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match=r"give HOST:PORT, such as 127.0.0.1:9464"):
-        listen_at("metrics", address)
+        listen_at(address)
 
 
 def test_an_address_that_another_has_is_an_error_of_the_start(small_videos: Path) -> None:
-    with listen_at("metrics", "127.0.0.1:0") as taken:
+    with listen_at("127.0.0.1:0") as taken:
         port = taken.getsockname()[1]
         words = command_line("start", f"--endpoint={new_endpoint()}", f"--metrics=127.0.0.1:{port}", small_videos / "*")
         done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
@@ -153,7 +153,7 @@ def test_an_address_that_another_has_is_an_error_of_the_start(small_videos: Path
 def test_ipv6_addresses_are_written_in_brackets() -> None:
     if "::1" not in HOST_ADDRESSES:
         pytest.skip("this host has no IPv6")
-    with listen_at("metrics", "[::1]:0") as listening:
+    with listen_at("[::1]:0") as listening:
         assert listening.getsockname()[0] == "::1"
 
 
