@@ -183,7 +183,7 @@ def _mounts(controller: str, mountinfo: str) -> Iterator[_Mount]:
         places, kind = before.split()[3:5], after.split()
         if len(places) < 2 or len(kind) < 3:
             continue
-        part, point = map(_unescaped, places)
+        part, point = map(unescaped, places)
         if kind[0] == "cgroup2":
             yield _Mount(2, part, point)
         elif kind[0] == "cgroup" and controller in kind[-1].split(","):
@@ -211,7 +211,8 @@ def _below(path: str, mounted: str) -> str:
     return str(group.relative_to(part))
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
+    """Return a path as it is that stands in a line of the kernel's about mounts."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 
 

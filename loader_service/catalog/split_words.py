@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from loader_service.catalog.inner_paths import unnumbered
@@ -43,3 +44,13 @@ def meaning_of(name: str) -> str | None:
     """Return what the split stands for that a name says; None where it says none."""
     said = said_by(name)
     return None if said is None else WORDS[said.word.lower()]
+
+
+def listed(counted: Mapping[str, str]) -> str:
+    """Return splits and what each of them has, for people."""
+    return ", ".join(f"{word!r} ({content})" for word, content in counted.items())
+
+
+def split_flags(words: Iterable[str]) -> str:
+    """Return the options that choose one of some splits."""
+    return " or ".join(f"--split {word}" for word in words)

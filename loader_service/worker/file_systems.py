@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import cache
 from pathlib import Path
 
+from loader_service.control_groups import unescaped
 from loader_service.stores.urls import is_url
 
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -47,9 +47,5 @@ def _mounts() -> tuple[tuple[str, str, str], ...]:
         left, _, right = line.partition(" - ")
         before, after = left.split(), right.split()
         if len(before) > 4 and after:
-            found.append((before[2], _unescaped(before[4]), after[0]))
+            found.append((before[2], unescaped(before[4]), after[0]))
     return tuple(found)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

@@ -10,7 +10,7 @@ import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of
-from loader_service.catalog.split_words import WORDS, said_by
+from loader_service.catalog.split_words import WORDS, listed, said_by, split_flags
 from loader_service.catalog.splits.divisions import Division, by_attributes, division_of, runs_as_videos
 from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
@@ -154,8 +154,8 @@ def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: S
         raise _mixed(division.counted())
     if not division.is_certain:
         found.left_out[f"{division.paths[0]} (split)"] = (
-            f"its numbers may be splits, and all are served together: {_listed(division.counted())}; "
-            f"{_options(division.counted())} serves one alone, in a file"
+            f"its numbers may be splits, and all are served together: {listed(division.counted())}; "
+            f"{split_flags(division.counted())} serves one alone, in a file"
         )
         return Chosen(found)
     fields = {part.path for episode in found.episodes for part in episode.parts.values()}
@@ -229,22 +229,14 @@ def _mixed(counted: Mapping[str, str], unsaid: Sequence[str] = ()) -> CatalogErr
     if unsaid:
         names = " and ".join(map(repr, unsaid[:2])) + f" and {len(unsaid) - 2} more" * (len(unsaid) > 2)
         beside = f"; or name the fields with a --schema FILE, as for {names}, in none of them"
-    choices = _options(list(counted))
-    return CatalogError(f"holds splits, which are never mixed: {_listed(counted)}; choose one: {choices}{beside}")
-
-
-def _listed(counted: Mapping[str, str]) -> str:
-    return ", ".join(f"{word!r} ({content})" for word, content in counted.items())
-
-
-def _options(words: Iterable[str]) -> str:
-    return " or ".join(f"--split {word}" for word in words)
+    choices = split_flags(counted)
+    return CatalogError(f"holds splits, which are never mixed: {listed(counted)}; choose one: {choices}{beside}")
 
 
 def _absent(name: str, counted: Mapping[str, str]) -> CatalogError:
     return CatalogError(
-        f"--split {name!r} leaves nothing of it: expected one of its splits, found {_listed(counted)}; give "
-        f"{_options(counted)}, or leave the file out"
+        f"--split {name!r} leaves nothing of it: expected one of its splits, found {listed(counted)}; give "
+        f"{split_flags(counted)}, or leave the file out"
     )
 
 

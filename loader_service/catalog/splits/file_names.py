@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
-from loader_service.catalog.split_words import WORDS
+from loader_service.catalog.split_words import WORDS, listed, split_flags
 from loader_service.catalog.splits.split_names import splits_by_name
 from loader_service.errors import CatalogError
 
@@ -67,7 +67,7 @@ def files_of_split(paths: Sequence[str], split: str | None) -> FilesOfSplit:
     others = {word: count for word, count in counted.items() if word != splits.words[meaning]}
     if None in found:
         others["none of them"] = _files(len(found[None]))
-    line = f"the files of other splits by their names are left out: {_listed(others)}, as --split {split} says"
+    line = f"the files of other splits by their names are left out: {listed(others)}, as --split {split} says"
     return FilesOfSplit(found[meaning], chosen_by_name=True, left_out=line)
 
 
@@ -85,8 +85,8 @@ def check_one_split(files: Iterable[tuple[str, FileScan]]) -> None:
     if len(counts) > 1:
         counted = {words[meaning]: _files(count) for meaning, count in counts.items()}
         raise CatalogError(
-            f"{first!r} and others say which split they are in, and splits are never mixed: {_listed(counted)}; choose "
-            f"one: {_options(counted)}, or --split all for all of them"
+            f"{first!r} and others say which split they are in, and splits are never mixed: {listed(counted)}; choose "
+            f"one: {split_flags(counted)}, or --split all for all of them"
         )
 
 
@@ -98,17 +98,9 @@ def _like_data(name: str) -> DatasetInfo:
 def _mixed(above: str, split: str | None, counted: Mapping[str, str]) -> CatalogError:
     asked = "" if split is None else f", and --split {split} is none of them"
     return CatalogError(
-        f"the files in {above!r} are of several splits by their names, which are never mixed: {_listed(counted)}"
-        f"{asked}; choose one: {_options(counted)}, give the files of one, or --split all for all of them"
+        f"the files in {above!r} are of several splits by their names, which are never mixed: {listed(counted)}"
+        f"{asked}; choose one: {split_flags(counted)}, give the files of one, or --split all for all of them"
     )
-
-
-def _listed(counted: Mapping[str, str]) -> str:
-    return ", ".join(f"{word!r} ({count})" for word, count in counted.items())
-
-
-def _options(words: Iterable[str]) -> str:
-    return " or ".join(f"--split {word}" for word in words)
 
 
 def _files(count: int) -> str:

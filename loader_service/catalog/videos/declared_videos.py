@@ -51,7 +51,7 @@ def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
     main = next(field for field in schema.fields if field.kind != "value")
     for layout in schema.videos:
         if layout == "vlen":
-            info = _only_dataset(tree, main, "")
+            info = _only_dataset(tree, main)
             if info is not None and info.dtype.startswith("vlen"):
                 return _vlen_rows(hdf5, tree, schema, info)
             continue
@@ -105,7 +105,7 @@ def _not_there(main: SchemaField, schema: Schema, tree: Tree) -> CatalogError:
 
 def _value_of_each(tree: Tree, field: SchemaField) -> DatasetInfo | None:
     """Return the dataset of a field that has an entry for each video, where these lie end to end."""
-    info = _only_dataset(tree, field, "") if field.kind == "value" else None
+    info = _only_dataset(tree, field) if field.kind == "value" else None
     one = info is None or not info.shape or field.shape == info.shape or (field.shape is None and info.shape == (1,))
     return None if one else info
 
@@ -316,8 +316,8 @@ def _fits(field: SchemaField, part: VideoField) -> bool:
     return dtype and (field.shape is None or fits(field.shape, part.shape))
 
 
-def _only_dataset(tree: Tree, field: SchemaField, root: str) -> DatasetInfo | None:
-    place = path_of(tree, field, root)
+def _only_dataset(tree: Tree, field: SchemaField) -> DatasetInfo | None:
+    place = path_of(tree, field, "")
     return None if place is None else tree.datasets.get(place[0])
 
 
@@ -326,7 +326,7 @@ def _vlen_rows(hdf5: HDF5File, tree: Tree, schema: Schema, main: DatasetInfo) ->
     found = find_vlen_rows(hdf5, tree, main)
     infos = {}
     for field in schema.fields:
-        info = _only_dataset(tree, field, "")
+        info = _only_dataset(tree, field)
         keys = next(iter(found.episodes)).parts if found.episodes else {}
         key = next((key for key, part in keys.items() if info is not None and part.path == info.path), None)
         if info is None or key is None or keys[key].kind != field.kind or not _fits(field, keys[key]):
