@@ -132,7 +132,13 @@ class CatalogFiles:
             is_checked = False
 
     def hold(self, number: int) -> Opened | None:
-        """Return what reads a file in any thread; None when it cannot be opened, which the next read of it will say."""
+        """Return what reads a file in any thread; None when it cannot be opened, which the next read of it will say.
+
+        One that is open is not looked at: whoever takes what was read does that, after it was read.
+        """
+        file = self._open_files.get(number)
+        if file is not None:
+            return file.hold()
         try:
             return self._open(number, (int(self._catalog.videos_of(number)[0]), 0)).hold()
         except (OSError, LoaderError):

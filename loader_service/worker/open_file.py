@@ -11,9 +11,10 @@ from loader_service.catalog.attempts import TRANSIENT, ShortRead, errno_of, prea
 from loader_service.catalog.columns import FileStat
 from loader_service.errors import CatalogError
 from loader_service.worker.mapped_file import MappedFile, map_file
+from loader_service.worker.scattered_read import scattered_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import h5py
 
@@ -92,11 +93,16 @@ class OpenFile:
             raise _short(offset, length, len(data))
         return data
 
+    def parts_read(self, starts: Sequence[int], ends: Sequence[int]) -> Callable[[], Sequence[Any]]:
+        """Return what reads neighbouring parts of the file, as `scattered_read` takes them, and raises as `read`."""
+        at_once = scattered_read(self.descriptor, starts, ends)
+        return lambda: at_once() or [self.read(start, end - start) for start, end in zip(starts, ends, strict=True)]
+
     def hold(self) -> Opened:
         """Return what reads it in any thread, also after `close`, and what must be called when that has ended."""
         with self._lock:
             self._readers += 1
-        return self.read, self._let_go
+        return self.parts_read, self._let_go
 
     def _let_go(self) -> None:
         with self._lock:

@@ -11,7 +11,7 @@ from loader_service.stores.open_stored import open_stored
 from loader_service.worker.open_file import HDF5Failure, OpenFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import h5py
 
@@ -60,9 +60,18 @@ class OpenObject(OpenFile):
         """Fill memory, ``(bytes,) uint8``, from one place of the object; raises as `read` does."""
         memory[:] = memoryview(self.read(offset, len(memory)))
 
+    def parts_read(self, starts: Sequence[int], ends: Sequence[int]) -> Callable[[], Sequence[Any]]:
+        """Return what reads neighbouring parts of the object by one request, and raises as `read` does."""
+
+        def read() -> list[memoryview]:
+            data = memoryview(self.read(starts[0], ends[-1] - starts[0]))
+            return [data[start - starts[0] : end - starts[0]] for start, end in zip(starts, ends, strict=True)]
+
+        return read
+
     def hold(self) -> Opened:
         """Return what reads it in any thread; it needs no closing."""
-        return self.read, lambda: None
+        return self.parts_read, lambda: None
 
     def through_hdf5(self, read: Callable[[], _Result]) -> _Result:
         """Return what a read by h5py gives; raises StoreFault where that was the cause, else HDF5Failure."""

@@ -12,16 +12,19 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from loader_service.worker.read_threads import ReadThreads, ThreadRead
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 #: Bytes between two ranges that are read along, rather than with a read of their own; and the longest piece of several.
 _GAP_BYTES, _PIECE_BYTES = 64 * 2**10, 2 * 2**20
+
+#: What is shorter is no part of its own: with what comes next it is copied once more, which takes less than two parts.
+_PART_BYTES = 8 * 2**10
 
 #: Bytes that are held, or under way, at a time; and reads under way: at 100 ms a read, 2,560 single frames a second.
 MOST_BYTES, MOST_READS = 64 * 2**20, 256
@@ -41,21 +44,36 @@ class ByteRange(NamedTuple):
     length: int
 
 
-#: Reads bytes of one file in any thread, ``(offset, length) -> bytes``; and what is to be called when that has ended.
-Opened = tuple["Callable[[int, int], Any]", "Callable[[], object]"]
+#: Given where neighbouring parts of one file begin and end, returns what reads them in any thread; and what is to be
+#: called when that has ended.
+Opened = tuple[
+    "Callable[[Sequence[int], Sequence[int]], Callable[[], Sequence[Any]]]",
+    "Callable[[], object]",
+]
 
 
 @dataclass(eq=False)
 class _Piece:
-    """One read: bytes of one file that some ranges lie in."""
+    """One read: bytes of one file that some ranges lie in, in parts that are given out."""
 
     file: int
-    start: int
-    end: int
+    starts: list[int]  # of its parts, in order; no two overlap
+    ends: list[int]
     place: int  # of the first range in it, in the order in which they are needed
     wanted: int  # bytes of its ranges that nobody has taken yet
-    future: Future[Any] | None = None
+    read: ThreadRead | None = None
+    parts: Sequence[Any] | None = None  # once they are there
     is_dropped: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many bytes are read."""
+        return self.ends[-1] - self.starts[0]
+
+    def part(self, parts: Sequence[Any], offset: int) -> tuple[Any, int]:
+        """Return the part that a byte lies in, or comes after, and where it lies in that."""
+        number = bisect_right(self.starts, offset) - 1
+        return parts[number], offset - self.starts[number]
 
 
 @dataclass
@@ -69,13 +87,13 @@ class _Plan:
     def __post_init__(self) -> None:
         for piece in self.pieces:
             self.by_file.setdefault(piece.file, []).append(piece)
-        self.starts = {file: [piece.start for piece in pieces] for file, pieces in self.by_file.items()}
+        self.starts = {file: [piece.starts[0] for piece in pieces] for file, pieces in self.by_file.items()}
 
     def find(self, file: int, offset: int) -> _Piece | None:
         """Return the piece that holds a byte."""
         number = bisect_right(self.starts.get(file, ()), offset) - 1
         piece = self.by_file[file][number] if number >= 0 else None
-        return piece if piece is not None and offset < piece.end and not piece.is_dropped else None
+        return piece if piece is not None and offset < piece.ends[-1] and not piece.is_dropped else None
 
 
 class ReadAhead:
@@ -107,7 +125,7 @@ class ReadAhead:
         self._open_file = open_file
         self._is_in_memory = is_in_memory
         self._most_bytes = most_bytes
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: ReadThreads | None = None
         self._plans: dict[int, _Plan] = {}
         self._current: _Plan | None = None
         self._waiting: deque[_Piece] = deque()
@@ -128,7 +146,7 @@ class ReadAhead:
         if task not in self._plans:
             # A look for each read, not for each range: in a clip of 16 frames they took a twentieth of its decoding.
             merged = _merged(ranges, self._most_bytes)
-            pieces = [each for each in merged if not self._is_in_memory(each.file, each.start, each.end - each.start)]
+            pieces = [each for each in merged if not self._is_in_memory(each.file, each.starts[0], each.size)]
             plan = self._plans[task] = _Plan(pieces)
             self._waiting.extend(sorted(plan.pieces, key=lambda piece: piece.place))
             self._begin_more()
@@ -161,13 +179,14 @@ class ReadAhead:
     def read(self, file: int, offset: int, length: int) -> bytes | None:
         """Return bytes that were expected; None where they were not, or could not be read: the caller reads them."""
         piece = self._current.find(file, offset) if self._current else None
-        if piece is None or offset + length > piece.end:
+        parts = self._parts(piece) if piece is not None else None
+        if piece is None or parts is None:
             return None
-        data = self._data(piece)
-        if data is None:
+        part, begin = piece.part(parts, offset)
+        if begin + length > len(part):
             return None
-        begin = offset - piece.start
-        found = bytes(data[begin : begin + length])
+        is_whole = type(part) is bytes and len(part) == length
+        found = part if is_whole else bytes(memoryview(part)[begin : begin + length])
         self._taken(piece, length)
         return found
 
@@ -176,14 +195,16 @@ class ReadAhead:
         done, pieces = 0, []
         while done < len(out):
             piece = self._current.find(file, offset + done) if self._current else None
-            data = self._data(piece) if piece is not None else None
-            if piece is None or data is None:
+            parts = self._parts(piece) if piece is not None else None
+            if piece is None or parts is None:
                 return False
-            begin = offset + done - piece.start
-            part = min(len(out) - done, piece.end - piece.start - begin)
-            out[done : done + part] = memoryview(data)[begin : begin + part]
-            pieces.append((piece, part))
-            done += part
+            part, begin = piece.part(parts, offset + done)
+            some = memoryview(part)[begin : begin + len(out) - done]
+            if not len(some):
+                return False
+            out[done : done + len(some)] = some
+            pieces.append((piece, len(some)))
+            done += len(some)
         for piece, part in pieces:
             self._taken(piece, part)
         return True
@@ -193,7 +214,7 @@ class ReadAhead:
         for task in list(self._plans):
             self.end(task)
         if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
             self._threads = None
 
     # ---- inside
@@ -201,9 +222,8 @@ class ReadAhead:
     def _begin_more(self) -> None:
         while self._waiting:
             piece = self._waiting[0]
-            if not piece.is_dropped and piece.future is None:
-                size = piece.end - piece.start
-                if self._held and self._held + size > self._most_bytes:
+            if not piece.is_dropped and piece.read is None:
+                if self._held and self._held + piece.size > self._most_bytes:
                     return
                 self._begin(piece)
             self._waiting.popleft()
@@ -214,31 +234,32 @@ class ReadAhead:
             piece.is_dropped = True
             return
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(MOST_READS, "read")
-        read, after = opened
-        self._held += piece.end - piece.start
-        piece.future = self._threads.submit(_timed, read, piece.start, piece.end - piece.start)
-        piece.future.add_done_callback(lambda _: after())
+            self._threads = ReadThreads(MOST_READS)
+        prepare, after = opened
+        self._held += piece.size
+        piece.read = ThreadRead(prepare(piece.starts, piece.ends), after)
+        self._threads.begin(piece.read)
 
-    def _data(self, piece: _Piece) -> Any | None:
-        """Return a piece's bytes; None when they could not be read."""
-        if piece.future is None:
+    def _parts(self, piece: _Piece) -> Sequence[Any] | None:
+        """Return a piece's parts; None when they could not be read."""
+        if piece.parts is not None:
+            return piece.parts
+        if piece.read is None:
             self._begin(piece)
-        if piece.future is None:
+        if piece.read is None:
             return None
         began = time.monotonic()
         try:
-            seconds, data = piece.future.result(_PATIENCE_S)
-        except (OSError, FutureTimeout):
+            parts = piece.read.result(_PATIENCE_S)
+        except OSError:
             self._drop(piece)  # the caller's own read tries again, and says what is wrong
             return None
         finally:
             self.waited_s += time.monotonic() - began
+        seconds = piece.read.seconds
         self.latency_s += _WEIGHT * (seconds - self.latency_s) if self.latency_s else seconds
-        if len(data) != piece.end - piece.start:
-            self._drop(piece)
-            return None
-        return data
+        piece.parts = parts
+        return piece.parts
 
     def _taken(self, piece: _Piece, length: int) -> None:
         piece.wanted -= length
@@ -248,16 +269,10 @@ class ReadAhead:
 
     def _drop(self, piece: _Piece) -> None:
         """Let go of a piece; the thread that is at it ends on its own."""
-        if not piece.is_dropped and piece.future is not None:
-            piece.future.cancel()
-            self._held -= piece.end - piece.start
-        piece.is_dropped, piece.future = True, None
-
-
-def _timed(read: Callable[[int, int], Any], offset: int, length: int) -> tuple[float, Any]:
-    began = time.monotonic()
-    data = read(offset, length)
-    return time.monotonic() - began, data
+        if not piece.is_dropped and piece.read is not None:
+            piece.read.cancel()
+            self._held -= piece.size
+        piece.is_dropped, piece.read, piece.parts = True, None, None
 
 
 def _merged(ranges: Iterable[ByteRange], most_bytes: int) -> list[_Piece]:
@@ -267,15 +282,20 @@ def _merged(ranges: Iterable[ByteRange], most_bytes: int) -> list[_Piece]:
     for (file, offset, length), place in placed:
         end = offset + length
         last = pieces[-1] if pieces else None
+        last_end = last.ends[-1] if last is not None else 0
         if (
-            last is not None
-            and last.file == file
-            and offset <= last.end + _GAP_BYTES
-            and (end <= last.end or end - last.start <= _PIECE_BYTES)
+            last is None
+            or last.file != file
+            or offset > last_end + _GAP_BYTES
+            or (end > last_end and end - last.starts[0] > _PIECE_BYTES)
         ):
-            last.end = max(last.end, end)
-            last.place = min(last.place, place)
-            last.wanted += length
+            pieces.append(_Piece(file, [offset], [end], place, length))
+            continue
+        if offset < last_end or max(last_end - last.starts[-1], offset - last_end) < _PART_BYTES:
+            last.ends[-1] = max(last_end, end)
         else:
-            pieces.append(_Piece(file, offset, end, place, length))
+            last.starts.append(offset)
+            last.ends.append(end)
+        last.place = min(last.place, place)
+        last.wanted += length
     return pieces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -12,8 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loader_service.catalog.attempts import ShortRead
+from loader_service.worker.open_file import OpenFile
 from loader_service.worker.read_ahead import MOST_READS, ByteRange, ReadAhead
 from loader_service.worker.read_pace import SLOW_S, ReadPace
+from loader_service.worker.read_threads import ReadThreads, ThreadRead
+from loader_service.worker.scattered_read import scattered_read
 from loader_service.worker.task_reads import TaskReads
 
 CONTENT = np.random.default_rng(0).integers(0, 256, 1_000_000, np.uint8).tobytes()
@@ -30,9 +35,18 @@ class Files:
         self.fails = False
 
     def hold(self, file):
-        """Return what reads a file, and what counts that it is over."""
+        """Return what reads parts of a file, and what counts that it is over."""
         self.open += 1
-        return self.read, self.release
+        return self.parts_read, self.release
+
+    def parts_read(self, starts, ends):
+        """Return what reads parts, with one read."""
+
+        def read():
+            data = self.read(starts[0], ends[-1] - starts[0])
+            return [data[start - starts[0] : end - starts[0]] for start, end in zip(starts, ends, strict=True)]
+
+        return read
 
     def release(self):
         """Count a file that is not needed any more."""
@@ -81,6 +95,87 @@ def test_ranges_that_nearly_touch_are_one_read(ahead, files):
     ahead.begin(1)
     assert ahead.read(0, 50_000, 100) == CONTENT[50_000:50_100]
     assert files.reads == [(0, 99_100)]
+
+
+def test_frames_of_one_read_are_given_out_as_they_were_read():
+    """A second copy of each, out of another core's cache, would take long."""
+    made = []
+
+    def hold(_file):
+        def prepare(starts, ends):
+            made[:] = [CONTENT[start:end] for start, end in zip(starts, ends, strict=True)]
+            return lambda: made
+
+        return prepare, lambda: None
+
+    ahead = ReadAhead(hold)
+    frames = [ByteRange(0, 20_000 * number, 20_000 - 10 * (number % 2)) for number in range(4)]
+    ahead.expect(1, frames)
+    ahead.begin(1)
+    given = [ahead.read(*each) for each in frames]
+    assert len(made) == 4
+    assert all(each is part for each, part in zip(given, made, strict=True))
+    ahead.close()
+
+
+def test_short_ranges_are_parts_together():
+    parts = []
+
+    def prepare(starts, ends):
+        parts.append((starts, ends))
+        return list
+
+    ahead = ReadAhead(lambda _: (prepare, lambda: None))
+    ahead.expect(1, [ByteRange(0, 20 * number, 20) for number in range(1000)])
+    assert parts == [([0, 8200, 16_400], [8200, 16_400, 20_000])]
+    ahead.close()
+
+
+@pytest.mark.parametrize("between", [0, 1, 64 * 2**10])
+def test_parts_of_a_real_file_come_with_one_read(tmp_path, between):
+    path = tmp_path / "a"
+    path.write_bytes(CONTENT)
+    file = OpenFile(str(path))
+    starts = [100 + number * (between + 1000) for number in range(10)]
+    ends = [start + 1000 for start in starts]
+    prepare, after = file.hold()
+    assert scattered_read(file.descriptor, starts, ends)() == prepare(starts, ends)()
+    assert prepare(starts, ends)() == [CONTENT[start:end] for start, end in zip(starts, ends, strict=True)]
+    os.truncate(path, ends[-1] - 1)
+    assert scattered_read(file.descriptor, starts, ends)() is None
+    with pytest.raises(ShortRead, match="expected 1000 bytes"):
+        prepare(starts, ends)()
+    after()
+    file.close()
+
+
+def test_a_thread_that_fails_says_so_where_the_result_is_asked_for():
+    over = []
+    threads = ReadThreads(1)
+    reads = [ThreadRead(lambda: 1 // 0, lambda: over.append(0)), ThreadRead(lambda: 7, lambda: over.append(1))]
+    for each in reads:
+        threads.begin(each)
+    with pytest.raises(ZeroDivisionError):
+        reads[0].result(10)
+    assert reads[1].result(10) == 7  # the thread goes on
+    eventually(lambda: over == [0, 1])
+    threads.close()
+
+
+def test_a_read_that_does_not_end_is_given_up_and_one_that_was_cancelled_is_never_begun():
+    may_read, over = threading.Event(), []
+    threads = ReadThreads(1)
+    stuck, cancelled = ThreadRead(may_read.wait, lambda: over.append(0)), ThreadRead(over.clear, lambda: over.append(1))
+    threads.begin(stuck)
+    threads.begin(cancelled)
+    with pytest.raises(TimeoutError, match=r"not ended within 0\.01 s"):
+        stuck.result(0.01)
+    cancelled.cancel()
+    assert over == [1]
+    may_read.set()
+    assert stuck.result(10)
+    threads.close()
+    eventually(lambda: over == [1, 0])
 
 
 def test_what_nobody_expected_is_for_the_caller(ahead):
@@ -255,6 +350,8 @@ def test_a_slow_read_has_the_rest_of_its_task_read_ahead(files):
 #: Reads that take a core's time and never wait, or wait; prints whether they count as slow, and have been waited for.
 _READS = """
 import sys, time
+from loader_service.worker.read_threads import ReadThreads, ThreadRead
+from loader_service.worker.scattered_read import scattered_read
 from loader_service.worker.task_reads import TaskReads
 
 def busy(seconds):
