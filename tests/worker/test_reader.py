@@ -12,6 +12,11 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogChanged, CatalogError, ConfigError, DecodeError
+from loader_service.plan.image_draws import ImageDraws
+from loader_service.worker import catalog_files
+from loader_service.worker.frame_ranges import frame_ranges
+from loader_service.worker.open_file import stat_of
+from loader_service.worker.picks import Pick
 from loader_service.worker.reader import Reader
 from loader_service.worker.retry_patience import RetryPatience
 from tests.support.catalogs import catalog_of
@@ -188,3 +193,20 @@ def test_h5py_is_loaded_only_when_it_is_needed(tmp_path):
         "sys.exit('h5py' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program, str(directory)], check=False).returncode == 0
+
+
+def test_frames_read_ahead_cost_one_look_at_their_file(tmp_path, monkeypatch):
+    write_videos(tmp_path / "a.h5", "padded", VIDEOS)
+    catalog = catalog_of(tmp_path)
+    reader = Reader(catalog)
+    plain = reader.read(0, range(3))
+    looks = []
+    monkeypatch.setattr(catalog_files, "stat_of", lambda path: looks.append(path) or stat_of(path))
+    monkeypatch.setattr(reader.reads._ahead, "_is_in_memory", lambda *_: False)
+    monkeypatch.setattr(reader.reads._pace, "is_slow", True)
+    reader.begin(1, lambda: frame_ranges(catalog, "frames", Pick(0, 0, 3, ImageDraws()), 1))
+    assert reader.read(0, range(3)) == plain
+    assert len(looks) == 1, "by who takes them, after they were read"
+    assert reader.reads._ahead.latency_s > 0
+    reader.end()
+    reader.close()
