@@ -26,7 +26,7 @@ from loader_service.protocol import messages as m
 #: What an idle stream keeps: a trainer may hold a batch and take the next one without a copy, and more is made at once.
 IDLE_SLOTS = 4
 
-#: How soon a stream grows again after it grew, could not, or gave memory up, in seconds.
+#: How soon a stream grows again after it could not grow as far as it should, or gave memory up, in seconds.
 GROW_AGAIN_S = 2.0
 
 
@@ -98,11 +98,12 @@ class SlotShares:
             self._spare_made(stream, event)
             return
         stream.is_growing = False
-        stream.grow_at = now + GROW_AGAIN_S
         for slot in event.slots:
             stream.slots.add(slot)
+        stream.size += len(event.slots)
+        if stream.size < stream.slots_wanted:
+            stream.grow_at = now + GROW_AGAIN_S
         if event.slots:
-            stream.size += len(event.slots)
             self._tell_size(stream, ())
             self.watch(stream, now)
 

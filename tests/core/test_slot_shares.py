@@ -150,8 +150,19 @@ def test_where_reads_are_slow_a_stream_grows_until_the_tasks_are_at_hand_that_wo
     assert MakeSegments(1, 5, 1, 7, grows=True) in _want(deep, 7), "twelve tasks are six steps, and one that ends"
     answers = deep.happen(e.SegmentsMade(1, tuple(range(20, 25)), grows=True))
     assert _resized(answers) == [m.Resized(1, 9, 7, 1)], "the trainer may hold two, as before"
-    deep.now = GROW_AGAIN_S
     assert not [each for each in _want(deep, 8, 9, 10, 11, 12) if isinstance(each, MakeSegments)]
+
+
+def test_a_stream_that_grew_as_far_as_it_should_grows_on_at_once_when_it_should_have_more(deep: Desk) -> None:
+    """Workers learn how many tasks they want: new slots cost their first tasks time."""
+    assert MakeSegments(1, 5, 1, 7, grows=True) in _want(deep, 6, 7)
+    deep.happen(e.SegmentsMade(1, tuple(range(20, 25)), grows=True))
+    deep.hear(1, m.TasksWanted(1, 10))
+    for want in range(6, 11):
+        _finish(deep, want)
+        deep.release(want)
+        _want(deep, want + 2)
+    assert MakeSegments(1, 2, 1, 7, grows=True) in _want(deep, 13, 14), "sixteen tasks are eight steps"
 
 
 def test_a_stream_never_grows_beyond_what_its_plan_allows(deep: Desk) -> None:
