@@ -4,6 +4,8 @@
 
 Sides alternate within one run. Latency: a library preloaded into a service makes each read of the data wait; beside it
 runs a service that reads the same files from the kernel's memory. With the library and no latency nothing must be lost.
+A stream is measured once it has as many slots as it will have: how long that takes is a figure of its own, since new
+slots are new memory. The CPU that a frame takes tells on a busy machine what the rate does on a quiet one.
 Store: a service that reads the files from a server of ranges on this machine, against two processes that do nothing but
 get the same ranges with obstore, eight at a time, and decode them; the server takes its share of both cores in both.
 """
@@ -19,17 +21,19 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 
 import loader_client
 from benchmarks.data import BATCH_SIZE, CLIP_FRAMES, DEFAULT_DIRECTORY, FRAMES_PER_BATCH, HEIGHT, WIDTH, Data, prepare
-from benchmarks.service import CLIP, WORKERS, running
+from benchmarks.service import CLIP, WORKERS, Service, running
 from benchmarks.summary import RESULTS_DIRECTORY, write_summary
 from loader_client import Image
 from loader_service.catalog.scan.catalog_scan import scan
@@ -37,8 +41,11 @@ from loader_service.scan_options import ScanOptions
 
 _ROOT = Path(__file__).parent.parent
 
-#: How long a side runs before it is measured, in seconds: it finds out that reads are slow, and fills what is ahead.
-_WARM_S = 2.0
+#: A side is measured when it has had as many slots for so long, and in any case after the second time, in seconds.
+_WARM_S, _LONGEST_WARM_S = 2.0, 30.0
+
+#: How often a side is asked for its slots until then, in seconds.
+_LOOK_EVERY_S = 0.25
 
 #: Ranges that a bare process asks for at a time.
 _AT_A_TIME = 8
@@ -46,19 +53,53 @@ _AT_A_TIME = 8
 LATENCIES_MS = (0.0, 1.0, 10.0, 100.0)
 
 
-def measure(endpoint: str, seconds: float) -> float:
-    """Return frames/s of a stream at its default prefetch."""
-    with loader_client.connect(endpoint) as connection:
-        started, begun, count = time.monotonic(), 0.0, 0
+@dataclass(frozen=True)
+class Measured:
+    """What a stream at its default prefetch did.
+
+    Attributes
+    ----------
+    rate
+        Frames/s.
+    cpu_us
+        CPU of all processes of the service for a frame, in microseconds.
+    settled_s, slots
+        After how long it had as many slots as it was to have, and how many.
+    """
+
+    rate: float
+    cpu_us: float
+    settled_s: float
+    slots: int
+
+
+def measure(service: Service, seconds: float) -> Measured:
+    """Return what a stream does in so many seconds, once it has settled."""
+    with loader_client.connect(service.endpoint) as connection:
+        started, begun, count, cpu_s = time.monotonic(), 0.0, 0, 0.0
+        slots, since, looked = 0, started, started
         for _ in connection.batches(BATCH_SIZE, clip=CLIP, image=Image(), epochs=None, fields=("frames",)):
             now = time.monotonic()
-            if begun:
-                count += 1
-            elif now - started > _WARM_S:
-                begun = now
+            count += 1
             if begun and now - begun > seconds:
-                return count * FRAMES_PER_BATCH / (now - begun)
+                frames = count * FRAMES_PER_BATCH
+                cpu_us = (_cpu_s(service.pid) - cpu_s) / frames * 1e6
+                return Measured(frames / (now - begun), cpu_us, since - started, slots)
+            if begun or now - looked < _LOOK_EVERY_S:
+                continue
+            looked = now
+            (stream,) = connection.status().streams
+            if stream.slots != slots:
+                slots, since = stream.slots, now
+            elif now - since > _WARM_S or now - started > _LONGEST_WARM_S:
+                begun, count, cpu_s = now, 0, _cpu_s(service.pid)
     raise RuntimeError("the stream ended")
+
+
+def _cpu_s(pid: int) -> float:
+    """Return the CPU seconds that a process and those it has started have taken."""
+    daemon = psutil.Process(pid)
+    return sum(sum(each.cpu_times()[:2]) for each in (daemon, *daemon.children(recursive=True)))
 
 
 def slow_disk(folder: Path, latency_ms: float, data: Data) -> dict[str, str]:
@@ -126,20 +167,29 @@ def clips_of(urls: list[str], cache: Path) -> list[tuple[str, list[tuple[int, in
 def show(name: str, values: list[float]) -> None:
     """Print a figure of all rounds."""
     middle = statistics.median(values)
-    print(f"{name:20s} median {middle:9.3f}   {min(values):9.3f} to {max(values):9.3f}", flush=True)
+    print(f"{name:26s} median {middle:9.3f}   {min(values):9.3f} to {max(values):9.3f}", flush=True)
 
 
-def measure_latency(data: Data, folder: Path, rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Return, for each latency, the rate as a share of that of a warm local service, of each round."""
+def measure_latency(
+    data: Data, folder: Path, latencies_ms: Sequence[float], rounds: int, seconds: float
+) -> dict[str, list[float]]:
+    """Return, for each latency, what a slow service does of each round, as shares of what a warm local one does."""
     found: dict[str, list[float]] = {}
     cache = data.directory / "cache"
     with running(data.videos, cache) as warm:
-        for latency_ms in LATENCIES_MS:
+        for latency_ms in latencies_ms:
             with running(data.videos, cache, environment=slow_disk(folder, latency_ms, data)) as slow:
-                pairs = [(measure(warm.endpoint, seconds), measure(slow.endpoint, seconds)) for _ in range(rounds)]
+                pairs = [(measure(warm, seconds), measure(slow, seconds)) for _ in range(rounds)]
             name = f"{latency_ms:g} ms a read"
-            found[name] = [slowed / plain for plain, slowed in pairs]
-            show(name, found[name])
+            figures = {
+                name: [slowed.rate / plain.rate for plain, slowed in pairs],
+                f"{name}, CPU": [plain.cpu_us / slowed.cpu_us for plain, slowed in pairs],
+                f"{name}, settled s": [slowed.settled_s for _, slowed in pairs],
+                f"{name}, slots": [float(slowed.slots) for _, slowed in pairs],
+            }
+            for each, values in figures.items():
+                show(each, values)
+            found.update(figures)
     return found
 
 
@@ -152,7 +202,7 @@ def measure_store(data: Data, rounds: int, seconds: float) -> dict[str, list[flo
         clips = clips_of(urls, cache)
         with running(urls, cache) as service:
             for _ in range(rounds):
-                service_rates.append(measure(service.endpoint, seconds))
+                service_rates.append(measure(service, seconds).rate)
                 with get_context("spawn").Pool(WORKERS) as pool:
                     parts = [(clips, seed, seconds) for seed in range(WORKERS)]
                     bare_rates.append(sum(pool.starmap(bare_process, parts)))
@@ -165,14 +215,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--latency", type=float, nargs="*", default=LATENCIES_MS, metavar="MS", help="of a read")
+    parser.add_argument("--no-store", action="store_true", help="measure latency alone")
     parser.add_argument("--data", type=Path, default=DEFAULT_DIRECTORY)
     parser.add_argument("--results", type=Path, default=RESULTS_DIRECTORY)
     options = parser.parse_args()
     data = prepare(options.data)
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="loader-bench-") as folder:
-        found.update(measure_latency(data, Path(folder), options.rounds, options.seconds))
-    of_store = measure_store(data, options.rounds, options.seconds)
+        found.update(measure_latency(data, Path(folder), options.latency, options.rounds, options.seconds))
+    of_store = {} if options.no_store else measure_store(data, options.rounds, options.seconds)
     for name, values in of_store.items():
         show(name, values)
     found.update(of_store)
