@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import h5py
 import numpy as np
 import pytest
@@ -176,6 +178,15 @@ def test_a_field_that_differs_between_files_is_left_out_with_both_named(tmp_path
     left_out = "\n".join(catalog.left_out)
     assert f"'observations/qvel': not in '{tmp_path}/e1.h5'" in left_out
     assert f"'observations/effort': not in '{tmp_path}/e0.h5'" in left_out
+
+
+def test_a_dataset_that_fits_the_frames_of_one_file_alone_has_the_reason_of_the_other(tmp_path):
+    for name, frames in (("e0", 3), ("e1", 6)):
+        write_episode(tmp_path / f"{name}.h5", frames)
+        with h5py.File(tmp_path / f"{name}.h5", "a") as file:
+            file["keypoints"] = np.arange(3)
+    (line,) = catalog_of(tmp_path).left_out
+    assert re.match(r"'keypoints': expected an entry for each of the 6 frames.*/e1\.h5'$", line)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

@@ -65,6 +65,27 @@ def test_entries_of_a_dataset_follow_the_natural_order_of_the_videos(tmp_path):
     assert dict(zip(names_of(catalog), labels_of(catalog), strict=True)) == {"v1": 1, "v9": 9, "v10": 10}
 
 
+@pytest.mark.parametrize("ending", ["", ".avi"])
+def test_texts_beside_labels_say_which_video_each_is_of(tmp_path, ending):
+    names = ("walk_bob", "run_al", "jump_eve")
+    write_videos(tmp_path / "a.h5", "vlen", dict(zip(names, VIDEOS.values(), strict=True)))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["labels"], file["names"] = [7, 8, 9], [f"{name}{ending}" for name in names]
+    catalog = catalog_of(tmp_path)
+    assert dict(zip(names_of(catalog), labels_of(catalog), strict=True)) == {"walk_bob": 7, "run_al": 8, "jump_eve": 9}
+
+
+def test_labels_of_videos_whose_names_do_not_count_are_asked_about(tmp_path):
+    names = ("walk_bob", "run_al", "jump_eve")
+    write_videos(tmp_path / "a.h5", "vlen", dict(zip(names, VIDEOS.values(), strict=True)))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["labels"], file["names"] = [7, 8, 9], ["one", "two", "three"]
+    with pytest.raises(CatalogError, match=r"'labels' integer \(3,\) beside 3 videos .*do not count.*`--label labels`"):
+        catalog_of(tmp_path)
+    catalog = catalog_of(tmp_path, label="labels")
+    assert dict(zip(names_of(catalog), labels_of(catalog), strict=True)) == {"jump_eve": 7, "run_al": 8, "walk_bob": 9}
+
+
 def test_a_dataset_of_labels_counts_videos_without_frames(tmp_path):
     write_videos(tmp_path / "a.h5", "vlen", make_videos([1, 0, 1]))
     with h5py.File(tmp_path / "a.h5", "a") as file:

@@ -112,6 +112,42 @@ def end_to_end(ends: list[int], columns: dict[str, np.ndarray]) -> list[Video]:
     ]
 
 
+@case("conglu1997/v-d4rl: drqv2 files (observation, action, reward, discount, step_type of dm_env)")
+def step_types(folder: Path) -> Serves:
+    """A step of type 0 begins an episode, behind one of type 2."""
+    columns = {"observation": pixels(301, 9, 16, 16).transpose(0, 3, 1, 2), "action": numbers(1, 9, 6)}
+    columns |= {"step_type": np.array([0, 1, 1, 2, 0, 1, 1, 1, 2]), "discount": np.ones(9, np.float32)}
+    with h5py.File(folder / "expert_0.hdf5", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+    return Serves(end_to_end([4, 9], columns))
+
+
+@case("no one project: every second frame of each episode, and the time since its begin")
+def times_that_begin_anew(folder: Path) -> Serves:
+    """What grows from one first number, and falls back to it, ends episodes, whatever its steps are."""
+    columns = {"rgb|frames": pixels(302, 7, 16, 16), "timestamp": np.array([0, 0.2, 0.4, 0, 0.2, 0.5, 0.7])}
+    with h5py.File(folder / "drive.h5", "w") as root:
+        root["rgb"], root["timestamp"] = columns.values()
+    return Serves(end_to_end([3, 7], columns))
+
+
+@case("zhejz/carla-roach: data_collect.py (step_0/obs/central_rgb/data, step_0/supervision/action)", option=True)
+def steps_with_supervision(folder: Path) -> Layout:
+    """What lies beside the picture's own group, in that of a step, is in the schema that is shown."""
+    pictures, actions = pixels(303, 4, 16, 16), numbers(1, 4, 2)
+    with h5py.File(folder / "0000.h5", "w") as root:
+        for step in range(4):
+            root[f"step_{step}/obs/central_rgb/data"] = pictures[step]
+            root[f"step_{step}/supervision/action"] = actions[step]
+    fields = 'name = "rgb", kind = "image", dataset = "step_*/obs/central_rgb/data", shape = [16, 16, 3]}, {'
+    fields += 'name = "action", kind = "array", dataset = "step_*/supervision/action", shape = [2]'
+    (folder / "s.toml").write_text(f'videos = "files"\nfield = [{{{fields}}}]\n')
+    says = ["count the frames of one video", r'"step_\*/supervision/action", shape = \[2\]']
+    served = Serves([Video("0000", {"rgb": Array(pictures), "action": Array(actions)})])
+    return Layout(Refused(says), {"schema": "./s.toml"}, served)
+
+
 @case("no one project: starts and lengths of episodes (ep_offset, ep_len)")
 def lengths_and_offsets(folder: Path) -> Serves:
     """Starts and lengths beside the frames; what is one value for each episode is no column of the frames."""

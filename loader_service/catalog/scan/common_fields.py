@@ -18,7 +18,7 @@ from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.findings import FieldScan, FileScan
 
@@ -49,9 +49,10 @@ def merge_fields(
     for path, scan in files:
         for key, reason in scan.left_out.items():
             left_out.setdefault(key, f"{reason} of {path!r}")
+    reasons = {path: scan.left_out for path, scan in files}
     merged: dict[str, list[FieldScan]] = {}
     for key in dict.fromkeys(key for _, fields in by_file for key in fields):
-        difference = _difference(key, by_file)
+        difference = _difference(key, by_file, reasons)
         if difference is None:
             merged[key] = [fields[key] for _, fields in by_file]
         elif table and key in LABEL_NAMES:
@@ -113,12 +114,14 @@ def _check_any(
         )
 
 
-def _difference(key: str, files: Sequence[tuple[str, dict[str, FieldScan]]]) -> str | None:
-    """Return why a key cannot be a field of all files, or None if it can."""
+def _difference(
+    key: str, files: Sequence[tuple[str, dict[str, FieldScan]]], left_out: Mapping[str, Mapping[str, str]]
+) -> str | None:
+    """Return why a key cannot be a field of all files, or None if it can; `left_out` has the reasons of each file."""
     place, first = next((path, fields[key]) for path, fields in files if key in fields)
     for path, fields in files:
         if key not in fields:
-            return f"not in {path!r}"
+            return f"{left_out[path][key]} of {path!r}" if key in left_out[path] else f"not in {path!r}"
         field = fields[key]
         if field.missing != first.missing:
             return f"{field.missing} frames at the end have no entry in {path!r}, {first.missing} in {place!r}"

@@ -21,11 +21,12 @@ from loader_service.catalog.split_words import WORDS, said_by
 from loader_service.catalog.splits.split_names import PARENTS
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.catalog.videos.field_scan import read_values
+from loader_service.catalog.videos.order_of_names import are_counted, rows_of_names, without_order
 from loader_service.errors import CatalogError
 from loader_service.plan.subset import runs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
@@ -104,7 +105,28 @@ def division_of(hdf5: HDF5File, tree: Tree, found: Found) -> Division | None:
     if not count:
         return None
     said = _by_values(hdf5, found) or by_attributes(hdf5, found)
-    return said or _by_column(hdf5, tree, count, by_rows) or _by_lists(hdf5, tree, found, by_rows)
+    column = None if said else _by_column(hdf5, tree, count, by_rows)
+    if column is not None and not by_rows and found.layout == "groups":
+        column = _of_names(hdf5, tree, column, [episode.name for episode in found.episodes])
+    return said or column or _by_lists(hdf5, tree, found, by_rows)
+
+
+def _of_names(hdf5: HDF5File, tree: Tree, said: Division, names: Sequence[str]) -> Division:
+    """Return the splits that a dataset says, in the order of the videos' names.
+
+    Raises
+    ------
+    CatalogError
+        When names do not count, and no texts beside it say whose its entries are.
+    """
+    info = tree.datasets[said.paths[0]]
+    rows = rows_of_names(hdf5.file, tree, info, names)
+    if rows is None and not are_counted(names):
+        raise CatalogError(
+            f"{without_order(info, names)}; write texts beside it that name the video of each, or serve all videos by "
+            "--split all"
+        )
+    return said if rows is None else replace(said, kept={word: kept[rows] for word, kept in said.kept.items()})
 
 
 def by_attributes(hdf5: HDF5File, found: Found) -> Division | None:

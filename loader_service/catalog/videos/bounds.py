@@ -140,6 +140,7 @@ def from_flags(
     """
     columns = [info for info in datasets if info.shape in {(frame_count,), (frame_count, 1)}]
     starts = [_flags(info, read) for info in columns if _FIRST_FLAG.match(info.basename)]
+    starts += [_first_steps(info, read) for info in columns if info.basename.lower() == "step_type"]
     lasts = [_flags(info, read) for info in columns if _LAST_FLAG.match(info.basename)]
     weak = [_flags(info, read) for info in columns if any_end and _ANY_END_FLAG.match(info.basename)]
     first = next((flags for flags in starts if flags is not None), None)
@@ -158,6 +159,13 @@ def _flags(info: DatasetInfo, read: Read) -> Any:
     """Return a column of flags as bools; None if it has other numbers than 0 and 1."""
     values = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 2)
     return values.astype(bool) if np.isin(values, (0, 1)).all() else None
+
+
+def _first_steps(info: DatasetInfo, read: Read) -> Any:
+    """Return where a column is 0, if it is 0, 1, …, 2 in each episode, as the step types of dm_env are; else None."""
+    steps = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 3)
+    fits = np.isin(steps, (0, 1, 2)).all() and steps[0] == 0 and ((steps[1:] == 0) == (steps[:-1] == 2)).all()
+    return steps == 0 if fits else None
 
 
 _EPISODE = r"(episode|ep|traj|trajectory|demo|rollout|sequence|seq|video|clip)s?"

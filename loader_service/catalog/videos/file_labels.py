@@ -16,6 +16,7 @@ from loader_service.catalog.inner_paths import join, parent_of, to_bytes
 from loader_service.catalog.labels.encode import Label
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
+from loader_service.catalog.videos.order_of_names import are_counted, rows_of_names, without_order
 from loader_service.errors import CatalogError
 from loader_service.sizes import counted
 
@@ -29,7 +30,8 @@ def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern:
     """Return the label of each video of a file, or None for those that have none.
 
     An attribute ``label`` of the video's dataset or own group comes first; if no video has one, a dataset ``label`` or
-    ``labels`` in its own group with one entry, beside the videos, or in the root with one entry per video.
+    ``labels`` in its own group with one entry, beside the videos, or in the root with one entry per video: the order is
+    that of texts beside it that name the videos, or that of numbered names.
 
     Parameters
     ----------
@@ -101,11 +103,28 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
     for container, inside in containers.items():
         info = _named_in(tree, container)
         if info is not None and not _is_per_frame(info, videos):
-            for number, label in zip(inside, _read_all(file, info, len(inside)), strict=True):
+            names = [videos[number].name for number in inside]
+            for number, label in zip(inside, _in_order(file, tree, info, names), strict=True):
                 labels[number] = label
     root = _named_in(tree, "")
     if root is not None and "" not in containers and all(label is None for label in labels):
-        return list(_read_all(file, root, len(videos)))
+        return [*_in_order(file, tree, root, [video.name for video in videos])]
+    return labels
+
+
+def _in_order(
+    file: h5py.File, tree: Tree, info: DatasetInfo, names: Sequence[str], *, chosen: bool = False
+) -> list[Label]:
+    """Return the label of each video that has an entry; where names do not count, something has to say which."""
+    labels = list(_read_all(file, info, len(names)))
+    rows = rows_of_names(file, tree, info, names)
+    if rows is not None:
+        return [labels[row] for row in rows]
+    if not chosen and not are_counted(names):
+        raise CatalogError(
+            f"{without_order(info, names)}: `--label {info.path}` takes them in the order of names, {names[0]!r} "
+            "first; texts beside it may name the video of each; or give --labels FILE.csv"
+        )
     return labels
 
 
@@ -139,7 +158,7 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode],
             "for an attribute, '{folder}' or '{group}' for the name of what holds the video"
         )
     if len(found) == 1 and found[0].shape:
-        return list(_read_all(file, found[0], len(videos)))
+        return list(_in_order(file, tree, found[0], [video.name for video in videos], chosen=True))
     by_group = {info.parent: info for info in found}
     if len(by_group) < len(found):
         raise CatalogError(f"--label {pattern!r}: expected one dataset, or one in each video's group; got {len(found)}")

@@ -11,16 +11,17 @@ from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.layouts.nested import in_sequence, place_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import are_times
-from loader_service.catalog.videos.numbered import in_order
+from loader_service.catalog.videos.episodes import VideoField
+from loader_service.catalog.videos.numbered import in_order, kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
 from loader_service.catalog.videos.sibling_groups import is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
-    from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+    from loader_service.catalog.videos.episodes import Episode, Found
     from loader_service.schema import FieldKind
 
 
@@ -47,7 +48,7 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
             return
         arrays = _arrays_of_all(tree, groups)
         if not arrays:
-            _note_numbers(found, filled, groups)
+            _note_numbers(tree, found, filled, groups)
             return
     several = tuple(
         SchemaField(_name(key), part.kind, (_pattern(key, part),), "", None if part.frames else part.shape)
@@ -62,7 +63,7 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
         "with such names of which no number is missing, raw ones as one dataset, and others by --source "
         "package.module:Name",
         [
-            *_of_one_video(filled, groups, arrays),
+            *_of_one_video(tree, filled, groups, arrays),
             Reading("a video of one frame each", Schema(("groups",), several)),
         ],
     )
@@ -89,9 +90,9 @@ def _arrays_of_all(tree: Tree, groups: Sequence[str]) -> list[DatasetInfo]:
     return rows if len(set(map(parent_of, groups))) == 1 and not videos else []
 
 
-def _note_numbers(found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
+def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
     """Say that the numbers of groups may count frames, with the schema that takes them for such."""
-    for reading in _of_one_video(filled, groups):
+    for reading in _of_one_video(tree, filled, groups):
         found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
             f"{len(groups)} groups such as {groups[0]!r} are videos of one frame; if their numbers count frames, "
             f"{in_one_line(reading.schema)} in a --schema makes {reading.words}, in a file"
@@ -138,7 +139,7 @@ _NUMBER = re.compile(r"[0-9]+$")
 
 
 def _of_one_video(
-    filled: Sequence[Episode], groups: Sequence[str], arrays: Sequence[DatasetInfo] = ()
+    tree: Tree, filled: Sequence[Episode], groups: Sequence[str], arrays: Sequence[DatasetInfo] = ()
 ) -> list[Reading]:
     """Return the reading as one video, or one for each group above, with fields that are a dataset in each frame's.
 
@@ -153,6 +154,10 @@ def _of_one_video(
                 key = part.path[len(group) + 1 :]
                 members.setdefault((key, parent_of(group)), []).append(info)
                 parts.setdefault(key, part)
+    for group, info in _others_in(tree, filled, groups):
+        key = info.path[len(group) + 1 :]
+        members.setdefault((key, parent_of(group)), []).append(info)
+        parts.setdefault(key, VideoField(kind_of_frames(info), info.dtype, info.shape, info.path))
     above = Counter(map(parent_of, dict.fromkeys(groups)))
     fields = []
     for key, part in parts.items():
@@ -167,6 +172,20 @@ def _of_one_video(
     one = len(above) == 1
     words = "one video, with a group for each frame" if one else "a video of each group above, with a group a frame"
     return [Reading(words, Schema(("files",) if one else ("groups",), tuple(fields)))] if fields else []
+
+
+def _others_in(tree: Tree, filled: Sequence[Episode], groups: Sequence[str]) -> Iterator[tuple[str, DatasetInfo]]:
+    """Yield the numbers in the group of a frame that are no part of its picture's video, with that group."""
+    wanted = set(groups)
+    taken = {part.path for episode in filled for part in episode.parts.values()}
+    for info in tree.datasets.values():
+        if info.path in taken or not info.dtype or info.dtype.startswith(("S", "vlen")):
+            continue
+        group = info.parent
+        while group and group not in wanted:
+            group = parent_of(group)
+        if group:
+            yield group, info
 
 
 def _dataset_of(part: VideoField) -> DatasetInfo | None:

@@ -147,10 +147,13 @@ def in_order(members: Sequence[DatasetInfo], *, from_any: bool = False) -> Numbe
 
 def numbered_part(frames: NumberedFrames, pattern: str) -> VideoField:
     """Return numbered datasets as a field of their video; `pattern`: what a schema calls them."""
-    first = frames.members[0]
-    image = first.dtype == "uint8" and len(first.shape) == 3 and first.shape[2] in {1, 3}
-    kind: FieldKind = "image" if image else "array"
+    first, kind = frames.members[0], kind_of_frames(frames.members[0])
     return VideoField(kind, first.dtype, first.shape, first.path, info=first, digits=frames.digits, pattern=pattern)
+
+
+def kind_of_frames(info: DatasetInfo) -> FieldKind:
+    """Return what datasets of this form are, if each is a frame."""
+    return "image" if info.dtype == "uint8" and len(info.shape) == 3 and info.shape[2] in {1, 3} else "array"
 
 
 def split_by_names(found: Sequence[FoundVideo]) -> list[FoundVideo]:

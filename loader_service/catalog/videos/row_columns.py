@@ -1,4 +1,4 @@
-"""Where videos end by what each row says: the name of its video, or its number in it. Pure but for what it reads."""
+"""Where videos end by what each row says: the name of its video, its number or time in it. Pure but for reading."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ _NUMBERS = re.compile(
 )
 
 
+#: What a column is called that has the time since the begin of each video.
+_TIMES = re.compile(r"(^|_)(timestamps?|times?|time_?(s|sec|ms)|secs|seconds|elapsed|relative_time)$", re.IGNORECASE)
+
+
 def find_by_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
     """Return the videos that rows lie in by what each says, if these are more than one and no row is alone in all.
 
@@ -48,7 +52,9 @@ def find_by_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
         if info.kind is ElementKind.TEXT and _NAMES.search(info.basename):
             bounds = _by_names(np.ravel(read(info.path)))
         elif info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and _NUMBERS.search(info.basename):
-            bounds = _by_numbers(np.ravel(read(info.path)))
+            bounds = _by_numbers(np.ravel(read(info.path)).astype(np.int64))
+        elif info.dtype and not info.dtype.startswith(("S", "vlen", "bool")) and _TIMES.search(info.basename):
+            bounds = _by_numbers(np.ravel(read(info.path)).astype(np.float64))
         else:
             continue
         if bounds is not None:
@@ -65,8 +71,8 @@ def _by_names(names: Any) -> Bounds | None:
 
 
 def _by_numbers(numbers: Any) -> Bounds | None:
-    """Return the runs of numbers that grow by one, where each begins with the same one."""
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(numbers.astype(np.int64)) != 1]))
+    """Return the runs of numbers that grow, where each begins with the same one."""
+    starts = np.flatnonzero(np.concatenate([[True], ~(np.diff(numbers) > 0)]))
     if not 1 < len(starts) <= len(numbers) / 2 or (numbers[starts] != numbers[0]).any():
         return None
     return Bounds(starts, np.append(starts[1:], len(numbers)), frozenset())

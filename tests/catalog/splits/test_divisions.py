@@ -261,3 +261,20 @@ def test_numbers_of_a_name_that_means_other_things_too_are_a_field(tmp_path, nam
     path = _write_table(tmp_path / "table.h5", {name: np.arange(_ROWS) % 2})
     with closing(catalog_of(tmp_path, path)) as catalog:
         assert _column(catalog, name) == (np.arange(_ROWS) % 2).tolist()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_split_of_each_video_is_that_of_its_name_where_names_do_not_count(tmp_path, named):
+    names = ["walk", "run", "jump"]
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, name in enumerate(names):
+            write_vlen(root.create_group(name), "frames", jpegs(number, 3))
+        root["split"], root["name"] = ["train", "train", "test"], names if named else ["x", "y", "z"]
+    if named:
+        with closing(catalog_of(tmp_path, split="test")) as catalog:
+            assert names_of(catalog) == ["jump"]
+        return
+    with pytest.raises(CatalogError, match=r"'split' string \(3,\) beside 3 videos .*do not count.*--split all"):
+        catalog_of(tmp_path)
+    with closing(catalog_of(tmp_path, split="all")) as catalog:
+        assert names_of(catalog) == sorted(names)

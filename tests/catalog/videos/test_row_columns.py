@@ -28,6 +28,10 @@ def starts_of(name, entries):
         ("clip", [b"x", b"x", b"a", b"a"], [0, 2]),
         ("frame_index", [0, 1, 0, 1, 2], [0, 2]),
         ("timestep", [1, 2, 3, 1, 2], [0, 3]),
+        ("frame_index", [0, 2, 4, 0, 2, 4, 6], [0, 3]),
+        ("frame_index", [0, 1, 3, 0, 2, 3], [0, 3]),
+        ("timestamp", [0, 0.1, 0.2, 0, 0.1], [0, 3]),
+        ("obs/time", [5, 6, 5, 6, 9], [0, 2]),
     ],
 )
 def test_runs_of_a_name_and_numbers_that_begin_anew_are_videos(name, entries, starts):
@@ -45,6 +49,12 @@ def test_runs_of_a_name_and_numbers_that_begin_anew_are_videos(name, entries, st
         ("frame_index", [0, 1, 5, 6]),
         ("frame_index", [0, 0, 0, 0]),
         ("action_index", [0, 1, 0, 1]),
+        ("frame_index", [0, 0, 1, 1, 0, 0]),
+        ("frame_index", [0, 1, 2, 1, 2, 3]),
+        ("timestamp", [0.5, 0.6, 0.7, 0.8]),
+        ("timestamp", [0.5, 0.6, 0.1, 0.2]),
+        ("timestamp", [0, float("nan"), 0, 0.1]),
+        ("lifetime", [0, 1, 0, 1]),
     ],
 )
 def test_names_that_come_back_or_are_of_a_row_each_and_numbers_that_run_on_are_none(name, entries):
