@@ -228,6 +228,17 @@ def test_a_field_of_an_odd_shape_is_refused(shape):
     assert "shape" in refusal(packed(opened), m.ToClient)
 
 
+def test_what_could_not_travel_leaves_nothing_in_the_next_payload():
+    sound = m.Want(1, 2, 3, 4)
+    expected = wire.encode(sound)
+    for _ in range(3):
+        with pytest.raises(ProtocolError, match="cannot travel"):
+            wire.encode(m.Refused(1, "E", "x" * 1000), m.Want(1, 2, 0, 2**64))
+        assert wire.encode(sound) == expected
+    assert wire.decode(wire.encode(*[m.Refused(1, "E", "x" * 60_000)] * 9), m.Refused)[8].message == "x" * 60_000
+    assert wire.encode(sound) == expected
+
+
 @pytest.mark.parametrize(
     ("message", "named"),
     [
