@@ -1,6 +1,7 @@
 /* Copies memory that nobody reads soon: past the processor's cache, so that nothing is read of what is overwritten. */
 
-#include <stddef.h>
+#include "copy.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -18,18 +19,30 @@ static void copy_line(char *out, const char *from) {
     for (number = 0; number < LINE / 16; number++) parts[number] = _mm_loadu_si128((const __m128i *)from + number);
     for (number = 0; number < LINE / 16; number++) _mm_stream_si128((__m128i *)out + number, parts[number]);
 }
+
+void copy_past_cache(char *out, const char *from, size_t length, const char *next) {
+    size_t begin = (size_t)(-(uintptr_t)out & (LINE - 1)), done;
+    if (begin > length) begin = length;
+    memcpy(out, from, begin);
+    for (done = begin; done + LINE <= length; done += LINE) {
+        if (next) __builtin_prefetch(next + done);
+        copy_line(out + done, from + done);
+    }
+    memcpy(out + done, from + done, length - done);
+}
+
+void end_copies(void) { _mm_sfence(); }
+#else
+void copy_past_cache(char *out, const char *from, size_t length, const char *next) {
+    (void)next;
+    memcpy(out, from, length);
+}
+
+void end_copies(void) {}
 #endif
 
 /* Copies bytes from one place to another; they must not overlap. */
 NATIVE_EXPORT void native_copy(char *out, const char *from, size_t length) {
-#if NATIVE_X86
-    size_t begin = (size_t)(-(uintptr_t)out & (LINE - 1)), done;
-    if (begin > length) begin = length;
-    memcpy(out, from, begin);
-    for (done = begin; done + LINE <= length; done += LINE) copy_line(out + done, from + done);
-    _mm_sfence(); /* before whatever tells others of these bytes */
-    memcpy(out + done, from + done, length - done);
-#else
-    memcpy(out, from, length);
-#endif
+    copy_past_cache(out, from, length, NULL);
+    end_copies();
 }

@@ -10,9 +10,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "copy.h"
 #include "exports.h"
 
-/* Bytes of the next piece that are asked for while one is copied: the processor foresees the rest itself. */
+/* Pieces that are shorter, or altogether less, stay in the processor's cache, where the next reader finds them. */
+#define LONG_BYTES 4096
+#define LARGE_BYTES (1 << 20)
+
+/* Bytes of the next piece that are asked for while a short one is copied. */
 #define AHEAD_BYTES 512
 
 /* One piece of a file: where it lies there, where it goes, and how long it is, in bytes. */
@@ -63,6 +68,28 @@ static int is_long_enough(const struct mapped_file *file, const struct piece *pi
     return 1;
 }
 
+/* Returns where a piece lies in memory, NULL where it does not lie in the file. */
+static const char *place_of(const struct mapped_file *file, const struct piece *piece) {
+    if (piece->from < 0 || piece->length < 0 || piece->from > file->length - piece->length) return NULL;
+    return file->memory + piece->from;
+}
+
+static void copy_piece(char *out, const char *from, int64_t length, const char *next, int is_large) {
+    if (is_large && length >= LONG_BYTES) {
+        copy_past_cache(out, from, (size_t)length, next);
+        return;
+    }
+    if (next)
+        for (int byte = 0; byte < AHEAD_BYTES; byte += 64) __builtin_prefetch(next + byte);
+    memcpy(out, from, (size_t)length);
+}
+
+static int are_large(const struct piece *pieces, int64_t count) {
+    int64_t bytes = 0, number;
+    for (number = 0; number < count && bytes < LARGE_BYTES; number++) bytes += pieces[number].length;
+    return bytes >= LARGE_BYTES;
+}
+
 /* Copies pieces in order; returns how many were copied whole. It ends before the first that cannot be read, or does
  * not lie in the file, and after one that took longer than `slow_s`: who called it may know a better way then. One
  * thread of a process at a time copies; another one is told 0. */
@@ -71,6 +98,7 @@ NATIVE_EXPORT int64_t native_gather(
     struct sigaction guard = {.sa_sigaction = bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
     volatile int64_t done = 0;
     double began = seconds(), now;
+    int is_large = are_large(pieces, count);
     if (atomic_flag_test_and_set(&is_busy)) return 0;
     if (sigaction(SIGBUS, &guard, &before)) {
         atomic_flag_clear(&is_busy);
@@ -80,18 +108,18 @@ NATIVE_EXPORT int64_t native_gather(
     guarded = file;
     if (!sigsetjmp(way_out, 0)) {
         while (done < count) {
-            const struct piece *piece = &pieces[done];
-            if (piece->from < 0 || piece->length < 0 || piece->from > file->length - piece->length) break;
-            if (done + 1 < count && piece[1].from >= 0 && piece[1].from < file->length - AHEAD_BYTES)
-                for (int byte = 0; byte < AHEAD_BYTES; byte += 64)
-                    __builtin_prefetch(file->memory + piece[1].from + byte);
-            memcpy(out + piece->to, file->memory + piece->from, (size_t)piece->length);
+            const char *from = place_of(file, &pieces[done]);
+            if (!from) break;
+            copy_piece(
+                out + pieces[done].to, from, pieces[done].length,
+                done + 1 < count ? place_of(file, &pieces[done + 1]) : NULL, is_large);
             done = done + 1;
             now = seconds();
             if (now - began > slow_s) break;
             began = now;
         }
     }
+    end_copies();
     guarded = NULL;
     sigaction(SIGBUS, &before, NULL);
     atomic_flag_clear(&is_busy);

@@ -92,6 +92,27 @@ def test_a_file_that_was_cut_off_ends_the_copy_and_not_the_process(tmp_path: Pat
         assert copied(file, [(PAGE, 0, PAGE), (2 * PAGE, PAGE, PAGE)], room) == 2
 
 
+def test_long_pieces_go_past_the_cache_and_end_where_short_ones_do(tmp_path: Path) -> None:
+    sizes = np.random.default_rng(0).integers(PAGE - 99, 2 * PAGE, 300)  # short ones, too; more than a MB together
+    room = np.full(int(sizes.sum()) + 200 * len(sizes), 0xA5, np.uint8)
+    ends = np.cumsum(sizes + 3 * (np.arange(len(sizes)) % 64))
+    with mapped(tmp_path / "bytes", 8 * PAGE) as file:
+        content = np.fromfile(tmp_path / "bytes", np.uint8)
+        placed = [
+            (number * 37 % (6 * PAGE), int(end - size), int(size))
+            for number, (size, end) in enumerate(zip(sizes, ends, strict=True))
+        ]
+        assert copied(file, placed, room) == len(placed)
+        expected = np.full_like(room, 0xA5)
+        for begin, to, length in placed:
+            expected[to : to + length] = content[begin : begin + length]
+        np.testing.assert_array_equal(room, expected)
+        os.truncate(tmp_path / "bytes", 4 * PAGE)
+        whole = [begin + length <= 4 * PAGE for begin, _, length in placed].index(False)
+        assert copied(file, placed, room) <= whole
+        assert copied(file, [(0, 0, PAGE)] * 300, room) == 300
+
+
 def test_the_zeros_behind_the_end_of_a_file_are_taken_for_no_row(tmp_path: Path) -> None:
     with mapped(tmp_path / "bytes", 4 * PAGE) as file:
         os.truncate(tmp_path / "bytes", 2 * PAGE + 100)
