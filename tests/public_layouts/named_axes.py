@@ -76,7 +76,7 @@ def nexus_time_last(folder: Path) -> Layout:
 @case("HDFGroup/hdf5: hl/src/H5IM.c (CLASS IMAGE, IMAGE_GRAYSCALE)", option=True)
 def image_of_hdf5(folder: Path) -> Layout:
     """A picture by HDF5's own convention, whatever it is called."""
-    values = whole(1, 30, 40, dtype="u1")
+    values = numbers(1, 30, 40)
     with h5py.File(folder / "a.h5", "w") as root:
         root["alpha"] = values
         root["alpha"].attrs.update({"CLASS": np.bytes_("IMAGE"), "IMAGE_SUBCLASS": np.bytes_("IMAGE_GRAYSCALE")})

@@ -37,7 +37,7 @@ from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
-from loader_service.catalog.videos.matlab_axes import lines_of_axes
+from loader_service.catalog.videos.matlab_axes import empty_arrays, lines_of_axes
 from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
@@ -195,7 +195,7 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
         attributed = set(tree.attributed)
         with_attributes = {key: info for key, info in infos.items() if info.path in attributed}
         left_out |= lines_of_names(hdf5, infos)
-        left_out |= lines_of_axes(hdf5, with_attributes) | lines_of_packing(hdf5, with_attributes)
+        left_out |= lines_of_axes(hdf5, infos, attributed) | lines_of_packing(hdf5, with_attributes)
     declared = next((field for field in fields if declares_label(options.declared) and _is_label(field)), None)
     labels: list[Label | None] = [None] * len(found.episodes)
     if options.labels is None and declared is not None:
@@ -252,7 +252,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     frames = find_frames(hdf5, tree, options.frames)
     if options.frames is None:
         frames = split_by_names(frames)
-    aside = set_aside(tree)
+    aside = set_aside(tree) | empty_arrays(hdf5, tree)
     if are_nested(frames):
         found: Found | None = group_nested(tree, frames)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
@@ -37,12 +38,20 @@ def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
             Reading("frames, or rows of a table", Schema((layouts[0],), fields_of(first, "array", grouped=grouped))),
             Reading(
                 "one picture, or sample (0 for a side that differs)",
-                Schema((layouts[1],), fields_of(first, "array", True, grouped=grouped)),
+                Schema((layouts[1],), _wholes(first, maybe) if grouped else fields_of(first, "array", True)),
             ),
             *by_their_numbers(maybe),
             *frames_of_groups(maybe),
             *_one_each(maybe),
         ],
+    )
+
+
+def _wholes(first: Sequence[DatasetInfo], all_groups: Sequence[DatasetInfo]) -> tuple[SchemaField, ...]:
+    """Return each dataset of the first of several groups as one frame, with the sides that all groups share."""
+    return tuple(
+        replace(field, shape=common_shape([each.shape for each in all_groups if each.basename == info.basename]))
+        for info, field in zip(first, fields_of(first, "array", grouped=True), strict=True)
     )
 
 
@@ -185,14 +194,15 @@ def frames_with_gaps(pictures: Sequence[DatasetInfo], groups: int) -> TwoReading
 
 
 def channels_or_frames(groups: Sequence[Sequence[DatasetInfo]]) -> TwoReadingsError:
-    """Return the error for matrices of few lines, as many in each group, whose other side differs: sounds, perhaps."""
+    """Return the error for matrices of as many lines in each group, whose other side differs: sounds, perhaps."""
     first, *others = groups
     sides = {info.basename: (info.shape[0], 0) for info in first}
     wholes = tuple(SchemaField(name, "array", (join(VIDEO, name),), "", side) for name, side in sides.items())
     rows = tuple(SchemaField(name, "array", (join(VIDEO, name),)) for name in sides)
     lines = first[0].shape[0]
     return TwoReadingsError(
-        f"found {first[0].describe()} beside {others[0][0].describe()}",
+        f"found {first[0].describe()} beside {others[0][0].describe()}; time is their last axis, it seems, and "
+        "frames come first here: write np.moveaxis(array, -1, 0) for clips of frames; as they lie, they are",
         [
             Reading(f"one sample of {lines} channels, and of any length, a group", Schema(("groups",), wholes)),
             Reading(f"{lines} frames a group", Schema(("groups",), rows)),

@@ -16,8 +16,9 @@ from loader_service.catalog.videos.episodes import Episode, Found, VideoField, k
 from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.frame_axis import is_column, is_picture
 from loader_service.catalog.videos.number_lists import list_part
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.set_aside import is_aside
-from loader_service.errors import CatalogError
+from loader_service.schema import Schema, SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def check_labels(tree: Tree, found: Found) -> None:
 
     Raises
     ------
-    CatalogError
+    TwoReadingsError
         When there are labels, ``(N,)`` or ``(N, 1)``, of another count than rows.
     """
     if found.layout != "table":
@@ -114,8 +115,14 @@ def check_labels(tree: Tree, found: Found) -> None:
     for info in tree.datasets.values():
         flat = info.shape and all(side == 1 for side in info.shape[1:])
         if info.basename in LABEL_NAMES and flat and info.shape[0] != episode.frame_count:
-            raise CatalogError(
-                f"expected {counted(episode.frame_count, 'label')}, one for each row; found {info.describe()}"
+            rows = [part.info for part in episode.parts.values() if part.info is not None and part.kind != "value"]
+            label = SchemaField("label", "value", (info.path,))
+            raise TwoReadingsError(
+                f"expected {counted(episode.frame_count, 'label')}, one for each row; found {info.describe()}",
+                [
+                    Reading("a recording a file, with a label", Schema(("files",), (label, *fields_of(rows, "array")))),
+                    Reading("rows without it", Schema(("table",), fields_of(rows, "array"))),
+                ],
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -90,6 +91,7 @@ def frame_counts_of(datasets: Sequence[DatasetInfo]) -> list[int]:
     pictures = {info.shape[0] for info in datasets if is_sequence_of_pictures(info)}
     if pictures:
         return sorted(pictures, reverse=True)
+    datasets = [info for info in datasets if math.prod(info.shape) != 1] or datasets  # numbers of MATLAB are (1, 1)
     lengths = [info.shape[0] for info in datasets]
     votes = {
         info.shape[0]: sum(length in {info.shape[0], info.shape[0] - 1} for length in lengths)
@@ -118,7 +120,8 @@ def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo |
     """Return a dataset by which time could be counted as well: of another length that it shares with a second one.
 
     It is longer than the frames; or has the form of a dataset that has their length: another half of a table; or it,
-    shared or not, has more axes than all that have their length, and more bytes than these together.
+    shared or not, has more axes than all that have their length, and more bytes than these together; or it is one of
+    them at another scale: a band of a picture.
     """
     counted = [info for info in datasets if info.shape[0] == frame_count]
     if any(is_sequence_of_pictures(info) for info in counted):
@@ -127,14 +130,26 @@ def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo |
     for info in datasets:
         length = info.shape[0]
         shared = sum(other.shape[0] == length for other in datasets) > 1
-        if len(info.shape) < 2 or abs(length - frame_count) < 2:
+        if len(info.shape) < 2 or abs(length - frame_count) < 2 or math.prod(info.shape) == 1:
             continue
         deeper = all(len(info.shape) > max(2, len(each.shape)) for each in counted)  # volumes beside a table of notes
         larger = info.size_bytes > sum(each.size_bytes for each in counted)
         alike = length > frame_count or (info.dtype, info.shape[1:]) in forms
-        if (shared and alike) or (deeper and larger):
+        if (shared and alike) or (deeper and larger) or any(_is_scaled(info, each) for each in counted):
             return info
     return None
+
+
+def _is_scaled(info: DatasetInfo, other: DatasetInfo) -> bool:
+    """Tell whether two datasets are pictures of one form and type, of which both sides differ by one factor."""
+    if (info.dtype, len(info.shape), info.shape[2:]) != (other.dtype, len(other.shape), other.shape[2:]):
+        return False
+    (height, width), (other_height, other_width) = info.shape[:2], other.shape[:2] if len(other.shape) > 1 else (0, 0)
+    return min(height, width, other_height, other_width) >= _LEAST_SIDE and height * other_width == width * other_height
+
+
+#: Shorter sides than these are no picture's.
+_LEAST_SIDE = 8
 
 
 def longer_columns(datasets: Sequence[DatasetInfo], frame_count: int) -> int:

@@ -1,36 +1,70 @@
-"""Says of matrices that MATLAB wrote that their axes are HDF5's, the reverse of MATLAB's own."""
+"""Says of arrays that programs with reversed axes wrote how these lie, and which datasets are MATLAB's empty arrays."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.hdf5.attributes import attribute_names
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from loader_service.catalog.hdf5.file import HDF5File
-    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
-#: What MATLAB writes beside each variable of a file of version 7.3.
-_MARK = "MATLAB_class"
+#: What programs write beside each variable whose axes they reverse.
+_OF_DATASETS = {"MATLAB_class": "MATLAB", "rhdf5-NA.OK": "R"}
+_OF_GROUPS = {"OCTAVE_NEW_FORMAT": "Octave"}
+
+#: What Julia's JLD2 writes before the file proper.
+_JULIA = b"HDF5-based Julia Data Format"
+
+#: MATLAB writes the sides of an empty array, so many at most, in its place.
+_EMPTY = "MATLAB_empty"
+_MOST_SIDES = 32
 
 
-def lines_of_axes(hdf5: HDF5File, members: Mapping[str, DatasetInfo]) -> dict[str, str]:
-    """Return how the axes of fields lie that MATLAB wrote, as lines of what is no field.
+def lines_of_axes(hdf5: HDF5File, members: Mapping[str, DatasetInfo], attributed: Collection[str]) -> dict[str, str]:
+    """Return how the axes of fields lie that MATLAB, Octave, R or Julia wrote, as lines of what is no field.
 
     Parameters
     ----------
     hdf5
         The file.
     members
-        The datasets of a video's fields that have attributes, by key.
+        The datasets of a video's fields, by key.
+    attributed
+        The paths of all that has attributes.
     """
+    julia = not hdf5.direct and _JULIA in hdf5.read_at(0, min(512, hdf5.size_bytes))
     lines = {}
     for key, info in members.items():
         several = sum(side > 1 for side in info.shape) > 1
-        if several and _MARK in hdf5.node(info.path).attrs:
+        writer = ("Julia" if julia else _writer(hdf5, info, attributed)) if several else ""
+        if writer:
             size = " ".join(map(str, reversed(info.shape)))
             lines[f"{key} (axes)"] = (
-                f"served as HDF5 has it, {info.shape} with the first axis as rows or time: MATLAB, which wrote it, "
+                f"served as HDF5 has it, {info.shape} with the first axis as rows or time: {writer}, which wrote it, "
                 f"reverses axes, so size(…) is [{size}] there, in a file"
             )
     return lines
+
+
+def _writer(hdf5: HDF5File, info: DatasetInfo, attributed: Collection[str]) -> str:
+    for path, marks in ((info.path, _OF_DATASETS), (info.parent, _OF_GROUPS)):
+        names = attribute_names(hdf5.file, path) if path and path in attributed else []
+        for name in names:
+            if name in marks:
+                return marks[name]
+    return ""
+
+
+def empty_arrays(hdf5: HDF5File, tree: Tree) -> dict[str, str]:
+    """Return which datasets stand for an empty array of MATLAB, whose sides are their numbers, with the reason."""
+    small = (tree.datasets[path] for path in tree.attributed if path in tree.datasets)
+    return {
+        info.path: f"found an empty array of MATLAB, of which only the sides are written {info.shape}, in a file"
+        for info in small
+        if info.dtype == "uint64" and len(info.shape) == 1 and info.shape[0] <= _MOST_SIDES
+        if _EMPTY in attribute_names(hdf5.file, info.path)
+    }

@@ -99,11 +99,20 @@ def find_numbered(datasets: Sequence[DatasetInfo]) -> dict[str, list[NumberedFra
 
     Nothing for a group in which none looks like frames: ``video0``, ``video1``, … of features are videos.
     """
-    return {group: each for group, each in numbered_by_group(datasets).items() if any(map(_looks_like_frames, each))}
+    families = numbered_by_group(datasets)
+    found = {group: each for group, each in families.items() if any(one.looks_like_frames for one in each)}
+    numbered = {info.path for each in families.values() for frames in each for info in frames.members}
+    alone = [info for info in datasets if info.path not in numbered]
+    return {group: each for group, each in found.items() if not any(_have_equals(frames, alone) for frames in each)}
 
 
-def _looks_like_frames(frames: NumberedFrames) -> bool:
-    return frames.looks_like_frames
+def _have_equals(frames: NumberedFrames, alone: Sequence[DatasetInfo]) -> bool:
+    """Tell whether few numbered datasets lie beside others of their form: ``t1`` and ``t2`` beside ``flair``."""
+    first = frames.members[0]
+    if are_called_frames([first.basename]):
+        return False
+    form = (first.parent, first.dtype, first.shape)
+    return 2 * sum((info.parent, info.dtype, info.shape) == form for info in alone) >= len(frames.members)
 
 
 def numbered_by_group(datasets: Sequence[DatasetInfo]) -> dict[str, list[NumberedFrames]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, have
 from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import (
+    GREY,
     LEAST_GREY_SIDE,
     find_single_pictures,
     is_called_grey,
@@ -111,13 +111,9 @@ def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
     TwoReadingsError
         When they may be.
     """
-    shapes, dtypes = {info.shape for info in members}, {info.dtype for info in members}
-    if len(members) < 2 or len(dtypes) != 1 or any(len(each) != 2 or min(each) < LEAST_GREY_SIDE for each in shapes):
+    if not are_grey_pictures(members):
         return
-    is_grey = len(shapes) == 1 and all(map(_GREY.search, dtypes))
-    if not is_grey and not all(map(is_called_grey if len(shapes) == 1 else is_picture_file, members)):
-        return
-    shape = common_shape(list(shapes))
+    shape = common_shape([info.shape for info in members])
     each = Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", shape),))
     raise TwoReadingsError(
         f"found {len(members)} datasets as {members[0].describe()}",
@@ -129,5 +125,10 @@ def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
     )
 
 
-#: Types of the pixels of a grey picture, in any byte order.
-_GREY = re.compile(r"^(u?int(8|16)|[<>][iu][12])$")
+def are_grey_pictures(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether several matrices may be grey pictures, by sizes, types and names, as `refuse_grey_pictures` says."""
+    shapes, dtypes = {info.shape for info in members}, {info.dtype for info in members}
+    if len(members) < 2 or len(dtypes) != 1 or any(len(each) != 2 or min(each) < LEAST_GREY_SIDE for each in shapes):
+        return False
+    is_grey = len(shapes) == 1 and all(map(GREY.search, dtypes))
+    return is_grey or all(map(is_called_grey if len(shapes) == 1 else is_picture_file, members))

@@ -69,6 +69,30 @@ def share_little(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     return 2 * sum(members[name].size_bytes for members in groups.values() for name in shared) < total
 
 
+def sounds_of(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> list[list[DatasetInfo]]:
+    """Return the matrices of each group where all have as many lines, and lengths differ between groups: sounds.
+
+    Nothing where something else has an entry for each line, or some matrix is another.
+    """
+    matrices = [[info for info in members.values() if len(info.shape) > 1] for members in groups.values()]
+    infos = [info for each in matrices for info in each]
+    if not all(matrices) or any(len(info.shape) > 2 for info in infos):
+        return []
+    lines = {info.shape[0] for info in infos}
+    lengths: dict[str, set[int]] = {}
+    for info in infos:
+        lengths.setdefault(info.basename, set()).add(info.shape[1])
+    if len(lines) > 1 or any(len(each) < 2 for each in lengths.values()):
+        return []
+    (count,) = lines
+    aligned = any(info.shape == (count,) for members in groups.values() for info in members.values())
+    return [] if aligned or any(info.shape[1] < 2 * count for info in infos if count <= _FEW_LINES) else matrices
+
+
+#: So few lines are channels of a sound only if it is longer than that by far.
+_FEW_LINES = 8
+
+
 def _at_depth(arrays: Sequence[DatasetInfo], depth: int) -> Groups | None:
     beside: dict[str, Groups] = {}
     for info in arrays:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 #: What a lone matrix is called that may be a picture.
 _PICTURE_WORDS = re.compile(
-    r"(^|_|\b)(density|slice|depth|mask|image|img|map|picture|disparity|rgb|frame|photo|heatmap|normal|flow)s?(_|\b|$)",
+    r"(^|_|\b)(density|slice|depth|mask|image|img|map|picture|disparity|rgb|frame|photo|heatmap|normal|flow)s?[0-9]*(_|\b|$)",
     re.IGNORECASE,
 )
 
 #: What a grey picture is called.
 _GREY_WORDS = re.compile(
-    r"(^|_|\b)(slice|mask|image|img|picture|photo|depth|density|disparity)s?(_|\b|$)", re.IGNORECASE
+    r"(^|_|\b)(slice|mask|image|img|picture|photo|depth|density|disparity)s?[0-9]*(_|\b|$)", re.IGNORECASE
 )
 _PICTURE_FILES = re.compile(r"\.(png|jpe?g|bmp|tiff?|pgm|gif|webp)$", re.IGNORECASE)
 
@@ -104,7 +104,10 @@ _TRUTH = re.compile(r"(^|_)(gt|ground_?truth|truth)$", re.IGNORECASE)
 
 
 def _is_named_picture(info: DatasetInfo) -> bool:
-    """Tell whether a lone dataset may be a picture by its name: a matrix of floats, or a square of channels."""
+    """Tell whether a lone dataset may be a picture: bytes or words by their sides, other matrices by their name."""
+    grey = len(info.shape) == 2 and bool(GREY.search(info.dtype)) and min(info.shape) >= LEAST_GREY_SIDE
+    if grey and max(info.shape) <= _MOST_LONGER * min(info.shape) and not _FEATURES.search(info.basename):
+        return True
     square = len(info.shape) == 3 and info.shape[0] == info.shape[1] > info.shape[2]
     matrix = len(info.shape) == 2 and info.dtype.startswith("float")
     return (square or matrix) and bool(_PICTURE_WORDS.search(info.basename))
@@ -147,6 +150,12 @@ def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, tuple[i
         found.setdefault(_place(info), set()).add(info.shape[0])
     return found
 
+
+#: Types of the pixels of a grey picture, in any byte order.
+GREY = re.compile(r"^(u?int(8|16)|[<>][iu][12])$")
+
+#: A picture is seldom so many times as wide as high.
+_MOST_LONGER = 4
 
 #: Of a picture that somebody looks at; lines of features are seldom bytes.
 LEAST_GREY_SIDE = 16

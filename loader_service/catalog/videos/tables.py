@@ -28,6 +28,7 @@ from loader_service.catalog.videos.array_readings import (
     refuse_samples_in_the_last_axis,
     refuse_time_in_the_last_axis,
     rivals,
+    rows_or_pictures,
     tables_of_columns,
     unequal,
     with_whole_groups,
@@ -49,9 +50,13 @@ from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_fram
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of
-from loader_service.catalog.videos.picture_videos import find_picture_videos, refuse_grey_pictures
+from loader_service.catalog.videos.picture_videos import (
+    are_grey_pictures,
+    find_picture_videos,
+    refuse_grey_pictures,
+)
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
-from loader_service.catalog.videos.sibling_groups import is_recording, share_little, sibling_groups
+from loader_service.catalog.videos.sibling_groups import is_recording, share_little, sibling_groups, sounds_of
 from loader_service.catalog.videos.time_axes import refuse_colours_before_time, refuse_other_time_axis
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_several_lists, refuse_table_with_lists
 
@@ -235,8 +240,9 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         return None  # bands, each in a group of its own
     if words and len(groups) <= _FEW and share_little(groups):
         raise rivals([info for members in groups.values() for info in members.values()])
-    if _are_sounds(groups):
-        raise channels_or_frames([list(members.values()) for members in groups.values()])
+    sounds = sounds_of(groups)
+    if sounds:
+        raise channels_or_frames(sounds)
     refuse_other_time_axis(groups)
     for root, members in groups.items():
         rival = rival_of(list(members.values()), counts[root][0])
@@ -248,6 +254,9 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     ]
     sizes = {name: sum(members[name].size_bytes for members in groups.values()) for name in timed or shared}
     main = max(sorted(sizes, key=natural_key), key=lambda name: sizes[name])
+    alone = len(timed) == 1 and all(len(info.shape) > 1 for members in groups.values() for info in members.values())
+    if alone and are_grey_pictures([members[main] for members in groups.values()]):
+        raise rows_or_pictures([members[main] for members in groups.values()])
     return found_of([of_dataset(root, members[main]) for root, members in groups.items()])
 
 
@@ -257,15 +266,6 @@ def _have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     deep = all(len(members[name].shape) > 1 for members, name in zip(groups.values(), largest, strict=True))
     counts = Counter(name for members in groups.values() for name in members)
     return deep and all(counts[name] == 1 for name in largest)
-
-
-def _are_sounds(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether groups hold only matrices of as many lines, few of them, and of lengths that differ."""
-    infos = [info for members in groups.values() for info in members.values()]
-    if any(len(info.shape) != 2 or info.shape[1] < 2 * info.shape[0] for info in infos):
-        return False
-    lines, lengths = ({info.shape[axis] for info in infos} for axis in (0, 1))
-    return len(lines) == 1 and len(lengths) > 1 and max(lines) <= _FEW
 
 
 def _have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:

@@ -1,0 +1,124 @@
+"""Pictures, bands and spectra whose lines are no frames, and what MATLAB and Octave write beside their matrices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from loader_service.schema import Schema, SchemaField
+from tests.public_layouts.columns import whole, write
+from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Value, Video, case
+from tests.public_layouts.robots import numbers
+
+
+@case("cryoem/eman2: libEM/hdfio2.cpp (MDF/images/<n>/image, a group a particle)", option=True)
+def particles(folder: Path) -> Layout:
+    """A picture of floats in each of the numbered groups: lines are no rows unless somebody says so."""
+    pictures = [numbers(number, 32, 32) for number in range(4)]
+    with h5py.File(folder / "particles.hdf", "w") as root:
+        for number, picture in enumerate(pictures):
+            root[f"MDF/images/{number}/image"] = picture
+            root[f"MDF/images/{number}"].attrs["EMAN.nx"] = 32
+    samples = [Video(f"MDF/images/{number}", {"image": Array(each[None])}) for number, each in enumerate(pictures)]
+    schema = Schema(("groups",), (SchemaField("image", "array", ("{video}/image",), "", (32, 32)),))
+    return Layout(Refused(["one picture", r"shape = \[32, 32\]"]), {"schema": schema}, Serves(samples))
+
+
+@case("BigEarthNet as HDF5: bands of 20, 60 and 120 pixels a side, a group a patch", option=True)
+def bands_at_several_scales(folder: Path) -> Layout:
+    """One picture at several scales; the largest band's lines are no frames, nor the smallest band a value."""
+    bands = {"B01": 20, "B02": 120, "B05": 60}
+    samples = []
+    with h5py.File(folder / "patches.h5", "w") as root:
+        for number in range(3):
+            columns = {name: whole(number, side, side, below=9000, dtype="u2") for name, side in bands.items()}
+            for name, values in columns.items():
+                root[f"S2A_{number}/{name}"] = values
+            samples.append(Video(f"S2A_{number}", {name: Array(values[None]) for name, values in columns.items()}))
+    fields = tuple(SchemaField(name, "array", (f"{{video}}/{name}",), "", (side, side)) for name, side in bands.items())
+    asked = Refused(["one sample a group", r"shape = \[120, 120\]", r"shape = \[20, 20\]"])
+    return Layout(asked, {"schema": Schema(("groups",), fields)}, Serves(samples))
+
+
+@case("BraTS as HDF5: t1, t1ce, t2 and flair, a file a patient")
+def modalities_of_patients(folder: Path) -> Serves:
+    """Two that end in a number are no frames where others of their form lie beside them."""
+    videos = []
+    for number in range(2):
+        columns = {name: numbers(number, 24, 24, 15) for name in ("t1", "t1ce", "t2", "flair")}
+        write(folder / f"BraTS_{number}.h5", columns)
+        videos.append(Video(f"BraTS_{number}", {name: Array(values) for name, values in columns.items()}))
+    return Serves(videos, "rows")
+
+
+@case("jaywalnut310/vits, spectra kept as HDF5: wave beside mel (80, frames), a group an utterance", option=True)
+def spectra_beside_waves(folder: Path) -> Layout:
+    """As many lines in all groups, and other lengths: the last axis is time."""
+    samples = []
+    with h5py.File(folder / "vctk.h5", "w") as root:
+        for number in range(3):
+            root[f"p225_{number}/wave"] = numbers(number, 400 + 37 * number)
+            root[f"p225_{number}/mel"] = numbers(number, 80, 20 + number)
+            samples.append(Video(f"p225_{number}", {"mel": Array(numbers(number, 80, 20 + number)[None])}))
+    asked = Refused(["time is their last axis", r"np\.moveaxis\(array, -1, 0\)", r"shape = \[80, 0\]"])
+    schema = Schema(("groups",), (SchemaField("mel", "array", ("{video}/mel",), "", (80, 0)),))
+    return Layout(asked, {"schema": schema}, Serves(samples))
+
+
+@case("detectors that write a picture of 16 bits a file, as `data`", option=True)
+def picture_of_words_a_file(folder: Path) -> Layout:
+    """No name says that it is a picture, and its type and sides do."""
+    samples = []
+    for number in range(2):
+        picture = whole(number, 30, 40, below=4000, dtype="u2")
+        write(folder / f"shot{number}.h5", {"data": picture})
+        samples.append(Video(f"shot{number}", {"data": Array(picture[None])}))
+    schema = Schema(("files",), (SchemaField("data", "array", ("data",), "", (30, 40)),))
+    return Layout(Refused(["one picture", r"shape = \[30, 40\]"]), {"schema": schema}, Serves(samples))
+
+
+def _write_recording(path: Path, features: np.ndarray, **scalars: float) -> None:
+    with h5py.File(path, "w", userblock_size=512) as root:
+        root["features"], root["boxes"] = features, np.zeros(2, "u8")
+        for name, value in scalars.items():
+            root[name] = np.array([[value]])
+        for variable in root.values():
+            variable.attrs["MATLAB_class"] = np.bytes_("double")
+        root["boxes"].attrs["MATLAB_empty"] = np.uint8(1)
+
+
+@case("MATLAB -v7.3: a matrix, scalars (1, 1), and an empty array, which is written as its sides")
+def numbers_of_matlab(folder: Path) -> Serves:
+    """Scalars are no rivals of the matrix, and the sides of an empty array are no values."""
+    _write_recording(folder / "s1.mat", numbers(1, 20, 8), fps=25.0)
+    left_out = ["boxes.*empty array of MATLAB", "fps", r"features \(axes\).*MATLAB.*\[8 20\]"]
+    return Serves([Video("s1", {"features": Array(numbers(1, 20, 8))})], "rows", left_out=left_out)
+
+
+@case("MATLAB -v7.3: a recording a file with its label, (1, 1)", option=True)
+def label_of_matlab(folder: Path) -> Layout:
+    """One label for many rows is that of the file, as the refusal offers."""
+    _write_recording(folder / "s1.mat", numbers(1, 20, 8), label=3.0)
+    label = SchemaField("label", "value", ("label",))
+    schema = Schema(("files",), (label, SchemaField("features", "array", ("features",))))
+    served = Serves([Video("s1", {"features": Array(numbers(1, 20, 8))}, label=3)])
+    return Layout(Refused(["20 labels", "a recording a file, with a label"]), {"schema": schema}, served)
+
+
+@case("Octave save -hdf5: a group a variable, with its type and value")
+def matrices_of_octave(folder: Path) -> Serves:
+    """It reverses axes, as MATLAB does, and that is said."""
+    images = whole(1, 6, 40, 30, dtype="u1")
+    with h5py.File(folder / "o.h5", "w") as root:
+        for name, values in {"images": images, "scores": numbers(1, 6, 1)}.items():
+            root[f"{name}/type"], root[f"{name}/value"] = np.bytes_("matrix"), values
+            root[name].attrs["OCTAVE_NEW_FORMAT"] = np.uint8(1)
+    fields: dict[str, Form] = {
+        "images/value": Array(images),
+        "scores/value": Array(numbers(1, 6, 1)),
+        "images/type": Value("matrix"),
+        "scores/type": Value("matrix"),
+    }
+    return Serves([Video("o", fields)], "rows", left_out=[r"Octave, which wrote it.*\[30 40 6\]"])
