@@ -185,11 +185,24 @@ def _members(file: BinaryIO, name: str, mode: str) -> Iterator[_Found]:
                     data = b"" if mode == "r:" else _content(archive, info)
                     yield TarMember(info.name, info.offset_data, info.size), data
                 count, offset = count + 1, archive.offset
+            if _follows_another(archive.fileobj):
+                reason = (
+                    f"another archive follows the end of this one, as `cat` leaves it: give each by itself; {_REMEDY}"
+                )
+                raise DamagedInput(name, f"member {count}", offset, reason)
     except (_CutOffError, tarfile.TarError, EOFError, OSError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk's, not what bz2 says of its stream
             raise
         what = "the archive is cut off or damaged" if count else "it is no tar, or is cut off or damaged"
         raise DamagedInput(name, f"member {count}", offset, f"{what} ({error}); {_REMEDY}") from error
+
+
+def _follows_another(file: Any) -> bool:
+    """Tell whether a header comes behind the zeros that end an archive, as ``cat`` leaves it."""
+    while piece := file.read(_BLOCK_BYTES):
+        if piece.strip(b"\0"):
+            return bool(piece[257:262] == b"ustar")
+    return False
 
 
 def _content(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
@@ -203,7 +216,8 @@ def _content(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
 def _refuse_special(info: tarfile.TarInfo, name: str) -> None:
     reason = None
     if info.issym() or info.islnk():
-        reason = f"it is a link to {info.linkname!r}, and links are never followed: write the file itself"
+        remedy = "write the file itself (tar --dereference --hard-dereference)"
+        reason = f"it is a link to {info.linkname!r}, and links are never followed: {remedy}"
     elif info.issparse():
         reason = "it is a sparse file: write the tar without --sparse"
     elif not (info.isreg() or info.isdir()):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from loader_service.catalog.labels.encode import MOST_NAME_BYTES
 from loader_service.pack.records import Beside, PackedLabel
 from loader_service.protocol.fields import SERVICE_FIELDS
 
@@ -39,7 +41,7 @@ _ODD = re.compile(r"[\0/]+")
 
 def field_name(name: str) -> str:
     """Return a name as a dataset of a video can have it: in the video's own group, and not one that streams have."""
-    plain = _ODD.sub("_", name).strip("_. ") or "field"
+    plain = _ODD.sub("_", _writable(name)).strip("_. ") or "field"
     return f"{plain}_packed" if plain in {"frames", "offsets", "label", *SERVICE_FIELDS} else plain
 
 
@@ -97,7 +99,11 @@ def put_value(beside: Beside, name: str, value: Any, frames: int) -> None:
     elif isinstance(value, dict):
         _put_text(beside, key, json.dumps(value))
     elif value is not None:
-        _put_array(beside, key, np.asarray(value), frames)
+        array = np.asarray(value)
+        if array.dtype.kind in "biufS":
+            _put_array(beside, key, array, frames)
+        else:  # such as a number of more than 64 bits
+            _put_text(beside, key, json.dumps(value))
 
 
 def _put_list(beside: Beside, key: str, value: list[Any], frames: int) -> None:
@@ -121,8 +127,6 @@ def _put_list(beside: Beside, key: str, value: list[Any], frames: int) -> None:
 
 
 def _put_array(beside: Beside, key: str, array: Any, frames: int) -> None:
-    if array.dtype.kind not in "biufS":
-        return
     if frames > 1 and array.shape[:1] == (frames,):
         beside.columns[key] = array
     elif array.size == 1:
@@ -134,7 +138,17 @@ def _put_array(beside: Beside, key: str, array: Any, frames: int) -> None:
 
 
 def _raw(value: bytes | str) -> bytes:
-    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    if isinstance(value, bytes):
+        return value
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character of UTF-16, as JSON can say it
+        return value.encode("utf-8", "surrogatepass")
+
+
+def _writable(text: str) -> str:
+    """Return a text that HDF5 can hold: halves of characters as bytes that are no UTF-8."""
+    return _raw(text).decode("utf-8", "surrogateescape")
 
 
 def _put_text(beside: Beside, key: str, value: bytes | str) -> None:
@@ -153,7 +167,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def as_label(value: Any) -> PackedLabel:
-    """Return what can be a label: one number, or one text; None for anything else."""
+    """Return what a catalog takes for a label: one number of 64 bits, or one short text; None for anything else."""
     if isinstance(value, (list, np.ndarray)):
         if len(value) != 1:
             return None
@@ -163,5 +177,7 @@ def as_label(value: Any) -> PackedLabel:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
-        value = value.strip() or None
-    return value if isinstance(value, (int, float, str)) else None
+        value = _writable(value.strip())
+        return value if value and "\0" not in value and len(_raw(value)) <= MOST_NAME_BYTES else None
+    is_one = isinstance(value, (int, float)) and math.isfinite(value) and -(2**63) <= value < 2**63
+    return value if is_one else None

@@ -120,6 +120,13 @@ def test_an_archive_without_its_end_is_cut_off(tmp_path: Path) -> None:
         list(locate_samples(path))
 
 
+def test_an_archive_behind_the_end_of_another_is_not_left_out_in_silence() -> None:
+    both = written(SAMPLES) + bytes(8192) + written(SAMPLES)
+    with pytest.raises(DamagedInput, match="another archive follows the end of this one"):
+        list(read_samples(io.BytesIO(both)))
+    assert len(list(read_samples(io.BytesIO(written(SAMPLES) + bytes(8192))))) == len(SAMPLES)
+
+
 @pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
 def test_a_compressed_archive_that_is_cut_off_is_named(mode: str) -> None:
     data = archive((member("a.bin"), bytes(range(256)) * 4000), mode=mode)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.pack.alike_values import AlikeValues, values_alike
-from loader_service.pack.named_values import RaggedColumn, put_value
+from loader_service.pack.named_values import RaggedColumn, as_label, field_name, put_value
 from loader_service.pack.records import Beside, PackedVideo, of_plain, to_plain
 
 
@@ -31,7 +31,7 @@ def test_lists_that_differ_from_frame_to_frame_keep_their_frames() -> None:
     assert put(ragged, frames=5).values["it"].tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
-@pytest.mark.parametrize("value", [{"a": [1, None]}, [{"x": 1}, {"x": 2}], [1, "two"], [[1], [2, 3]], [2**70]])
+@pytest.mark.parametrize("value", [{"a": [1, None]}, [{"x": 1}, {"x": 2}], [1, "two"], [[1], [2, 3]], [2**70], 2**70])
 def test_what_is_neither_number_nor_text_is_kept_as_json(value: Any) -> None:
     assert json.loads(put(value, frames=1).values["it"]) == value
 
@@ -41,6 +41,18 @@ def test_null_is_nothing_and_a_number_stays_one() -> None:
     assert put(7).values == {"it": 7}
     assert put(["one"]).values == {"it": "one"}
     assert put(["a", "bc", "d"]).columns["it"].tolist() == [b"a", b"bc", b"d"]
+
+
+def test_half_a_character_is_kept_as_its_bytes() -> None:
+    half = "\ud800"  # as JSON can say it, and UTF-8 cannot
+    assert put(half, frames=1).values["it"].tolist() == list(b"\xed\xa0\x80")
+    for name in (field_name(half), as_label(half)):
+        assert str(name).encode("utf-8", "surrogateescape") == b"\xed\xa0\x80"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 2**63, "a\0b", "x" * 4097, "", [1, 2], None])
+def test_what_no_catalog_takes_for_a_label_is_none(value: Any) -> None:
+    assert as_label(value) is None
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)\Z", re.IGNORECASE)
 #: The classes of all fields travel to each client in one message of 4 MiB, each name as a text of 64 KiB at most.
 MOST_CLASSES = 65_536
 MOST_CLASS_BYTES = 2**20
-_MOST_NAME_BYTES = 4096
+MOST_NAME_BYTES = 4096
 
 #: What to do when labels are of two kinds.
 MIXTURE_REMEDY = (
@@ -181,8 +181,8 @@ def check_classes(names: Collection[str]) -> str | None:
             f"different texts with {size_bytes}"
         )
     longest = max(names, key=_size)
-    if _size(longest) > _MOST_NAME_BYTES:
-        return f"expected names of {_MOST_NAME_BYTES} bytes at most, found one of {_size(longest)}, {longest!r:.80}"
+    if _size(longest) > MOST_NAME_BYTES:
+        return f"expected names of {MOST_NAME_BYTES} bytes at most, found one of {_size(longest)}, {longest!r:.80}"
     return None
 
 

@@ -63,11 +63,16 @@ class TarFiles:
                 if isinstance(found, Item):
                     yield file, found
                     continue
-                key, place, size = found
-                yield (
-                    file,
-                    Item(self.name, checked_name(key.strip("/"), path), path, place, size, in_turn=is_compressed),
-                )
+                yield file, self._item(look, path, found, in_turn=is_compressed)
+
+    def _item(self, look: Look, path: str, found: tuple[str, tuple[Any, ...], int], *, in_turn: bool) -> Item:
+        key, place, size = found
+        try:
+            return Item(self.name, checked_name(key.strip("/"), path), path, place, size, in_turn=in_turn)
+        except PackError as error:
+            if not look.skips:
+                raise
+            return Item(self.name, key, path, fault=str(error))
 
     def files(self, item: Item) -> list[str]:
         """Return the tar."""
@@ -140,7 +145,7 @@ def features_of(contents: dict[str, bytes], where: str) -> dict[str, Any]:
         if numbered:
             features.setdefault(numbered[1] or "frames", []).append(content)
         elif kind in _PICTURES:
-            features.setdefault(name or "frames", []).append(content)
+            features.setdefault(name or (kind if "frames" in features else "frames"), []).append(content)
         else:
             found = _feature(extension, content, where)
             taken = beside.keys() & found.keys()  # such as the text and the array of one name
@@ -159,9 +164,18 @@ def _feature(extension: str, content: bytes, where: str) -> dict[str, Any]:
             text = content.strip().decode()
             return {name or kind: np.array([int(text)]) if text.lstrip("-").isdecimal() else [text.encode()]}
         if kind == "npy":
-            return {name or "npy": np.load(BytesIO(content), allow_pickle=False)}
+            return {name or "npy": _array(content)}
     except ValueError as error:
         raise PackError(
             f"{where}: {extension!r} is not what it is called: {error}; correct it, or leave it out"
         ) from error
     return {extension if kind in {"txt", "text"} and name else name or kind: [content]}
+
+
+def _array(content: bytes) -> Any:
+    """Return an array of numbers or texts; of what HDF5 and batches have no type for, the file as it is."""
+    array = np.load(BytesIO(content), allow_pickle=False)
+    if array.dtype.kind == "U":
+        return np.char.encode(array, "utf-8", "surrogatepass")
+    is_number = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
+    return array if is_number or array.dtype.kind == "S" else [content]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -154,10 +154,21 @@ def pack_features(features: dict[str, Any], recoding: Recoding, sink: FrameSink,
     name = next((each for each in LABEL_NAMES if as_label(left.get(each)) is not None), None)
     if name is not None:
         beside.label = as_label(left.pop(name))
+    _refuse_one_name(
+        [*((each, each) for each in sink.frame_counts()), *((field_name(each), each) for each in left)], where
+    )
     frames = max([*sink.frame_counts().values(), *map(len, beside.columns.values())])
     for key, value in left.items():
         put_value(beside, key, value, frames)
     return beside
+
+
+def _refuse_one_name(names: Iterable[tuple[str, str]], where: str) -> None:
+    """Refuse two features whose names are one in HDF5; each is a field and the feature's own name."""
+    owners: dict[str, str] = {}
+    for field, name in names:
+        if owners.setdefault(field, name) != name:
+            raise PackError(f"{where}: {owners[field]!r} and {name!r} would both be the field {field!r}; rename one")
 
 
 def _is_bytes(value: Any) -> bool:
@@ -172,10 +183,11 @@ def _pictures(left: dict[str, Any], recoding: Recoding, sink: FrameSink, where: 
     if not found:
         return None
     main = found[0] if len(found) == 1 else next((name for name in _FRAME_NAMES if name in found), None)
-    for name in found:
+    streams = {name: "frames" if name == main else field_name(name) for name in found}
+    _refuse_one_name(((stream, name) for name, stream in streams.items()), where)
+    for name, stream in streams.items():
         for number, picture in enumerate(left.pop(name)):
-            place = f"{where}, picture {number} of {name!r}"
-            add_picture(sink, picture, recoding, place, "frames" if name == main else field_name(name))
+            add_picture(sink, picture, recoding, f"{where}, picture {number} of {name!r}", stream)
     return Beside()
 
 

@@ -1,0 +1,58 @@
+"""Samples and records as other programs may write them: names that clash, pictures of two kinds, odd arrays."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from loader_service.errors import PackError
+from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.records import Recoding
+from loader_service.pack.sources.source_kind import Look
+from loader_service.pack.sources.tar_files import TarFiles, features_of
+from loader_service.pack.sources.tfrecord_files import pack_features
+from tests.pack.test_records import write_tar
+from tests.support.videos import frame_jpeg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def array_file(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def test_a_picture_and_its_mask_are_no_video_of_two_frames() -> None:
+    mask = b"\x89PNG"
+    assert features_of({"jpg": b"1", "png": mask, "cls": b"3"}, "") == {"frames": [b"1"], "png": [mask], "cls": 3}
+    assert features_of({"png": mask}, "") == {"frames": [mask]}
+    assert features_of({"0.jpg": b"1", "1.jpg": b"2", "jpg": b"3"}, "") == {"frames": [b"1", b"2"], "jpg": [b"3"]}
+
+
+def test_arrays_of_texts_are_texts_and_those_without_a_type_here_stay_files() -> None:
+    assert features_of({"names.npy": array_file(np.array(["é", "b"]))}, "")["names"].tolist() == ["é".encode(), b"b"]
+    for array in (np.array([1j]), np.array(["2020-01-01"], "M8[D]"), np.zeros(1, "i4,f4"), np.longdouble([0.1])):
+        file = array_file(array)
+        assert features_of({"odd.npy": file}, "") == {"odd": [file]}
+
+
+@pytest.mark.parametrize("features", [{"a/b": [b"1"], "a_b": [b"2"]}, {"": [b"1"], ".": [b"2"]}], ids=str)
+def test_two_features_of_one_field_are_refused(tmp_path: Path, features: dict[str, Any]) -> None:
+    with FrameSink(str(tmp_path)) as sink, pytest.raises(PackError, match="would both be the field"):
+        pack_features({"frames": [frame_jpeg(1)], **features}, Recoding(), sink, "here")
+    pictures = {"a/b": [frame_jpeg(1)], "a_b": [frame_jpeg(2)]}
+    with FrameSink(str(tmp_path)) as sink, pytest.raises(PackError, match="would both be the field 'a_b'"):
+        pack_features(pictures, Recoding(), sink, "here")
+
+
+def test_a_key_that_leads_elsewhere_leaves_the_other_samples_where_that_is_asked(tmp_path: Path) -> None:
+    tar = write_tar(tmp_path / "a.tar", {key: {"jpg": frame_jpeg(1)} for key in ("a", "../b", "c")})
+    with pytest.raises(PackError, match=r"'\.\./b' is no name"):
+        list(TarFiles().items(Look(str(tar)), labelled=True))
+    found = list(TarFiles().items(Look(str(tar), skips=True), labelled=True))
+    assert [(item.name, bool(item.fault)) for item in found] == [("a", False), ("../b", True), ("c", False)]
