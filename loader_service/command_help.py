@@ -90,13 +90,7 @@ _FILES = frozenset({"files", "sources", "labels", "classes", "class_files", "sch
 
 
 class CompletedText(click.ParamType):  # type: ignore[type-arg,unused-ignore] # generic in some versions of click only
-    """A text of which a shell completes the beginning: names of files, or endpoints of services that run.
-
-    Parameters
-    ----------
-    is_endpoint
-        Whether it is an endpoint.
-    """
+    """A text of which a shell completes the beginning: names of files, or endpoints of services that run."""
 
     name = "text"
 

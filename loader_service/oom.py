@@ -15,11 +15,6 @@ class OomWatch:
     """Compares how often the kernel has killed for want of memory, in this process's control group, with before.
 
     A child is in the group of its parent, unless somebody has moved it. Made before the child is started.
-
-    Parameters
-    ----------
-    root
-        Where the kernel's files are.
     """
 
     def __init__(self, root: Path = ROOT) -> None:

@@ -14,7 +14,7 @@ from loader_service.option_fields import all_fields
 _SWITCHES = {field.name for field in all_fields(ServiceConfig) if isinstance(field.default, bool)}
 
 
-def start_command(
+def start_words(
     options: Mapping[str, str | Sequence[str]], more: Sequence[str] = (), files: Sequence[str] = ()
 ) -> list[str]:
     """Return the command that starts a service.
@@ -39,7 +39,7 @@ def start_command(
 
 
 def read_option(arguments: Sequence[str], name: str) -> str | None:
-    """Return what a command line gives an option, as `start_command` writes it: the last value, None without any."""
+    """Return what a command line gives an option, as `start_words` writes it: the last value, None without any."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if name in _SWITCHES:
         return "True" if _flag(name) in options else None

@@ -17,7 +17,7 @@ from loader_service.children import Child, command, environment, readable
 from loader_service.config import ServiceConfig
 from loader_service.lifeline import arguments_for
 from loader_service.oom import OomWatch
-from loader_service.start_command import read_option, start_command
+from loader_service.start_command import read_option, start_words
 from tests.support import processes
 from tests.support.waiting import eventually
 
@@ -230,7 +230,7 @@ def test_a_program_that_a_person_starts_says_so() -> None:
 
 def test_the_command_line_of_a_start_is_read_as_it_is_written() -> None:
     options = {"embedded": "True", "supervise": "False", "label": ["a", "b=c"], "lifeline_pid": "17"}
-    words = start_command(options, ["--workers=2"], ["--terminal", "x.h5"])
+    words = start_words(options, ["--workers=2"], ["--terminal", "x.h5"])
     assert words[-8:] == [
         "--embedded",
         "--label=a",

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from loader_service.errors import ConfigError
-from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.protocol.spec import Clip, Spec
 
 #: What a call needs for each of these options to do anything.
 _OF_INTERLEAVE = ("cycle_length", "block_length")
@@ -22,11 +22,6 @@ def names_given(names: Any) -> Any:
         return None if names is None else tuple(names)
     except TypeError:
         return names
-
-
-def image_given(image: Any) -> Any:
-    """Return how frames become pixels; by default as they are."""
-    return Image() if image is None else image
 
 
 def keys_given(keys: Any, key_field: Any) -> list[str | bytes] | None:

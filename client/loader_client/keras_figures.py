@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
+from loader_client.places import feeds_in
 from loader_client.stream_figures import StreamFigures
 from loader_service.errors import ConfigError
 from loader_service.protocol.numbers import whole_number
@@ -89,14 +90,5 @@ def _writer(log_dir: str | PathLike[str]) -> FigureWriter:
 
 def _sources_of(data: Any) -> list[Any]:
     """Return what has figures of all that data is made of."""
-    if getattr(data, "figures", None) is not None:
-        return [data]
-    found, waiting = [], [data]
-    while waiting:
-        dataset = waiting.pop()
-        feed = getattr(dataset, "loader_feed", None)
-        if feed is not None:
-            found += [feed] if feed not in found else []
-        elif hasattr(dataset, "_inputs"):
-            waiting += dataset._inputs()  # noqa: SLF001 - nothing public says what a dataset is made of
-    return found
+    is_one = getattr(data, "figures", None) is not None
+    return [data] if is_one else list(dict.fromkeys(feed for feed, _ in feeds_in(data)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from loader_client.indexes import AnnouncedIndex
@@ -138,18 +139,24 @@ class DatasetPlace:
 def _starts_in(dataset: Any) -> dict[Starts, int]:
     """Return the starts of the datasets that one is made of, and how many iterators of each one of its own makes."""
     found: dict[Starts, int] = {}
+    for feed, times in feeds_in(dataset):
+        if isinstance(feed.request.index, AnnouncedIndex):
+            raise ConfigError(
+                "index= is a tf.data.Dataset, whose order is its own and begins anew in a new process; give index= "
+                "as an array, or keep the iterator in a tf.train.Checkpoint"
+            )
+        found[feed.starts] = found.get(feed.starts, 0) + times
+    return found
+
+
+def feeds_in(dataset: Any) -> Iterator[tuple[Any, int]]:
+    """Yield the `Feed` of each dataset of `loader_client` that one is made of, and how often that is gone through."""
     left = [(dataset, 1)]
     while left:
         each, times = left.pop()
         feed = getattr(each, "loader_feed", None)
         if feed is not None:
-            if isinstance(feed.request.index, AnnouncedIndex):
-                raise ConfigError(
-                    "index= is a tf.data.Dataset, whose order is its own and begins anew in a new process; give index= "
-                    "as an array, or keep the iterator in a tf.train.Checkpoint"
-                )
-            found[feed.starts] = found.get(feed.starts, 0) + times
+            yield feed, times
         elif hasattr(each, "_inputs"):
             times *= max(1, int(getattr(each, "_count", 1))) if type(each).__name__ == "_RepeatDataset" else 1
             left.extend((one, times) for one in each._inputs())  # noqa: SLF001 - as above
-    return found

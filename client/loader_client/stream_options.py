@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from loader_client import shares
 from loader_client.batches import Batches
-from loader_client.given_options import check_all_do_something, image_given, keys_given, names_given
+from loader_client.given_options import check_all_do_something, keys_given, names_given
 from loader_client.indexes import AnnouncedIndex, RowIndex, rows_of_keys
 from loader_client.request import Request
 from loader_client.resumption import resumption
@@ -104,7 +104,7 @@ class StreamChoice:
         spec = Spec(
             1 if batch_size is None else batch_size,
             Frame() if isinstance(clip, str) and clip == "auto" else clip,
-            image_given(image),
+            Image() if image is None else image,
             indexed=index is not None or index_keys is not None,
             **_known(options),
         )

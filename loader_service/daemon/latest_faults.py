@@ -10,11 +10,6 @@ class LatestFaults:
 
     A fault that comes again, such as one bad sample in every epoch, moves to the end and is counted, so that it cannot
     crowd the others out.
-
-    Parameters
-    ----------
-    most
-        How many different ones are kept.
     """
 
     def __init__(self, most: int) -> None:

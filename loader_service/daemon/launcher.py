@@ -17,7 +17,7 @@ from loader_service.daemon.segments import remove_abandoned
 from loader_service.daemon.service_process import EndedBeforeReady, Interrupted, ServiceProcess
 from loader_service.daemon.sockets import EndpointLock
 from loader_service.errors import ConfigError, LoaderError, ServiceUnavailable
-from loader_service.start_command import start_command
+from loader_service.start_command import start_words
 
 _LOG = logging.getLogger(__name__)
 
@@ -186,4 +186,4 @@ class PrivateService:
 def _command(endpoint: str, files: Sequence[str], options: Mapping[str, str | Sequence[str]]) -> list[str]:
     own = {"embedded": "True", "lifeline_pid": str(os.getpid()), "endpoint": endpoint}
     own["terminal"] = str(os.isatty(2))  # what it says there passes through a pipe
-    return start_command({**own, **options}, files=files)
+    return start_words({**own, **options}, files=files)

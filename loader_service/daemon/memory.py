@@ -72,13 +72,6 @@ class MemoryGuard:
 
     Growth counts from the least that the process had since `rest`: what is freed takes a while to go, and must not
     become the measure of the next growth.
-
-    Parameters
-    ----------
-    memory
-        That of this process.
-    limit_bytes
-        Growth that is normal.
     """
 
     def __init__(self, memory: OwnMemory, limit_bytes: int) -> None:

@@ -30,15 +30,7 @@ EASE_OF_COPIES = 16
 
 
 class CatalogPlanner:
-    """Plans streams on one catalog; the core's `Planner`.
-
-    Parameters
-    ----------
-    catalog
-        What the files hold.
-    tries_transforms
-        Whether the service has a transform.
-    """
+    """Plans streams on one catalog; the core's `Planner`."""
 
     def __init__(self, catalog: Catalog, *, tries_transforms: bool = False) -> None:
         self._catalog = catalog

@@ -42,7 +42,7 @@ from loader_service.daemon.side_programs import SidePrograms, metrics_program, m
 from loader_service.daemon.signals import StopSignals
 from loader_service.daemon.sockets import EndpointLock, Router
 from loader_service.daemon.sources import catalog_of, check_transform, source_options
-from loader_service.daemon.systemd_notifier import SystemdNotifier, restart_command
+from loader_service.daemon.systemd_notifier import SystemdNotifier, unit_restart
 from loader_service.daemon.web_page import WebPage
 from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError
@@ -176,7 +176,16 @@ def _serve(
     def announce() -> None:
         if world.web is not None:  # when the service is ready, which is to have the machine until then
             world.beside.start(world.web.program(endpoint, str(catalog.directory), config))
-        onlooker.ready(_describe(endpoint, catalog, config, "" if world.web is None else world.web.link))
+        onlooker.ready(
+            ServiceReady(
+                endpoint=endpoint,
+                serves=serves(catalog),
+                workers=config.worker_count,
+                skipped_files=len(catalog.skipped),
+                empty_videos=catalog.empty_videos,
+                web="" if world.web is None else world.web.link,
+            )
+        )
         world.notifier.ready(f"serving {serves(catalog)} at {endpoint}")
 
     return Daemon(_core(endpoint, instance, catalog, config, world), world, announce).run()
@@ -185,7 +194,7 @@ def _serve(
 def _core(endpoint: str, instance: str, catalog: Catalog, config: ServiceConfig, world: World) -> Service:
     """Return the part that decides."""
     # Systemd would be told of the end, and could not be told of a new beginning.
-    why_no_restart = f"systemd runs this service; restart it with `{restart_command()}`"
+    why_no_restart = f"systemd runs this service; restart it with `{unit_restart()}`"
     told = about(
         endpoint,
         instance,
@@ -257,14 +266,3 @@ def _check_copy(config: ServiceConfig) -> None:
 def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> Catalog:
     """Return the catalog of the files that a configuration names."""
     return scan(config.files, config.scan, cache_dir=config.cache_path, progress=progress)
-
-
-def _describe(endpoint: str, catalog: Catalog, config: ServiceConfig, web: str) -> ServiceReady:
-    return ServiceReady(
-        endpoint=endpoint,
-        serves=serves(catalog),
-        workers=config.worker_count,
-        skipped_files=len(catalog.skipped),
-        empty_videos=catalog.empty_videos,
-        web=web,
-    )

@@ -11,7 +11,7 @@ from types import FrameType
 from loader_service.children import Child, environment, readable
 from loader_service.daemon.restarts import Restarts
 from loader_service.daemon.signals import SignalReader
-from loader_service.start_command import start_command
+from loader_service.start_command import start_words
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Supervisor:
 
     def _live(self) -> tuple[int, str]:
         """Start the service and pass signals on to it; return the code that it ended with, and how that came."""
-        words = start_command({"lifeline_pid": str(os.getpid())}, self._arguments)
+        words = start_words({"lifeline_pid": str(os.getpid())}, self._arguments)
         with Child(words, environment(), stdin=None, output=None) as child:  # what it says goes where this one's goes
             while child.code is None:
                 if self._signals.fileno() in child.listen(None, self._signals.fileno()):

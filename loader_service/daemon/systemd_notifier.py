@@ -66,7 +66,7 @@ class SystemdNotifier:
             self._socket.send(text.encode())
 
 
-def restart_command() -> str:
+def unit_restart() -> str:
     """Return how people have systemd restart the unit that this process is in."""
     try:
         groups = Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace").split()

@@ -51,15 +51,7 @@ _LINGER_MS = 200
 
 
 class Receiver:
-    """The process.
-
-    Parameters
-    ----------
-    options
-        What it was told.
-    context
-        Where its sockets live.
-    """
+    """The process."""
 
     def __init__(self, options: ReceiverOptions, context: zmq.Context[zmq.Socket[bytes]]) -> None:
         now = time.monotonic()

@@ -38,19 +38,7 @@ _LAST_TASK_S = 2.0
 
 
 class RemoteWorker(WorkerProcess):
-    """Executes tasks of one connection.
-
-    Parameters
-    ----------
-    options
-        Who this worker is.
-    catalog
-        The columns.
-    files
-        As this node sees them.
-    link
-        The connection.
-    """
+    """Executes tasks of one connection."""
 
     def __init__(self, options: RemoteWorkerOptions, catalog: Catalog, files: NodeFiles, link: Link) -> None:
         self._private = PrivateSlots()

@@ -94,11 +94,6 @@ def identify(socket: zmq.Socket[bytes], keys: RunKeys) -> str:
 class Gatekeeper:
     """Answers ZeroMQ's question whether a connection may come in (ZAP, RFC 27).
 
-    Parameters
-    ----------
-    keys
-        Of this run.
-
     Attributes
     ----------
     turned_away

@@ -14,13 +14,6 @@ Piece = tuple[int, int]
 def slot_pieces(layout: SlotLayout, rows: Rows) -> list[Piece]:
     """Return the bytes of a slot that some rows take, in the order in which they travel.
 
-    Parameters
-    ----------
-    layout
-        Of the slot.
-    rows
-        Of one task.
-
     Returns
     -------
     list of tuple of int

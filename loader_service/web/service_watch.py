@@ -29,15 +29,7 @@ _LATE_S = 5.0
 
 
 class ServiceWatch:
-    """The service as it was a second ago, and in the last hour. Any thread may ask; a context manager.
-
-    Parameters
-    ----------
-    endpoint
-        Of the service.
-    control
-        Whether the page may act.
-    """
+    """The service as it was a second ago, and in the last hour. Any thread may ask; a context manager."""
 
     def __init__(self, endpoint: str, *, control: bool) -> None:
         self._endpoint = endpoint
