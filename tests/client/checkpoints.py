@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import loader_client
 from loader_client import Clip, Connection
-from tests.support.services import running_service
-from tests.support.videos import make_videos, write_videos
 
 END = "end"
 STEPS = 4
@@ -20,16 +16,6 @@ STEPS = 4
 RESTORED_IN_ONE = 7
 
 Make = Callable[[], Any]
-
-
-@contextmanager
-def connection_to_four_videos(folder: Path) -> Iterator[Connection]:
-    """Connect to a service of four videos, which leave room for many a start."""
-    path = folder / "videos.h5"
-    write_videos(path, "group_vlen", make_videos([9, 12, 20, 7], height=16, width=16))
-    with running_service(path) as service, loader_client.connect(service.endpoint) as opened:
-        yield opened
-        gc.collect()
 
 
 def numbered_dataset(connection: Connection, **options: Any) -> Any:

@@ -24,12 +24,6 @@ _FIELDS = ("frames", "label", "index", "video", "start", "length")
 _CLIP = Clip(frames=4, stride=2)
 
 
-@pytest.fixture
-def connection(service: Service) -> Iterator[Connection]:
-    with loader_client.connect(service.endpoint) as opened:
-        yield opened
-
-
 def fingerprints(batches: Iterator[dict[str, Any]]) -> list[dict[str, bytes]]:
     """Return every byte of every field of every batch."""
     return [{name: array.tobytes() for name, array in batch.items()} for batch in batches]

@@ -37,12 +37,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-@pytest.fixture
-def connection(service: Service) -> Iterator[Connection]:
-    with loader_client.connect(service.endpoint) as opened:
-        yield opened
-
-
 def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "loader_client.bad_samples"]
 

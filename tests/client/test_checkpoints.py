@@ -16,7 +16,6 @@ from tests.client.checkpoints import (
     END,
     STEPS,
     Make,
-    connection_to_four_videos,
     following,
     index_of,
     numbered_dataset,
@@ -29,15 +28,9 @@ from tests.client.pipelines import LOSING, PIPELINES
 pytestmark = pytest.mark.tensorflow
 
 
-@pytest.fixture(scope="module")
-def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    with connection_to_four_videos(tmp_path_factory.mktemp("checkpoints")) as opened:
-        yield opened
-
-
 @pytest.fixture
-def ours(tf: Any, connection: Connection) -> Iterator[Make]:
-    yield lambda: numbered_dataset(connection)
+def ours(tf: Any, four_videos: Connection) -> Iterator[Make]:
+    yield lambda: numbered_dataset(four_videos)
     gc.collect()
 
 
@@ -187,8 +180,8 @@ def test_an_iterator_that_is_made_and_not_used_is_no_epoch(tf: Any, ours: Make, 
 # ---- what is in it
 
 
-def test_a_checkpoint_holds_no_batch(tf: Any, connection: Connection, tmp_path: Path) -> None:
-    dataset = loader_client.dataset(connection, batch_size=4, clip=Clip(frames=7))  # 21 KiB of pixels
+def test_a_checkpoint_holds_no_batch(tf: Any, four_videos: Connection, tmp_path: Path) -> None:
+    dataset = loader_client.dataset(four_videos, batch_size=4, clip=Clip(frames=7))  # 21 KiB of pixels
     iterator = iter(dataset.repeat())
     next(iterator)
     tf.train.Checkpoint(iterator=iterator).write(str(tmp_path / "saved"))
@@ -232,12 +225,12 @@ def test_a_manager_keeps_and_restores_the_last_of_several(tf: Any, ours: Make, t
     "check",
     ["verify_unused_iterator", "verify_fully_used_iterator", "verify_exhausted_iterator", "verify_multiple_breaks"],
 )
-def test_tensorflows_own_checkpoint_tests_pass(tf: Any, connection: Connection, check: str, kind: str) -> None:
+def test_tensorflows_own_checkpoint_tests_pass(tf: Any, four_videos: Connection, check: str, kind: str) -> None:
     from tensorflow.python.data.kernel_tests.checkpoint_test_base import CheckpointTestBase  # noqa: PLC0415
 
     def make() -> Any:
         index = index_of(tf, "numbers") if kind == "index" else None
-        dataset = numbered_dataset(connection, index=index)
+        dataset = numbered_dataset(four_videos, index=index)
         return {
             "repeat": lambda: dataset.repeat(3),
             "nothing": lambda: dataset,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from loader_client import Clip, Connection
 from tests.client.checkpoints import (
     END,
     STEPS,
-    connection_to_four_videos,
     first_life,
     following,
     index_of,
@@ -26,19 +24,13 @@ from tests.client.checkpoints import (
 pytestmark = pytest.mark.tensorflow
 
 
-@pytest.fixture(scope="module")
-def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    with connection_to_four_videos(tmp_path_factory.mktemp("checkpoints")) as opened:
-        yield opened
-
-
 # ---- an index
 
 
 @pytest.mark.parametrize("symbolic", [False, True])
 @pytest.mark.parametrize("kind", ["array", "numbers", "a remainder", "vectors"])
 def test_an_index_is_restored_at_each_step_with_its_draws(
-    tf: Any, connection: Connection, tmp_path: Path, kind: str, symbolic: bool
+    tf: Any, four_videos: Connection, tmp_path: Path, kind: str, symbolic: bool
 ) -> None:
     options = symbolic_options(tf) if symbolic else tf.data.Options()
     batching = {"batch_size": 3, "drop_remainder": False} if kind == "a remainder" else {"batch_size": 2}
@@ -46,7 +38,7 @@ def test_an_index_is_restored_at_each_step_with_its_draws(
     def make() -> Any:
         index = index_of(tf, "numbers" if kind == "a remainder" else kind)
         dataset = loader_client.dataset(
-            connection, clip=Clip(frames=1), fields=("index", "position", "start"), index=index, prefetch=2, **batching
+            four_videos, clip=Clip(frames=1), fields=("index", "position", "start"), index=index, prefetch=2, **batching
         )
         return dataset.repeat(3).with_options(options)
 
@@ -59,12 +51,12 @@ def test_an_index_is_restored_at_each_step_with_its_draws(
 @pytest.mark.parametrize("symbolic", [False, True])
 @pytest.mark.parametrize("start", [(0, 2), (2, 0), (1, 3), (1, 4)])
 def test_each_step_is_restored_after_a_start(
-    tf: Any, connection: Connection, tmp_path: Path, start: tuple[int, int], symbolic: bool
+    tf: Any, four_videos: Connection, tmp_path: Path, start: tuple[int, int], symbolic: bool
 ) -> None:
     options = symbolic_options(tf) if symbolic else tf.data.Options()
 
     def make() -> Any:
-        return numbered_dataset(connection, start=start).prefetch(2).repeat(3).with_options(options)
+        return numbered_dataset(four_videos, start=start).prefetch(2).repeat(3).with_options(options)
 
     assert unlike(tf, make, tmp_path / "ours") == []
 
@@ -75,14 +67,14 @@ def test_each_step_is_restored_after_a_start(
     [((2, 0), (0, 0)), ((0, 0), (2, 0)), ((1, 0), (3, 0)), ((1, 2), (0, 1)), ((0, 4), (0, 0))],
 )
 def test_an_iterator_goes_on_where_it_was_saved_whatever_the_start_is_now(
-    tf: Any, connection: Connection, tmp_path: Path, saved: tuple[int, int], now: tuple[int, int], symbolic: bool
+    tf: Any, four_videos: Connection, tmp_path: Path, saved: tuple[int, int], now: tuple[int, int], symbolic: bool
 ) -> None:
     options = symbolic_options(tf) if symbolic else tf.data.Options()
-    epochs = following(tf, iter(numbered_dataset(connection).repeat(8)), 32)
+    epochs = following(tf, iter(numbered_dataset(four_videos).repeat(8)), 32)
     first = saved[0] * STEPS + saved[1]
 
     def make(start: tuple[int, int]) -> Any:
-        return numbered_dataset(connection, start=start).repeat(3).with_options(options)
+        return numbered_dataset(four_videos, start=start).repeat(3).with_options(options)
 
     seen = first_life(tf, make(saved), tmp_path)
     assert len(seen) > 2 * STEPS
@@ -91,14 +83,14 @@ def test_an_iterator_goes_on_where_it_was_saved_whatever_the_start_is_now(
 
 
 def test_the_epoch_after_a_restored_one_follows_it_whatever_the_start_is_now(
-    tf: Any, connection: Connection, tmp_path: Path
+    tf: Any, four_videos: Connection, tmp_path: Path
 ) -> None:
-    epochs = following(tf, iter(numbered_dataset(connection).repeat(8)), 32)
-    iterator = iter(numbered_dataset(connection, start=(2, 0)))
+    epochs = following(tf, iter(numbered_dataset(four_videos).repeat(8)), 32)
+    iterator = iter(numbered_dataset(four_videos, start=(2, 0)))
     following(tf, iterator, 99)
     tf.train.Checkpoint(iterator=iterator).write(str(tmp_path / "saved"))
     for now in ((0, 0), (2, 0), (5, 0)):
-        dataset = numbered_dataset(connection, start=now)
+        dataset = numbered_dataset(four_videos, start=now)
         restored = iter(dataset)
         tf.train.Checkpoint(iterator=restored).read(str(tmp_path / "saved")).assert_consumed()
         assert following(tf, restored, 99) == [END]

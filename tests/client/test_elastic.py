@@ -8,17 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import loader_client
 from loader_client import ConfigError, Connection, Frame, RankState
-from tests.support.services import Service
 
 _COMMON: dict[str, Any] = {"clip": Frame(), "fields": ("index",), "drop_remainder": False}
-
-
-@pytest.fixture
-def connection(service: Service) -> Any:
-    with loader_client.connect(service.endpoint) as opened:
-        yield opened
 
 
 def _consume(connection: Connection, world: int, steps: list[int], start: Any) -> tuple[list[int], list[RankState]]:

@@ -22,12 +22,6 @@ _CLIP = Clip(frames=4)
 _ROWS = np.array([3, 3, 11, 0, 7, 3, 1, 9, 9, 5])
 
 
-@pytest.fixture
-def connection(service: Service) -> Iterator[Connection]:
-    with loader_client.connect(service.endpoint) as opened:
-        yield opened
-
-
 def entries(batches: Any) -> list[tuple[int, int]]:
     """Return (sample, position) of all rows."""
     return [

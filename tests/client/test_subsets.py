@@ -18,12 +18,6 @@ _CLIP = Clip(frames=4)
 _PARTS = ("train[:60%]", "train[60%:]")
 
 
-@pytest.fixture
-def connection(service: Service) -> Iterator[Connection]:
-    with loader_client.connect(service.endpoint) as opened:
-        yield opened
-
-
 def numbers(batches: Iterator[dict[str, Any]]) -> list[int]:
     return [int(index) for batch in batches for index in batch["index"]]
 

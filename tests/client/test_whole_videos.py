@@ -16,12 +16,6 @@ from tests.client.reference import Reference
 from tests.support.services import Service
 
 
-@pytest.fixture
-def connection(service: Service) -> Iterator[Connection]:
-    with loader_client.connect(service.endpoint) as opened:
-        yield opened
-
-
 def check_rows(reference: Reference, index: Any, lengths: Any, rows: Any) -> None:
     """Fail unless each row is all of its video, and zeros behind that."""
     for video, length, row in zip(index, lengths, rows, strict=True):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import socket
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from tests.client.trainers import result_of, trainer
+from tests.support.ports import free_ports
 from tests.support.services import Service
 
 pytestmark = pytest.mark.tensorflow
@@ -71,17 +71,9 @@ print(json.dumps(seen), flush=True)
 """
 
 
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
 def _epochs(service: Service, mode: str, **options: Any) -> list[Any]:
     """Return, by worker, the samples of each step of each epoch."""
-    addresses = [f"127.0.0.1:{port}" for port in _free_ports(2)]
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
     with ExitStack() as stack:
         workers = []
         for rank in range(2):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections import Counter
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ports import free_ports
 from tests.support.services import running_service
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -67,20 +67,12 @@ def test_two_ranks_go_on_where_three_have_stopped(small_videos: Path, tmp_path: 
     assert {each.name for each in second.iterdir()} == {"rank-0.json", "rank-1.json"}
 
 
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
 @pytest.mark.hosts
 @pytest.mark.parametrize("shares_a_service", [False, True])
 def test_two_workers_of_a_strategy_read_shares_and_have_the_same_weights(
     small_videos: Path, *, shares_a_service: bool
 ) -> None:
-    addresses = [f"127.0.0.1:{port}" for port in _free_ports(2)]
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
     cluster = {"worker": addresses}
     configs = [json.dumps({"cluster": cluster, "task": {"type": "worker", "index": rank}}) for rank in range(2)]
     with ExitStack() as stack:

@@ -55,7 +55,7 @@ static ssize_t failure(void) {
     return -1;
 }
 
-#include "../support/unmapped.h" /* here, since it asks `concerns` */
+#include "../support/own_reads.h" /* here, since it asks `concerns` */
 
 ssize_t pread64(int descriptor, void *memory, size_t count, off64_t offset) {
     static ssize_t (*real)(int, void *, size_t, off64_t);
@@ -64,10 +64,6 @@ ssize_t pread64(int descriptor, void *memory, size_t count, off64_t offset) {
     if (is("NONE")) return 0;
     if (is("SHORT")) return real(descriptor, memory, count > 1 ? count / 2 : 1, offset);
     return failure();
-}
-
-ssize_t pread(int descriptor, void *memory, size_t count, off_t offset) {
-    return pread64(descriptor, memory, count, offset);
 }
 
 ssize_t preadv64v2(int descriptor, const struct iovec *pieces, int number, off64_t offset, int flags) {
@@ -85,18 +81,6 @@ ssize_t preadv64v2(int descriptor, const struct iovec *pieces, int number, off64
         return real(descriptor, &half, 1, offset, flags);
     }
     return failure();
-}
-
-ssize_t preadv2(int descriptor, const struct iovec *pieces, int number, off_t offset, int flags) {
-    return preadv64v2(descriptor, pieces, number, offset, flags);
-}
-
-ssize_t preadv64(int descriptor, const struct iovec *pieces, int number, off64_t offset) {
-    return preadv64v2(descriptor, pieces, number, offset, 0);
-}
-
-ssize_t preadv(int descriptor, const struct iovec *pieces, int number, off_t offset) {
-    return preadv64v2(descriptor, pieces, number, offset, 0);
 }
 
 int stat64(const char *restrict path, struct stat64 *restrict found) {

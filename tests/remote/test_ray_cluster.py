@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import socket
 import sys
-from pathlib import Path
 
 import pytest
 
 import loader_client
+from tests.remote.kills import actors
 from tests.remote.scene import of_module, remote_service, remote_workers, steps
-from tests.support import processes
 from tests.support.services import running_service, started_service
 from tests.support.waiting import eventually
 
@@ -47,16 +45,6 @@ def cluster(client_port):
 def expected(small_videos):
     with running_service(small_videos / "*.h5", workers=1) as service, loader_client.connect(service.endpoint) as it:
         return list(steps(it, epochs=3))
-
-
-def actors() -> list[int]:
-    """Return the pids of all living actors of this project on this host."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            if b"_RemoteWorkerActor" in (place / "cmdline").read_bytes() and processes.is_alive(int(place.name)):
-                found.append(int(place.name))
-    return found
 
 
 def test_bytes_are_the_same_while_actors_and_nodes_are_lost_and_join(cluster, small_videos, expected):

@@ -33,17 +33,13 @@ static void wait_for(int descriptor) {
     nanosleep(&pause, NULL);
 }
 
-#include "unmapped.h" /* here, since it asks `concerns` */
+#include "own_reads.h" /* here, since it asks `concerns` */
 
 ssize_t pread64(int descriptor, void *memory, size_t count, off64_t offset) {
     static ssize_t (*real)(int, void *, size_t, off64_t);
     if (!real) real = dlsym(RTLD_NEXT, "pread64");
     wait_for(descriptor);
     return real(descriptor, memory, count, offset);
-}
-
-ssize_t pread(int descriptor, void *memory, size_t count, off_t offset) {
-    return pread64(descriptor, memory, count, offset);
 }
 
 ssize_t preadv64v2(int descriptor, const struct iovec *pieces, int number, off64_t offset, int flags) {
@@ -55,16 +51,4 @@ ssize_t preadv64v2(int descriptor, const struct iovec *pieces, int number, off64
     }
     wait_for(descriptor);
     return real(descriptor, pieces, number, offset, flags);
-}
-
-ssize_t preadv2(int descriptor, const struct iovec *pieces, int number, off_t offset, int flags) {
-    return preadv64v2(descriptor, pieces, number, offset, flags);
-}
-
-ssize_t preadv64(int descriptor, const struct iovec *pieces, int number, off64_t offset) {
-    return preadv64v2(descriptor, pieces, number, offset, 0);
-}
-
-ssize_t preadv(int descriptor, const struct iovec *pieces, int number, off_t offset) {
-    return preadv64v2(descriptor, pieces, number, offset, 0);
 }
