@@ -26,11 +26,10 @@ from loader_service.frame_cache.form_header import (
     write_header,
 )
 from loader_service.frame_cache.form_shares import FormNeed, shares
-from loader_service.private_folders import Folder, NotOurs, is_own_file, open_folder
+from loader_service.marked_folders import mark
+from loader_service.private_folders import Folder, is_own_file, open_folder
 
-_TAG = "CACHEDIR.TAG"
-_TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
-# loader-service keeps decoded frames here. It can be removed while no service uses it; see
+_MARK = b"""# loader-service keeps decoded frames here. It can be removed while no service uses it; see
 # https://bford.info/cachedir/
 """
 
@@ -78,13 +77,7 @@ def open_frames(folder: str | Path) -> Folder:
         opened = above.private(folder_name())
     try:
         with locked(opened, _LOCK_S):
-            if opened.status_of(_TAG) is None and not opened.names():
-                descriptor = opened.open_file(_TAG, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-                with os.fdopen(descriptor, "wb") as stream:
-                    stream.write(_TAG_TEXT)
-            tag = opened.status_of(_TAG)
-            if tag is None or not is_own_file(tag):
-                raise NotOurs(f"{str(opened.path)!r} is not empty and has no {_TAG}; empty or rename it")
+            mark(opened, _MARK)
     except OSError:
         opened.close()
         raise

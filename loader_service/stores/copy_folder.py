@@ -17,13 +17,12 @@ import time
 from pathlib import Path
 
 from loader_service.flocks import Lock, lock, locked
+from loader_service.marked_folders import mark
 from loader_service.private_folders import NotOurs, is_own_file, open_folder
 
 _LOG = logging.getLogger(__name__)
 
-_TAG = "CACHEDIR.TAG"
-_TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
-# loader-service keeps here what it fetched from stores. It can be removed while no service runs; see
+_MARK = b"""# loader-service keeps here what it fetched from stores. It can be removed while no service runs; see
 # https://bford.info/cachedir/
 """
 
@@ -168,13 +167,7 @@ class CopyFolder:
 
     def _begin(self) -> int:
         with locked(self._folder, _LOCK_S):
-            if self._folder.status_of(_TAG) is None and not self._folder.names():
-                descriptor = self._folder.open_file(_TAG, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-                with os.fdopen(descriptor, "wb") as stream:
-                    stream.write(_TAG_TEXT)
-            tag = self._folder.status_of(_TAG)
-            if tag is None or not is_own_file(tag):
-                raise NotOurs(f"{str(self.path)!r} is not empty and has no {_TAG}; empty or rename it")
+            mark(self._folder, _MARK)
             self._taken = self._folder.open_file(_TAKEN, os.O_RDWR | os.O_CREAT)
             if lock(self._taken, self._folder, _TAKEN) is Lock.HAD or os.fstat(self._taken).st_size != 8:
                 self._write_taken(sum(each.st_blocks * 512 for _, each in self._copies()))

@@ -6,13 +6,13 @@ the cache stays in a marked folder of its own name, and touches nothing there th
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import secrets
 from pathlib import Path
 
-from loader_service.private_folders import Folder, NotOurs, is_own_file, open_folder
+from loader_service.marked_folders import mark, write_new
+from loader_service.private_folders import Folder, open_folder
 
 #: Names of what is being written, or was when its process was killed, begin so.
 _UNFINISHED = ".new-"
@@ -28,9 +28,7 @@ SCANS, CATALOGS = "scans", "catalogs"
 #: In the folder of scans: the folder of files that hold many.
 BUNDLES = "bundles"
 
-_TAG = "CACHEDIR.TAG"
-_TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
-# loader-service keeps here what it found in files. It can be removed at any time; see https://bford.info/cachedir/
+_MARK = b"""# loader-service keeps here what it found in files. It can be removed at any time; see https://bford.info/cachedir/
 """
 
 
@@ -52,31 +50,11 @@ def open_cache(cache_dir: Path, *, make: bool = False) -> Folder:
     with open_folder(cache_dir, make=make) as above:
         cache = above.folder(cache_path(cache_dir).name, make=make)
     try:
-        _mark(cache)
+        mark(cache, _MARK, ", so it is no cache")
     except OSError:
         cache.close()
         raise
     return cache
-
-
-def _mark(cache: Folder) -> None:
-    if cache.status_of(_TAG) is None and not cache.names():
-        with contextlib.suppress(FileExistsError):  # another process was faster
-            _write_new(cache, _TAG, _TAG_TEXT)
-    tag = cache.status_of(_TAG)
-    if tag is None or not is_own_file(tag):
-        raise NotOurs(f"{str(cache.path)!r} is not empty and has no {_TAG}, so it is no cache; empty or rename it")
-
-
-def _write_new(folder: Folder, name: str, content: bytes) -> None:
-    """Write a new file; nothing stays of one that cannot be written."""
-    descriptor = folder.open_file(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-    except OSError:
-        folder.unlink(name)
-        raise
 
 
 def write_file(folder: Folder, name: str, content: bytes) -> None:
@@ -88,7 +66,7 @@ def write_file(folder: Folder, name: str, content: bytes) -> None:
         When it cannot be written.
     """
     unfinished = unfinished_name()
-    _write_new(folder, unfinished, content)
+    write_new(folder, unfinished, content)
     try:
         folder.rename(unfinished, name)
     except OSError:
