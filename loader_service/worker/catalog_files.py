@@ -136,7 +136,7 @@ class CatalogFiles:
 
         One that is open is not looked at: whoever takes what was read does that, after it was read.
         """
-        file = self._open_files.get(number)
+        file = self.if_open(number)
         if file is not None:
             return file.hold()
         try:
@@ -146,8 +146,12 @@ class CatalogFiles:
 
     def is_in_memory(self, number: int, offset: int, length: int) -> bool:
         """Tell whether bytes of a file that is open can be read without waiting; False of one that is not open."""
-        file = self._open_files.get(number)
+        file = self.if_open(number)
         return file is not None and file.descriptor >= 0 and file.is_in_memory(offset, length)
+
+    def if_open(self, number: int) -> OpenFile | None:
+        """Return a file that is open, which nobody has looked at."""
+        return self._open_files.get(number)
 
     def _close(self, number: int) -> None:
         self._drop(number)

@@ -157,7 +157,7 @@ class _OneField:
 
     def ranges(self, pick: Pick) -> Iterator[ByteRange]:
         """Return where a row's frames lie, as `FieldWriter` says."""
-        return frame_ranges(self._origin.catalog, self._name, pick, self._stride)
+        return frame_ranges(self._origin.catalog, self._name, pick, self._stride, self._origin.reader.fetch_rows)
 
     def _blamed(self, error: DecodeError, video: int, frame: int) -> DecodeError:
         camera = "" if self._name == "frames" else f" of {self._name!r}"

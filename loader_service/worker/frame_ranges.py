@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -11,8 +11,13 @@ from loader_service.catalog.columns import RAW, Catalog
 from loader_service.worker.picks import Pick
 from loader_service.worker.read_ahead import ByteRange
 
+#: Has frames read into memory: video, field, frames.
+Fetch = Callable[[int, str, range], object]
 
-def frame_ranges(catalog: Catalog, name: str, pick: Pick, stride: int) -> Iterator[ByteRange]:
+
+def frame_ranges(
+    catalog: Catalog, name: str, pick: Pick, stride: int, fetch: Fetch | None = None
+) -> Iterator[ByteRange]:
     """Yield the bytes that a field's frames are read from, in order; nothing where only HDF5 knows.
 
     Parameters
@@ -25,6 +30,9 @@ def frame_ranges(catalog: Catalog, name: str, pick: Pick, stride: int) -> Iterat
         The video and the frames of a row.
     stride
         From one of these frames to the next.
+    fetch
+        Called with video, field and frames of an array that only HDF5 can read, such as a compressed one. None where
+        little of each frame is read.
     """
     file, end = int(catalog.video_file[pick.video]), pick.start + pick.length * stride
     if catalog.is_encoded(name) or catalog.has_lists(name):
@@ -37,6 +45,8 @@ def frame_ranges(catalog: Catalog, name: str, pick: Pick, stride: int) -> Iterat
         return
     address, shape = catalog.address(pick.video, name), catalog.shape_in(pick.video, name)
     row_bytes = np.dtype(catalog.field(name).dtype).itemsize * math.prod(shape)
-    if address >= 0 and row_bytes:
+    if address < 0 and fetch is not None:
+        fetch(pick.video, name, range(pick.start, end, stride))
+    elif address >= 0 and row_bytes:
         for frame in range(pick.start, end, stride):
             yield ByteRange(file, address + frame * row_bytes, row_bytes)

@@ -150,6 +150,11 @@ class OpenFile:
         """Read frames of an array, which lies where `Catalog.rows_place` says, as `ArrayReader.read` does."""
         return self._array_reader().read(_rows_place(place), frames, out)
 
+    def fetch_rows(self, place: tuple[str, int, int, int], frames: range) -> None:
+        """Have the kernel read the chunks of frames of an array into memory; raises what h5py raises."""
+        for offset, length in self._array_reader().chunks(_rows_place(place), frames) if self.descriptor >= 0 else ():
+            os.posix_fadvise(self.descriptor, offset, length, os.POSIX_FADV_WILLNEED)
+
     def read_lines(self, place: tuple[str, int, int, int], lines: tuple[int, int], out: Any) -> bool:
         """Read lines of a frame of an array, by the numbers of the frame and the first, as `ArrayReader` does."""
         return self._array_reader().read_lines(_rows_place(place), *lines, out)

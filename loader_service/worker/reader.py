@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -243,6 +244,13 @@ class Reader:
         self._read_into((video, frame), self._catalog.address(video, field) + place * line_bytes, out)
         return True
 
+    def fetch_rows(self, video: int, field: str, frames: range) -> None:
+        """Have the kernel read what only HDF5 finds into memory, if the file is open; a fault shows when it is read."""
+        file = self._files.if_open(int(self._catalog.video_file[video]))
+        if file is not None:
+            with contextlib.suppress(OSError, HDF5Failure):
+                file.through_hdf5(lambda: file.fetch_rows(self._catalog.rows_place(video, field), frames))
+
     def descriptor(self, video: int) -> int:
         """Return a descriptor of a video's file; valid, and raises, as `open_file` says."""
         return self.open_file(video).descriptor
@@ -287,7 +295,7 @@ class Reader:
         rows = range(first, first + len(out) * stride, stride)
         try:
             number = int(self._catalog.video_file[video])
-            unwritten = self.reads.counted(
+            unwritten = self.reads.through_hdf5(
                 number, out.nbytes, self._files.read, (video, first), _read_array, rows_place, rows, out
             )
         except HDF5Failure as error:

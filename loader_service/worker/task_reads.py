@@ -145,10 +145,7 @@ class TaskReads:
         if now - began <= SLOW_S or not self._has_waited():
             return
         spent.slow_reads += now - began > SLOW_S + length * BYTE_S
-        self._slow_s += now - began
-        if self._pace.read(now - began, length, now):
-            self._ahead.expect(self._task, self._foresee())
-            self._ahead.begin(self._task)
+        self._waits(now - began, length, now)
 
     def _has_waited(self) -> bool:
         """Tell whether this thread has given up its core since the last look, as it does to wait for a disk.
@@ -168,6 +165,24 @@ class TaskReads:
             seconds = time.monotonic() - began
             self.spent.read_s += seconds
             self.spent.read_bytes += length
+
+    def through_hdf5(self, file: int, length: int, read: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Return what a read by HDF5 gives, which decompresses too: what it did not compute meanwhile, it waited."""
+        began, computed = time.monotonic(), time.thread_time()
+        result = self.counted(file, length, read, *arguments)
+        now = time.monotonic()
+        waited_s = now - began - (time.thread_time() - computed)
+        if waited_s > SLOW_S and self._has_waited():
+            self.spent.slow_reads += 1
+            self._waits(waited_s, 0, now)
+        return result
+
+    def _waits(self, seconds: float, length: int, now: float) -> None:
+        """Take note of a read that waited and that nobody had begun ahead; one too many has the rest begun."""
+        self._slow_s += seconds
+        if self._pace.read(seconds, length, now):
+            self._ahead.expect(self._task, self._foresee())
+            self._ahead.begin(self._task)
 
     def _waited(self, before_s: float) -> None:
         """Count what was waited for bytes that were read ahead."""

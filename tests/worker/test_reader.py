@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import h5py
 import numpy as np
@@ -19,6 +20,7 @@ from loader_service.worker.open_file import stat_of
 from loader_service.worker.picks import Pick
 from loader_service.worker.reader import Reader
 from loader_service.worker.retry_patience import RetryPatience
+from loader_service.worker.task_reads import TaskReads
 from tests.support.catalogs import catalog_of
 from tests.support.videos import Storage, make_videos, write_videos
 
@@ -204,9 +206,45 @@ def test_frames_read_ahead_cost_one_look_at_their_file(tmp_path, monkeypatch):
     monkeypatch.setattr(catalog_files, "stat_of", lambda path: looks.append(path) or stat_of(path))
     monkeypatch.setattr(reader.reads._ahead, "_is_in_memory", lambda *_: False)
     monkeypatch.setattr(reader.reads._pace, "is_slow", True)
-    reader.begin(1, lambda: frame_ranges(catalog, "frames", Pick(0, 0, 3, ImageDraws()), 1))
+    reader.begin(1, lambda: frame_ranges(catalog, "frames", Pick(0, 0, 3, ImageDraws()), 1, reader.fetch_rows))
     assert reader.read(0, range(3)) == plain
     assert len(looks) == 1, "by who takes them, after they were read"
     assert reader.reads._ahead.latency_s > 0
     reader.end()
     reader.close()
+
+
+def test_chunks_that_only_hdf5_reads_are_fetched_ahead(tmp_path, monkeypatch):
+    table = np.arange(40 * 1000, dtype=np.float32).reshape(40, 1000)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", data=table, chunks=(4, 500), compression="gzip")
+        chunks = [file["x"].id.get_chunk_info(number) for number in range(20)]
+    catalog = catalog_of(tmp_path)
+    reader, fetched, out = Reader(catalog), [], np.empty((1, 1000), np.float32)
+
+    def fetch(frame, count):
+        fetched.clear()
+        assert not list(frame_ranges(catalog, "x", Pick(0, frame, count, ImageDraws()), 1, reader.fetch_rows))
+        return fetched
+
+    monkeypatch.setattr(os, "posix_fadvise", lambda _, offset, size, advice: fetched.append((offset, size, advice)))
+    assert fetch(0, 40) == [], "of a file that is not open"
+    reader.read_array(0, "x", 39, out)
+    expected = [
+        (each.byte_offset, each.size, os.POSIX_FADV_WILLNEED) for each in chunks if 6 <= each.chunk_offset[0] + 3 <= 14
+    ]
+    assert fetch(6, 6) == expected
+    assert len(expected) == 4
+    reader.close()
+
+
+def test_reads_through_hdf5_that_wait_have_the_rest_of_their_task_begun(tmp_path):
+    reads, begun = TaskReads(lambda _: None), []
+    reads.begin(1, lambda: begun.append(1) or ())
+    reads.through_hdf5(0, 100, lambda: sum(range(300_000)))
+    assert not reads.are_slow, "it has computed"
+    reads.through_hdf5(0, 100, time.sleep, 0.05)
+    assert reads.are_slow
+    assert begun == [1]
+    assert reads.end() >= 0.05
+    reads.close()

@@ -13,6 +13,8 @@ import numpy as np
 from loader_service.catalog.inner_paths import renumbered, to_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 #: Datasets that stay open, with the chunks that HDF5 keeps of each; the one used longest ago is closed first.
@@ -125,6 +127,17 @@ class ArrayReader:
         dataset.node.id.read(h5py.h5s.create_simple(out.shape), space, out)
         return True
 
+    def chunks(self, place: RowsPlace, frames: range) -> Iterator[tuple[int, int]]:
+        """Yield where in the file the chunks of some frames lie: first byte and length; none where it has no chunks.
+
+        Parameters and exceptions as of `read`.
+        """
+        if place.digits >= 0 or place.element >= 0:
+            return
+        dataset = self._dataset(place.path)
+        if dataset.chunks is not None:
+            yield from dataset.chunk_places(range(place.first + frames.start, place.first + frames.stop, frames.step))
+
     def _read_whole(self, path: str, out: NDArray[Any]) -> bool:
         """Fill memory with a dataset that is one frame; return whether all of it was ever written."""
         dataset = self._dataset(path)
@@ -165,20 +178,28 @@ class _Dataset:
         space.select_hyperslab((rows.start, *zeros), (len(rows), *rest), (rows.step, *(1,) * len(rest)))
         self.node.id.read(h5py.h5s.create_simple(out.shape), space, out)
 
+    def chunk_places(self, rows: range) -> Iterator[tuple[int, int]]:
+        """Yield first byte and length of the chunks of some rows that were written, in order."""
+        for start in dict.fromkeys(row // self.chunks[0] * self.chunks[0] for row in rows) if self.chunks else ():
+            for info in self._chunk_infos(start):
+                if info.byte_offset is not None:
+                    yield info.byte_offset, info.size
+
+    def _chunk_infos(self, start: int) -> Iterator[Any]:
+        """Yield what HDF5 knows of the chunks whose first row is this one."""
+        across = (self.chunks or ())[1:]
+        corners = [range(0, extent, side) for extent, side in zip(self.node.shape[1:], across, strict=True)]
+        return (self.node.id.get_chunk_info_by_coord((start, *corner)) for corner in product(*corners))
+
     def first_unwritten(self, rows: range) -> int | None:
         """Return the first of some rows of which the file lacks a byte; None when it has all of them."""
         if self.chunks is None:
             return rows[0]
-        height, *across = self.chunks
-        corners = [range(0, extent, side) for extent, side in zip(self.node.shape[1:], across, strict=True)]
         written: dict[int, bool] = {}
         for row in rows:
-            start = row // height * height
+            start = row // self.chunks[0] * self.chunks[0]
             if start not in written:
-                written[start] = all(
-                    self.node.id.get_chunk_info_by_coord((start, *corner)).byte_offset is not None
-                    for corner in product(*corners)
-                )
+                written[start] = all(info.byte_offset is not None for info in self._chunk_infos(start))
             if not written[start]:
                 return row
         return None
