@@ -21,19 +21,23 @@ class Lesson:
     number
         Of workers; None when nothing is known.
     need
-        Of the trainers when it was learnt.
+        Of the trainers when it was learnt; None where the next review says it.
+    turn
+        What the number becomes when it is old: the next one below, or above, so that one worker at a time is tried. A
+        trainer that works in bursts needs more than follows from its need, which is a mean.
     """
 
     number: int | None = None
-    need: float = 0.0
+    need: float | None = None
+    turn: int = -1
     _until: float = 0.0
     _trust_s: float = _FIRST_TRUST_S
     _strikes: int = 0
     _latest: int | None = None  # number that was learnt last, forgotten since or not
 
-    def learn(self, number: int, need: float, now: float) -> None:
+    def learn(self, number: int, need: float | None, now: float) -> None:
         """Take note of a number; one that is learnt again is believed for longer."""
-        if self.number is None:
+        if number != self.number:
             again = number == self._latest
             self._trust_s = min(2 * self._trust_s, _LONGEST_TRUST_S) if again else _FIRST_TRUST_S
         self.number = self._latest = number
@@ -57,9 +61,12 @@ class Lesson:
         """
         if self.number is None:
             return
+        if self.need is None:
+            self.need = need
         rose, fell = need > self.need * (1 + _SAME_NEED), need < self.need * (1 - _SAME_NEED)
         self._strikes = self._strikes + 1 if (rises and rose) or (falls and fell) else 0
         if self._strikes >= _STRIKES:
             self.forget()
         elif now >= self._until:
-            self.number = None
+            self.number += self.turn
+            self._until = now + self._trust_s

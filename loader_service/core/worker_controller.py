@@ -26,7 +26,7 @@ from math import ceil
 
 from loader_service.core.size_decision import Kind, SizeDecision
 from loader_service.core.sizing_memory import Lesson
-from loader_service.core.worker_demand import DemandWindow, Evidence, PoolReading
+from loader_service.core.worker_demand import DemandWindow, Evidence, PoolReading, mean
 
 #: The share of its time that a trainer may wait; with less, more workers are no use.
 MOST_WAITING = 0.05
@@ -40,6 +40,9 @@ LEAST_GAIN, _LEAST_SHARE, _JUDGING_WINDOWS = 0.05, 0.4, 2
 
 #: A step up is at least so many of the workers that there are, so that what it gains can be told from noise.
 _LEAST_STEP = 1 / 8
+
+#: What trainers get and need is the mean of so many windows at the most.
+_KEPT_WINDOWS = 12
 
 #: After a step the buffers of the trainers fill or drain; so many seconds do not count.
 SETTLE_S = 2.0
@@ -71,7 +74,6 @@ class _Trial:
     after: int
     rate: float
     asked: float  # share of that rate that it must gain
-    need: float
 
 
 class WorkerController:
@@ -91,13 +93,13 @@ class WorkerController:
         self._window = DemandWindow()
         self._trial: _Trial | None = None
         self._few, self._enough, self._worth = Lesson(), Lesson(), Lesson()
-        self._useless = {name: Lesson() for name in self._kinds}
+        self._useless = {name: Lesson(turn=1) for name in self._kinds}
         self._calm: deque[tuple[float, float]] = deque()  # seconds and need of the latest windows
         self._calm_s = CALM_S
         self._has_less, self._before_less = False, 0  # the latest change was since nobody waited; workers before it
         self._failures = 0  # trials that were taken back since the latest one that was kept
         self._no_trial_before = 0.0
-        self._windows: list[Evidence] = []  # since the latest change
+        self._windows: deque[Evidence] = deque(maxlen=_KEPT_WINDOWS)  # the latest ones since the latest change
         self._waited_before = False
         self._changed_at: float | None = None
         self._settled_at: float | None = None
@@ -164,7 +166,7 @@ class WorkerController:
         self._calm.clear()
         if evidence.waiting < _MUCH_WAITING and not self._waited_before:
             self._waited_before = True
-            return self._stay(f"{_waits(evidence)}; once is no reason for more")
+            return self._stay(f"{evidence.waits}; once is no reason for more")
         return self._with_more(evidence, reading)
 
     def _review(self, evidence: Evidence, now: float) -> None:
@@ -174,9 +176,9 @@ class WorkerController:
         else:
             least = max([evidence.need, *(need for _, need in self._calm)])
             self._few.review(least, now, rises=False)
-        self._worth.review(evidence.need, now)
-        for lesson in self._useless.values():
-            lesson.review(evidence.need, now)
+        if len(self._windows) >= _CALM_WINDOWS:
+            for lesson in (self._worth, *self._useless.values()):
+                lesson.review(self._need, now)
         if self._enough.number is not None and evidence.waiting > MOST_WAITING and self.total >= self._enough.number:
             self._enough.forget()
             if self._has_less and self._before_less > self.total:  # for a while it looked as if fewer were enough
@@ -193,15 +195,13 @@ class WorkerController:
             self._trial, self._failures = None, 0
             return None
         if len(self._windows) < _JUDGING_WINDOWS:
-            return self._stay(f"{_waits(evidence)}; {trial.after} brought {gain:+.0%} of steps so far")
+            return self._stay(f"{evidence.waits}; {trial.after} brought {gain:+.0%} of steps so far")
         if not is_more and (1 + gain) * (1 + trial.asked) > 1:
             self._trial, self._failures = None, 0
-            self._useless[trial.kind].learn(trial.before, trial.need, now)
+            self._useless[trial.kind].learn(trial.before, None, now)
             return self._stay(f"{trial.before} brought no more steps: no core is left for it")
-        if is_more:
-            self._useless[trial.kind].learn(trial.after, trial.need, now)
-        else:
-            self._worth.learn(self.total + 1, trial.need, now)
+        lesson, number = (self._useless[trial.kind], trial.after) if is_more else (self._worth, self.total + 1)
+        lesson.learn(number, None, now)
         self._fail(now)
         return self._set(trial.kind, trial.before, now, f"{trial.after} brought {gain:+.0%} of steps")
 
@@ -216,23 +216,27 @@ class WorkerController:
     @property
     def _rate(self) -> float:
         """Bytes of steps that trainers took, a second, since the latest change."""
-        seconds = sum(each.seconds for each in self._windows)
-        return sum(each.rate * each.seconds for each in self._windows) / seconds
+        return mean(self._windows, lambda each: each.rate)
+
+    @property
+    def _need(self) -> float:
+        """Workers that were needed; one window alone says little where a trainer works in bursts."""
+        return mean(self._windows, lambda each: each.need)
 
     def _try_more(self, name: str, number: int, evidence: Evidence, now: float) -> SizeDecision:
         """Take a step up whose worth is to be measured."""
         workers = (number - self._numbers[name]) / max(1, self.total)
         asked = min(LEAST_GAIN, _LEAST_SHARE * evidence.lost, _LEAST_SHARE * workers)
-        self._trial = _Trial(name, self._numbers[name], number, self._rate, asked, evidence.need)
-        return self._set(name, number, now, f"{_waits(evidence)}, {_needs(evidence)}")
+        self._trial = _Trial(name, self._numbers[name], number, self._rate, asked)
+        return self._set(name, number, now, f"{evidence.waits}, {evidence.needs}")
 
     def _try_less(self, evidence: Evidence, now: float, asked: float) -> SizeDecision:
         """Do without a worker, to see what it is worth where all cores are busy."""
-        name = [each for each in self._kinds if self._numbers[each] > self._kinds[each].least][-1]
+        name = self._spare[-1]
         number = self._numbers[name]
         asked = min(asked, _LEAST_SHARE / max(1, self.total - 1))
-        self._trial = _Trial(name, number, number - 1, self._rate, asked, evidence.need)
-        return self._set(name, number - 1, now, f"{_waits(evidence)}, and no core is idle")
+        self._trial = _Trial(name, number, number - 1, self._rate, asked)
+        return self._set(name, number - 1, now, f"{evidence.waits}, and no core is idle")
 
     def _with_more(self, evidence: Evidence, reading: PoolReading) -> SizeDecision:
         """Try more workers for trainers that wait, or one less where all cores are busy with these."""
@@ -240,7 +244,7 @@ class WorkerController:
         if self._has_less:
             self._has_less = False
             self._calm_s = min(2 * self._calm_s, _LONGEST_CALM_S)
-        self._few.learn(max(total, self._few.number or 0), evidence.need, now)
+        self._few.learn(max(total, self._few.number or 0), self._need, now)
         wanted = ceil((1 - MOST_WAITING) * evidence.need)
         if wanted <= total and evidence.waiting >= _MUCH_WAITING:  # it wants much at a time, and little on average
             wanted = total + max(1, total // 2)
@@ -248,7 +252,7 @@ class WorkerController:
         if self._enough.number is not None:
             wanted = min(wanted, max(total + 1, (total + self._enough.number) // 2))
         if now < self._no_trial_before:
-            return self._stay(f"{_waits(evidence)}, and the latest steps were no use")
+            return self._stay(f"{evidence.waits}, and the latest steps were no use")
         for name in self._kinds:
             number, most = self._numbers[name], self._cap(name, reading)
             if number < most:
@@ -257,11 +261,11 @@ class WorkerController:
                     most = max(number + 1, (number + useless) // 2)
                 to = min(most, number + min(wanted - total, total or 1))
                 if self._enough.number is not None and total < self._enough.number:  # what it is worth is known
-                    return self._set(name, to, now, f"{_waits(evidence)}, {_needs(evidence)}")
+                    return self._set(name, to, now, f"{evidence.waits}, {evidence.needs}")
                 return self._try_more(name, to, evidence, now)
         if self._is_crowded(evidence):
             return self._try_less(evidence, now, LEAST_GAIN)
-        return self._stay(f"{_waits(evidence)}, and {self._obstacle(reading)}")
+        return self._stay(f"{evidence.waits}, and {self._obstacle(reading)}")
 
     def _with_less(self, evidence: Evidence, now: float) -> SizeDecision:
         """Do with fewer workers where nobody waits, once all windows agree."""
@@ -271,33 +275,31 @@ class WorkerController:
         if self._few.number is not None and self._few.number >= total:
             self._few.learn(total - 1, evidence.need, now)
         wanted = max(1, ceil((1 - MOST_WAITING) * max(need for _, need in self._calm)))
-        words = f"{_waits(evidence)}, {_needs(evidence)}"
+        words = f"{evidence.waits}, {evidence.needs}"
         few = self._few.number
         if few is not None and wanted <= few:
             wanted = (few + total + 1) // 2 if total - few > 1 else total
             words = f"{words}; {few} were too few"
         is_long = sum(seconds for seconds, _ in self._calm) >= self._calm_s and len(self._calm) >= _CALM_WINDOWS
         if wanted >= total:
-            if is_long and self._is_crowded(evidence):
+            if is_long and now >= self._no_trial_before and self._is_crowded(evidence):
                 return self._try_less(evidence, now, HARM)
             self._trim()
             return self._stay(words)
         if not is_long:
             return self._stay(words)
         to = max(wanted, (total + 1) // 2)
-        for name in reversed(self._kinds):
-            spare = self._numbers[name] - self._kinds[name].least
-            if spare > 0:
-                self._has_less, self._before_less = True, total
-                return self._set(name, self._numbers[name] - min(spare, total - to), now, words)
-        return self._stay(f"{words}; no fewer are allowed")
+        if not self._spare:
+            return self._stay(f"{words}; no fewer are allowed")
+        name = self._spare[-1]
+        self._has_less, self._before_less = True, total
+        return self._set(name, max(self._kinds[name].least, self._numbers[name] - (total - to)), now, words)
 
     def _trim(self) -> None:
         """Drop the oldest windows that are not needed any more for agreement."""
-        while (
-            len(self._calm) > _CALM_WINDOWS and sum(each for each, _ in self._calm) >= self._calm_s + self._calm[0][0]
-        ):
-            self._calm.popleft()
+        calm = self._calm
+        while len(calm) > _CALM_WINDOWS and sum(each for each, _ in calm) >= self._calm_s + calm[0][0]:
+            calm.popleft()
 
     def _cap(self, name: str, reading: PoolReading) -> int:
         kind, useless = self._kinds[name], self._useless[name].number
@@ -306,9 +308,13 @@ class WorkerController:
 
     def _is_crowded(self, evidence: Evidence) -> bool:
         """Whether one less may be as good: all cores are busy, and it is not known what the last worker is worth."""
-        spare = any(self._numbers[name] > kind.least for name, kind in self._kinds.items())
         known = self._worth.number is not None and self._worth.number >= self.total
-        return spare and self.total > 1 and not known and evidence.idle_cores < _NO_CORE
+        return bool(self._spare) and self.total > 1 and not known and evidence.idle_cores < _NO_CORE
+
+    @property
+    def _spare(self) -> list[str]:
+        """The kinds of which there may be fewer, in the order in which they are used up."""
+        return [name for name, kind in self._kinds.items() if self._numbers[name] > kind.least]
 
     def _obstacle(self, reading: PoolReading) -> str:
         """Return why there are no more."""
@@ -327,6 +333,8 @@ class WorkerController:
         self._windows.clear()
         self._calm.clear()
         self._waited_before = False
+        for lesson in (self._worth, *self._useless.values()):
+            lesson.need = None  # where cores are few, what is needed depends on the number
         self._changed_at, self._settled_at = now, None
         return SizeDecision(dict(self._numbers), why, is_change=True)
 
@@ -340,11 +348,3 @@ class WorkerController:
         self._trial = None
         self._windows.clear()
         self._calm.clear()
-
-
-def _waits(evidence: Evidence) -> str:
-    return f"the trainer waits {evidence.waiting:.0%} of its time"
-
-
-def _needs(evidence: Evidence) -> str:
-    return f"which takes {evidence.need:.1f} workers"

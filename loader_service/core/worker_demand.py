@@ -11,7 +11,7 @@ about what it needs: such pauses are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -100,6 +100,21 @@ class Evidence:
     busy: float
     need: float
     idle_cores: float
+
+    @property
+    def waits(self) -> str:
+        """How much the trainer waits, for people."""
+        return f"the trainer waits {self.waiting:.0%} of its time"
+
+    @property
+    def needs(self) -> str:
+        """How many workers that takes, for people."""
+        return f"which takes {self.need:.1f} workers"
+
+
+def mean(windows: Collection[Evidence], what: Callable[[Evidence], float]) -> float:
+    """Return the mean of a number that windows have shown, over their time."""
+    return sum(what(each) * each.seconds for each in windows) / sum(each.seconds for each in windows)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil, pi, sin
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as some
 
 from loader_service.core.size_decision import Kind
@@ -80,6 +80,7 @@ def test_a_steady_trainer_gets_the_least_number_that_keeps_it_busy(
     start=STARTS,
     seed=SEEDS,
 )
+@example(need=11.935252202661502, works_s=1.8016627256380922, rests_s=2.9747927203037294, start=4, seed=792)
 def test_a_bursty_trainer_gets_enough_and_hardly_more(
     need: float, works_s: float, rests_s: float, start: int, seed: int
 ) -> None:
@@ -132,6 +133,45 @@ def test_a_worker_that_only_takes_the_trainers_core_is_sent_away(
     assert rates[found] >= 0.85 * max(rates.values()), (found, rates)
     as_good = min(number for number, rate in rates.items() if rate >= 0.95 * max(rates.values()))
     assert found <= as_good + 1 + as_good // 4, (found, as_good, rates)
+
+
+@settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(
+    need=some.floats(1.0, 12.0),
+    burst=some.tuples(some.floats(0.5, 2.0), some.floats(0.5, 3.0)),
+    cores=some.integers(2, 12),
+    trainer_cores=some.floats(0.5, 3.0),
+    start=STARTS,
+    seed=SEEDS,
+)
+@example(need=1.46424717, burst=(1.3641813, 0.64505806), cores=2, trainer_cores=1.94381392, start=8, seed=26677)
+def test_bursts_on_a_crowded_host_leave_the_pool_at_rest(
+    need: float, burst: tuple[float, float], cores: int, trainer_cores: float, start: int, seed: int
+) -> None:
+    trainer = Trainer(1 / need, pause=cycle(*burst))
+    host = Host([trainer], cores=cores, trainer_cores=trainer_cores, noise=0.1, seed=seed)
+    at_rest(sized(host, min(start, cores), most=cores))
+
+
+@settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(
+    need=some.floats(1.0, 14.0),
+    here=some.integers(1, 8),
+    remote_rate=some.floats(0.4, 1.5),
+    start=STARTS,
+    elsewhere=some.sampled_from([0, 4, 12]),
+    seed=SEEDS,
+)
+def test_two_kinds_of_workers_together_are_enough(
+    need: float, here: int, remote_rate: float, start: int, elsewhere: int, seed: int
+) -> None:
+    host = Host([Trainer(1 / need)], noise=0.1, seed=seed, remote_rate=remote_rate)
+    kinds = (Kind("local", 1, here), Kind("remote", 0, 40))
+    run = begin(host, kinds, {"local": min(start, here), "remote": elsewhere}).go_on(LONG_S)
+    at_rest(run)
+    waited_s = host.trainers[0].waited_s
+    run.go_on(REST_S)
+    assert host.trainers[0].waited_s - waited_s <= 1.6 * MOST_WAITING * REST_S
 
 
 def test_workers_elsewhere_are_tried_where_one_here_takes_the_trainers_core() -> None:
