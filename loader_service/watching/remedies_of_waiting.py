@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from loader_service.plan.prefetch import steps_ahead
 from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
 from loader_service.watching.rates import HELD_UP, Rates
 
-#: Workers that wait for reads need no core: so many for each core may help.
-_READERS_PER_CORE = 4
+#: Workers that wait, for reads or in a user's code, need no core: so many for each core may help.
+_WAITING_PER_CORE = 4
 
 #: A receiver that takes this share of a core is the limit itself; below that, the network is.
 _RECEIVER_BUSY = 0.8
@@ -20,6 +21,9 @@ _SPARE = 0.8
 
 #: No more workers than these times as many are advised at a time, however long the trainer waits.
 _MOST_TIMES = 4
+
+#: The short side of smaller frames where it is not known what trainers get.
+_EXAMPLE_SIDE = 128
 
 
 class Remedy:
@@ -73,7 +77,7 @@ class Remedy:
     def for_reading(self) -> str:
         """Return what makes reading faster."""
         first = self._rates.file_systems[0].file_system if self._rates.file_systems else ""
-        more = self._more_workers(_READERS_PER_CORE * self._status.cores)
+        more = self._more_workers(_WAITING_PER_CORE * self._status.cores)
         if first == "source":
             return more or "make the source's own reading faster"
         if "://" in first:
@@ -88,7 +92,11 @@ class Remedy:
 
     def for_transform(self) -> str:
         """Return what makes a transform faster."""
-        return self._more_workers(self._status.cores) or "make the transform faster: all cores are at work"
+        if more := self._more_workers(self._status.cores):
+            return more
+        waits = self._more_workers(_WAITING_PER_CORE * self._status.cores)
+        faster = "make the transform faster: there is a worker for each core"
+        return f"{faster}; if it waits, for a network say, {waits}" if waits else faster
 
     def memory_words(self) -> str:
         """Return how many slots there are, and how many there should be."""
@@ -178,4 +186,13 @@ class Remedy:
         if len(stored) == 2 and len(shape) == 3 and (shape[0] > stored[0] // 2 or shape[1] > stored[1] // 2):
             half = (max(1, stored[0] // 2), max(1, stored[1] // 2))
             return f"{cores}; decode at half scale: Image(size={half}), instead of {shape[0]} x {shape[1]} pixels"
-        return f"{cores}; store smaller frames: `loader-service pack FILES -o OUT.h5 --short-side 128`"
+        return f"{cores}; store smaller frames: `loader-service pack FILES -o OUT.h5 --short-side {self._short_side()}`"
+
+    def _short_side(self) -> int:
+        """Return how short a side stored frames may have that still cover the pixels that the trainer gets."""
+        stored, shape = self._status.stored_frame, self._stream.frame_shape[:2]
+        if not shape:
+            return _EXAMPLE_SIDE
+        if len(stored) != 2:
+            return max(shape)
+        return math.ceil(min(stored) * max(Fraction(side, of) for side, of in zip(shape, stored, strict=True)))

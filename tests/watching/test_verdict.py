@@ -82,6 +82,16 @@ CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
         lambda t: busy(t, count=8),
         "all 8 cores are at work; decode at half scale: Image(size=(128, 171)), instead of 224 x 224 pixels",
     ),
+    "decoding frames that are stored much larger": (
+        "decoding",
+        lambda t: replace(busy(t, count=8), stored_frame=(480, 640)),
+        "all 8 cores are at work; store smaller frames: `loader-service pack FILES -o OUT.h5 --short-side 224`",
+    ),
+    "decoding frames of many sizes": (
+        "decoding",
+        lambda t: replace(busy(t, count=8), stored_frame=()),
+        "all 8 cores are at work; store smaller frames: `loader-service pack FILES -o OUT.h5 --short-side 224`",
+    ),
     "decoding on all cores, with a cluster": (
         "decoding",
         lambda t: replace(busy(t, count=8), remote_wanted=2, remote_bounds="2"),
@@ -133,7 +143,8 @@ CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
     "the user's transform on all cores": (
         "transform",
         lambda t: look(t, [worker(n, t, transforming=0.7) for n in range(8)], [stream(1, t)], transform="augment:slow"),
-        "make the transform faster: all cores are at work",
+        "make the transform faster: there is a worker for each core; if it waits, for a network say, "
+        "8 more workers would help: `loader-service scale 16`",
     ),
     "wants have no slot": (
         "memory",
