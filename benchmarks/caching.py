@@ -3,7 +3,8 @@
     python -m benchmarks.caching --rounds 5 --seconds 4
 
 The sides take turns, each in a process of its own, with two workers. Frames are kept in shared memory, and stay there
-between rounds; they are removed at the end. Knows nothing of the other benchmarks' sides.
+between rounds; they are removed at the end. `--frames DIR` is another tmpfs for them, such as one of huge pages. Knows
+nothing of the other benchmarks' sides.
 """
 
 from __future__ import annotations
@@ -303,13 +304,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=SIDES, default=list(SIDES), metavar="SIDE")
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--frames", default="/dev/shm", metavar="DIR", help="where frames are kept: a tmpfs")
     arguments = parser.parse_args()
     data = prepare(arguments.data)
     if arguments.side:
         print(json.dumps(SIDES[arguments.side](Place(data, arguments.folder, arguments.seconds))))
         return
     rates: dict[str, list[float]] = {name: [] for name in arguments.only}
-    with tempfile.TemporaryDirectory(prefix="loader-bench-", dir="/dev/shm") as folder:
+    with tempfile.TemporaryDirectory(prefix="loader-bench-", dir=arguments.frames) as folder:
         for number in range(arguments.rounds):
             for name, found in rates.items():
                 found.append(_measure(name, Path(folder), arguments))
