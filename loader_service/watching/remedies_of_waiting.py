@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from loader_service.errors import ConfigError
 from loader_service.plan.prefetch import steps_ahead
 from loader_service.protocol.messages import Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text
 from loader_service.watching.rates import HELD_UP, Rates
+from loader_service.worker_bounds import WorkerBounds
 
 #: Workers that wait, for reads or in a user's code, need no core: so many for each core may help.
 _WAITING_PER_CORE = 4
@@ -44,8 +46,8 @@ class Remedy:
         self._place = f" {place}" if place else ""
 
     def for_trainer(self) -> str:
-        """Return with how many workers less it would do, "" when it needs them all, or another trainer waits."""
-        if any((each.waiting or 0.0) >= HELD_UP for each in self._rates.streams.values()):
+        """Return how many workers would do; "" when all are needed, the service is sized, or another trainer waits."""
+        if self._bounds or any((each.waiting or 0.0) >= HELD_UP for each in self._rates.streams.values()):
             return ""
         workers = self._workers
         enough = max(1, math.ceil(self._rates.all_workers.working * workers / _SPARE))
@@ -60,7 +62,10 @@ class Remedy:
     def for_decoding(self) -> str:
         """Return what makes decoding faster."""
         more = self._more_workers(self._status.cores)
-        return more or "; or ".join(filter(None, (self._smaller_frames(), self._more_remote())))
+        if more and not self._bounds:
+            return more
+        at_work = "" if more else f"{self._busy_cores()}; "
+        return at_work + "; or ".join(filter(None, (more, self._smaller_frames(), self._more_remote())))
 
     def reading_words(self) -> str:
         """Return what is read from where, and how fast."""
@@ -150,6 +155,15 @@ class Remedy:
     # ---- inside
 
     @property
+    def _bounds(self) -> WorkerBounds | None:
+        """Within which the service sizes itself; None where its number is fixed, or its version says it otherwise."""
+        try:
+            bounds = WorkerBounds.of(self._status.workers_bounds or self._workers, least=0)
+        except ConfigError:
+            return None
+        return None if bounds.is_fixed else bounds
+
+    @property
     def _workers(self) -> int:
         return self._status.workers_wanted or len(self._status.workers)
 
@@ -159,8 +173,13 @@ class Remedy:
         return math.ceil(self._workers * self._rates.all_workers.working / max(1 - waiting, 1 / _MOST_TIMES))
 
     def _more_workers(self, most: int) -> str:
-        """Return how many workers more would help, up to so many in all; "" when none would."""
+        """Return how many workers more would help, up to so many in all; "" when none would.
+
+        A service that sizes itself adds them, up to its bound; a number of another kind would end that.
+        """
         workers = self._workers
+        if self._bounds and workers < (high := self._bounds.high(self._status.cores)):
+            return f"the service tries more workers itself, up to {high}"
         target = min(max(self._needed(), workers + 1), most)
         if target <= workers:
             return ""
@@ -176,17 +195,20 @@ class Remedy:
         return f"{number}, if frames leave smaller than they are stored: {self._scale(target, '--ray ')}"
 
     def _scale(self, workers: int, flag: str = "") -> str:
-        return f"`loader-service scale {flag}{workers}{self._place}`"
+        least = f"{self._bounds.least}.." if self._bounds and not flag else ""
+        return f"`loader-service scale {flag}{least}{workers}{self._place}`"
+
+    def _busy_cores(self) -> str:
+        number = self._status.cores
+        return f"all {number} cores are at work" if number > 1 else "the one core is at work"
 
     def _smaller_frames(self) -> str:
         """Return how frames become cheaper where no core is left for more workers."""
-        number = self._status.cores
-        cores = f"all {number} cores are at work" if number > 1 else "the one core is at work"
         stored, shape = self._status.stored_frame, self._stream.frame_shape
         if len(stored) == 2 and len(shape) == 3 and (shape[0] > stored[0] // 2 or shape[1] > stored[1] // 2):
             half = (max(1, stored[0] // 2), max(1, stored[1] // 2))
-            return f"{cores}; decode at half scale: Image(size={half}), instead of {shape[0]} x {shape[1]} pixels"
-        return f"{cores}; store smaller frames: `loader-service pack FILES -o OUT.h5 --short-side {self._short_side()}`"
+            return f"decode at half scale: Image(size={half}), instead of {shape[0]} x {shape[1]} pixels"
+        return f"store smaller frames: `loader-service pack FILES -o OUT.h5 --short-side {self._short_side()}`"
 
     def _short_side(self) -> int:
         """Return how short a side stored frames may have that still cover the pixels that the trainer gets."""

@@ -82,6 +82,28 @@ CASES: dict[str, tuple[str, Callable[[float], Status], str]] = {
         lambda t: busy(t, count=8),
         "all 8 cores are at work; decode at half scale: Image(size=(128, 171)), instead of 224 x 224 pixels",
     ),
+    "decoding, and the service may add workers itself": (
+        "decoding",
+        lambda t: replace(busy(t), workers_bounds="auto"),
+        "the service tries more workers itself, up to 8; or decode at half scale: "
+        "Image(size=(128, 171)), instead of 224 x 224 pixels",
+    ),
+    "decoding with as many workers as its bounds allow": (
+        "decoding",
+        lambda t: replace(busy(t, waiting=0.5), workers_bounds="2..4"),
+        "4 more workers would help: `loader-service scale 2..8`; or decode at half scale: "
+        "Image(size=(128, 171)), instead of 224 x 224 pixels",
+    ),
+    "a service that sizes itself and idles": (
+        "trainer",
+        lambda t: look(
+            t,
+            [worker(n, t, working=0.2) for n in (1, 2, 3)],
+            [stream(1, t, waiting=0.01, full=0.9)],
+            workers_bounds="2..16",
+        ),
+        "",
+    ),
     "decoding frames that are stored much larger": (
         "decoding",
         lambda t: replace(busy(t, count=8), stored_frame=(480, 640)),
