@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -178,3 +179,34 @@ def test_a_part_of_a_film_is_the_frames_nearest_to_its_ends(tmp_path: Path) -> N
         with _Keeping(str(tmp_path)) as sink:
             read_film(str(film), Recoding(), sink, FilmPart(span=(0.3 + shift, 0.7 + shift)))
             assert sink.kept == whole[3:7]
+
+
+def write_film_at(path: Path, times_ms: list[int], lasting_ms: int = 0) -> Path:
+    """Write a film whose frames are shown at some times, the last one for so long."""
+    with av.open(str(path), "w") as container:
+        stream: Any = container.add_stream("mpeg4", rate=1000)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        packets = []
+        for number, time_ms in enumerate(times_ms):
+            picture = av.VideoFrame.from_ndarray(frame_image(number, 48, 64), format="rgb24")
+            picture.pts, picture.time_base = time_ms, Fraction(1, 1000)
+            packets += stream.encode(picture)
+        packets += stream.encode(None)
+        packets[-1].duration = int(lasting_ms / 1000 / packets[-1].time_base) or packets[-1].duration
+        container.mux(packets)
+    return path
+
+
+@pytest.mark.parametrize(("begin_ms", "lasting_ms"), [(7000, 400), (0, 5000), (7000, 5000)])
+def test_a_film_that_begins_late_or_rests_on_its_last_picture_is_not_cut_off(
+    tmp_path: Path, begin_ms: int, lasting_ms: int
+) -> None:
+    film = write_film_at(tmp_path / "a.mkv", [begin_ms + 400 * number for number in range(10)], lasting_ms)
+    frames, beside = read_all(film)
+    assert len(frames) == 10
+    assert beside.columns["time_s"][[0, -1]].tolist() == pytest.approx([begin_ms / 1000, begin_ms / 1000 + 3.6])
+    assert beside.frame_rate == pytest.approx(2.5)  # 1000 is the tick of its clock
+    cut = tmp_path / "cut.mkv"
+    cut.write_bytes(film.read_bytes()[: film.stat().st_size * 6 // 10])
+    with pytest.raises(PackError, match="cut off or damaged"):
+        read_all(cut)

@@ -136,10 +136,11 @@ class _FilmReader:
         rate = film.average_rate or film.guessed_rate
         self._rate = float(rate) if rate and rate <= _MOST_RATE else None
         self._is_avi = container.format.name == "avi"
+        self._counts_from_zero = "matroska" in container.format.name  # its lengths are times of ends
         self._packets = self._shown = self._decoded = 0
         self._avi_times: deque[float] = deque()
         self._first_s: float | None = None
-        self._last_s = 0.0
+        self._last_s = self._end_s = 0.0
         self._orientation: Orientation | None = None
 
     def read(self, sink: FrameSink, part: FilmPart) -> Beside:
@@ -153,9 +154,15 @@ class _FilmReader:
             self._check_whole()
         if not times:
             raise PackError(f"{self._where} has no frames; leave it out")
-        fps = self._recoding.fps
-        kept = self._rate if fps is None or self._rate is None else min(self._rate, fps)
+        rates = [each for each in (self._true_rate(), self._recoding.fps) if each is not None]
+        kept = min(rates) if self._rate is not None else None
         return Beside({"time_s": np.array(times, np.float64)}, frame_rate=kept)
+
+    def _true_rate(self) -> float | None:
+        """Return frames a second: those that the file says, but for what is the tick of its clock, by their times."""
+        lasted_s = self._last_s - (self._first_s or 0.0)
+        found = (self._decoded - 1) / lasted_s if lasted_s > 0 else 0.0
+        return found if self._rate is not None and 0 < found < self._rate / _MOST_FASTER else self._rate
 
     def _frames(self, span: tuple[float, float] | None) -> Iterator[tuple[float, Any]]:
         """Yield frames with their times."""
@@ -193,6 +200,8 @@ class _FilmReader:
         if self._first_s is None:
             self._first_s = time_s
         self._last_s = max(self._last_s, time_s)
+        shown_s = float(frame.duration * frame.time_base) if frame.duration and frame.time_base else 0.0
+        self._end_s = max(self._end_s, time_s + (shown_s or 1 / (self._rate or _USUAL_RATE)))
         return time_s
 
     def _pixels(self, frame: Any) -> Any:
@@ -213,8 +222,8 @@ class _FilmReader:
     def _check_whole(self) -> None:
         """Make sure that all frames came: a file that was cut off just ends, and decoders may leave out what is bad."""
         found = None
-        lasted_s = self._last_s - (self._first_s or 0.0)
-        missing_s = self._seconds() - lasted_s - 1 / (self._rate or _USUAL_RATE)
+        lasted_s = self._end_s - (0.0 if self._counts_from_zero else self._first_s or 0.0)
+        missing_s = self._seconds() - lasted_s
         if self._packets < _MOST_OF * self._film.frames - 2 and missing_s > _EDIT_SLACK_S:  # edits may leave some out
             found = f"expected {counted(self._film.frames, 'frame')}, as it says itself, found {self._packets}"
         elif self._decoded < _MOST_OF * self._shown - 2:
@@ -252,6 +261,9 @@ _SPAN_SLACK = 0.5
 
 #: Frames a second of films that do not say it; and above that it is the tick of their clock.
 _USUAL_RATE, _MOST_RATE = 25.0, 1000.0
+
+#: By how much the rate that a file says may be above that of its frames, which a recording of a screen may leave out.
+_MOST_FASTER = 2.0
 
 
 def _why(error: Exception) -> str:
