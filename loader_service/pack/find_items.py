@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 from loader_service.catalog.codecs import codec_of
+from loader_service.catalog.split_words import WORDS
 from loader_service.errors import CatalogError, ConfigError, PackError
 from loader_service.formats.damage import DamagedInput
 from loader_service.given_paths import local_path
@@ -58,7 +60,7 @@ def found_items(options: PackOptions, say: Callable[[str], object] = lambda _: N
                     raise
                 items.append(Item(options.kind or "", source, source, fault=str(error)))
                 continue
-            items += found
+            items += _without_splits(found)
             _say_what_is_left(look, found, say)
         _check_labels(items, labelled=labelled)
         _check_rate(items, options.fps)
@@ -84,6 +86,14 @@ def _say_what_is_left(look: Look, items: Sequence[Item], say: Callable[[str], ob
     left = [file for file in look.files if look.path_of(file) not in taken]
     if left:
         say(f"{counted(len(left), 'file')} in {look.given!r} cannot be packed with the others, such as {left[0]!r}")
+
+
+def _without_splits(items: list[Item]) -> list[Item]:
+    """Return videos without labels where all lie in folders such as ``train`` and ``val``: splits, and no classes."""
+    labels = {item.label for item in items if _by_folder(item)} - {None}
+    if not labels or not all(str(label).lower() in WORDS for label in labels):
+        return items
+    return [replace(item, label=None) for item in items]
 
 
 def _check_labels(items: Sequence[Item], *, labelled: bool) -> None:

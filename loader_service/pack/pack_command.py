@@ -85,6 +85,12 @@ def _notes(done: Packed) -> Iterator[str]:
             f"{counted(len(done.changed), 'source')} changed since they were packed, and are not packed again, such as "
             f"{done.changed[0]!r}; --force packs all anew"
         )
+    unlabelled = [record.name for record in done.records if "label" not in record.attributes]
+    if 0 < len(unlabelled) < len(done.records):
+        yield (
+            f"{len(unlabelled)} of {counted(len(done.records), 'video')} have no label, such as {unlabelled[0]!r}, and "
+            "a service wants one for all or none: give --labels FILE.csv when you serve them, or correct the sources"
+        )
     if done.turned:
         yield (
             f"{counted(done.turned, 'picture')} are to be shown turned, as their EXIF data says, and lie there as they "

@@ -229,7 +229,7 @@ class _Packing:
             modified_ns = Unchanged(KIND_NAMED[item.kind].files(item)).modified_ns
         except OSError:  # such as a link whose file is gone
             modified_ns = None
-        if modified_ns != record.modified_ns:
+        if (modified_ns, item.size_bytes) != (record.modified_ns, record.source_bytes):
             self._result.changed.append(item.name)
         return True
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.errors import PackError
 from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.pack_command import _notes
 from loader_service.pack.records import Recoding
 from loader_service.pack.sources.source_kind import Look
 from loader_service.pack.sources.tar_files import TarFiles, features_of
 from loader_service.pack.sources.tfrecord_files import pack_features
+from loader_service.scan_options import ScanOptions
+from tests.pack.runs import run_pack
 from tests.pack.test_records import write_tar
 from tests.support.videos import frame_jpeg
 
@@ -56,3 +61,13 @@ def test_a_key_that_leads_elsewhere_leaves_the_other_samples_where_that_is_asked
         list(TarFiles().items(Look(str(tar)), labelled=True))
     found = list(TarFiles().items(Look(str(tar), skips=True), labelled=True))
     assert [(item.name, bool(item.fault)) for item in found] == [("a", False), ("../b", True), ("c", False)]
+
+
+def test_labels_that_only_some_samples_have_are_told(tmp_path: Path) -> None:
+    tar = write_tar(tmp_path / "a.tar", {"a": {"jpg": frame_jpeg(1)}, "b": {"jpg": frame_jpeg(1), "cls": b"1"}})
+    (line,) = _notes(run_pack(tar, output=tmp_path / "out.h5"))
+    assert line.startswith("1 of 2 videos have no label, such as 'a'")
+    (tmp_path / "labels.csv").write_text("video,label\na,2\nb,1\n")
+    labelled = ScanOptions(labels=str(tmp_path / "labels.csv"))
+    with closing(scan([str(tmp_path / "out.h5")], labelled, cache_dir=tmp_path)) as catalog:
+        assert list(catalog.values("label")) == [2, 1]

@@ -261,3 +261,16 @@ def test_names_that_are_no_text_are_packed_and_checked(tmp_path: Path) -> None:
     assert {os.fsencode(record.name) for record in packed.records} == {b"cat/" + name[:-4] for name in names}
     found = contents(tmp_path, tmp_path / "out.h5")
     assert {tuple(each) for each in found.values()} == {(frame_jpeg(number),) for number in range(4)}
+
+
+def test_folders_of_splits_are_no_labels(tmp_path: Path) -> None:
+    for name in ("train/a1", "train/b7", "Val/c3"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / f"{name}.jpg").write_bytes(frame_jpeg(1))
+    options = PackOptions((str(tmp_path / "in"),), "out.h5", kind="images")
+    with found_items(options) as items:
+        assert {item.label for item in items} == {None}
+    (tmp_path / "in" / "bus").mkdir()  # so the others are vehicles
+    (tmp_path / "in" / "bus" / "d2.jpg").write_bytes(frame_jpeg(1))
+    with found_items(options) as items:
+        assert [item.label for item in items] == ["Val", "bus", "train", "train"]

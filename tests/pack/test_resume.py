@@ -102,6 +102,9 @@ def test_a_source_that_has_changed_since_is_told_and_packed_only_by_force(tmp_pa
     assert run_pack(tmp_path / "in", output=tmp_path / "out.h5").changed == ["cat/v0"]
     run_pack(tmp_path / "in", output=tmp_path / "out.h5", force=True)
     assert contents(tmp_path, tmp_path / "out.h5")["cat/v0"][0] == changed.read_bytes()
+    oldest = min((tmp_path / "in" / "dog" / "v0").iterdir(), key=lambda each: each.stat().st_mtime_ns)
+    oldest.unlink()
+    assert run_pack(tmp_path / "in", output=tmp_path / "out.h5").changed == ["dog/v0"]
 
 
 def test_what_pack_did_not_write_is_never_written_over_nor_removed(tmp_path: Path) -> None:

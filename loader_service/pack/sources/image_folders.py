@@ -10,6 +10,7 @@ from pathlib import Path
 
 from loader_service.catalog.codecs import codec_of
 from loader_service.catalog.natural import natural_key
+from loader_service.catalog.split_words import WORDS
 from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
@@ -17,9 +18,6 @@ from loader_service.pack.sources.source_kind import Look, folder_label, size_on_
 
 _ENDINGS = frozenset({".jpg", ".jpeg", ".jpe", ".jfif", ".png"})
 _LAST_NUMBER = re.compile(r"([0-9]+)[^0-9]*$")
-
-#: Folders of splits, whose folders are classes, and not videos.
-_SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "testing", "dev", "eval"})
 
 
 class FrameFolders:
@@ -103,7 +101,7 @@ def reading_of(files: Sequence[str]) -> str:
     counting = sum(_counts([os.path.basename(file) for file in inside]) for inside in folders.values())
     if 2 * counting <= len(folders):
         return "images"
-    depths = [len([part for part in folder.split("/") if part and part.lower() not in _SPLITS]) for folder in folders]
+    depths = [len([part for part in folder.split("/") if part and part.lower() not in WORDS]) for folder in folders]
     return "frames" if min(depths) >= 2 else "either"
 
 
