@@ -1,5 +1,6 @@
 /* A disk with a latency: each read of a file whose path holds $SLOW_PATH takes $SLOW_READ_MS longer, however many are
- * under way at a time. Preloaded into a process, it answers for the C library, so HDF5's reads are slow like Python's. */
+ * under way at a time, and nothing of it is in memory. Without a latency all is as if this were not there. Preloaded into
+ * a process, it answers for the C library, so HDF5's reads are slow like Python's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,11 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
+static double milliseconds(void) {
+    const char *how_long = getenv("SLOW_READ_MS");
+    return how_long ? atof(how_long) : 0;
+}
+
 static int concerns(int descriptor) {
     const char *part = getenv("SLOW_PATH");
     char link[64], path[4096];
     ssize_t length;
-    if (!part) return 0;
+    if (!part || milliseconds() <= 0) return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
@@ -25,11 +31,10 @@ static int concerns(int descriptor) {
 }
 
 static void wait_for(int descriptor) {
-    const char *how_long = getenv("SLOW_READ_MS");
-    double milliseconds = how_long ? atof(how_long) : 0;
-    struct timespec pause = {(time_t)(milliseconds / 1000), 0};
-    if (milliseconds <= 0 || !concerns(descriptor)) return;
-    pause.tv_nsec = (long)((milliseconds - 1000.0 * (double)pause.tv_sec) * 1e6);
+    const double latency = milliseconds();
+    struct timespec pause = {(time_t)(latency / 1000), 0};
+    if (!concerns(descriptor)) return;
+    pause.tv_nsec = (long)((latency - 1000.0 * (double)pause.tv_sec) * 1e6);
     nanosleep(&pause, NULL);
 }
 
