@@ -55,11 +55,10 @@ def label_advice(catalog: Catalog) -> str | None:
         return None
     step = max(1, catalog.video_count // _LOOKED_AT)
     videos = range(0, catalog.video_count, step)
-    names = [catalog.name(video).decode("utf-8", "replace") for video in videos]
-    paths = [catalog.file_path(int(catalog.video_file[video])) for video in videos]
+    places = [catalog.place(video) for video in videos]
     for what, option, holders in (
-        ("group", GROUP, [basename_of(parent_of(name)) for name in names]),
-        ("folder", FOLDER, [basename_of(parent_of(path)) for path in paths]),
+        ("group", GROUP, [basename_of(parent_of(name)) for _, name in places]),
+        ("folder", FOLDER, [basename_of(parent_of(path)) for path, _ in places]),
     ):
         if _look_like_classes(holders):
             found = sorted(set(holders))

@@ -95,7 +95,7 @@ class FrameCheck:
         return [each for video in sorted(bad) for each in bad[video]]
 
     def _named(self, video: int, found: list[list[int | str]]) -> list[BadFrame]:
-        file, name = self._place(video)
+        file, name = self._catalog.place(video)
         return [BadFrame(file, name, int(frame), str(field), str(reason)) for frame, field, reason in found]
 
     def _give_up(self, checker: _Checker) -> dict[int, list[BadFrame]]:
@@ -105,12 +105,8 @@ class FrameCheck:
             raise WorkerDied(f"a process that checks frames {cause}; look at memory and limits, and try again")
         guilty = checker.asked.popleft()
         self._waiting.extendleft(reversed(checker.asked))
-        file, name = self._place(guilty)
+        file, name = self._catalog.place(guilty)
         return {guilty: [BadFrame(file, name, None, "", f"the process that decoded it {cause}; leave the file out")]}
-
-    def _place(self, video: int) -> tuple[str, str]:
-        path = self._catalog.file_path(int(self._catalog.video_file[video]))
-        return path, self._catalog.name(video).decode("utf-8", "replace")
 
 
 class _Checker(LineWorker):

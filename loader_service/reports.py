@@ -194,10 +194,11 @@ def _differing_text(field: dict[str, Any]) -> str:
 
 
 def _video(catalog: Catalog, video: int) -> dict[str, Any]:
+    path, shown = catalog.place(video)
     name = next((facts.field.name for facts in catalog.facts if facts.storage in {"encoded", "raw"}), None)
     return {
-        "file": catalog.file_path(int(catalog.video_file[video])),
-        "video": catalog.name(video).decode("utf-8", "replace"),
+        "file": path,
+        "video": shown,
         "dataset": None if name is None else catalog.dataset_path(video, name),
         "frames": int(catalog.frame_counts[video]),
         "label": None if catalog.labels is None else catalog.labels[video].item(),

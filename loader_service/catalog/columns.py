@@ -139,10 +139,14 @@ class Catalog:
         """Return a video's name in UTF-8; unique within its file."""
         return self._piece("names", "name_bounds", video)
 
+    def place(self, video: int) -> tuple[str, str]:
+        """Return the path of a video's file, and the video's name, for people."""
+        return self.file_path(int(self.video_file[video])), self.name(video).decode("utf-8", "replace")
+
     def describe(self, video: int) -> str:
         """Return a video's file and name, for errors."""
-        path = self.file_path(int(self.video_file[video]))
-        return f"file {path!r}, video {self.name(video).decode('utf-8', 'replace')!r}"
+        path, name = self.place(video)
+        return f"file {path!r}, video {name!r}"
 
     def field(self, name: str) -> CatalogField:
         """Return the field of that name; KeyError if there is none."""

@@ -118,9 +118,7 @@ def _named(catalog: Catalog, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
 
 
 def _unknown(catalog: Catalog, unknown: list[bytes]) -> str:
-    names = [
-        catalog.name(video).decode("utf-8", "replace") for video in range(min(catalog.video_count, _MOST_COMPARED))
-    ]
+    names = [catalog.place(video)[1] for video in range(min(catalog.video_count, _MOST_COMPARED))]
     first = unknown[0].decode("utf-8", "replace")
     close = difflib.get_close_matches(first, names, n=1, cutoff=0.5)
     others = f", like {counted(len(unknown) - 1, 'other')}," if len(unknown) > 1 else ""

@@ -82,9 +82,7 @@ class CatalogRows:
 
     def place(self, sample: int) -> tuple[str, str]:
         """Return a sample's file and video, for `status`."""
-        video = int(self.samples.videos(sample))
-        name = self._catalog.name(video).decode("utf-8", "replace")
-        return self._catalog.file_path(int(self._catalog.video_file[video])), name
+        return self._catalog.place(int(self.samples.videos(sample)))
 
     def _rows(self, samples: NDArray[np.int64], positions: list[None] | tuple[int, ...]) -> tuple[Row, ...]:
         files = self._catalog.video_file[self.samples.videos(samples)]

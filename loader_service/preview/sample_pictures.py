@@ -146,12 +146,12 @@ class SamplePictures:
         return 1
 
     def _shown(self, row: int, pick: Pick, values: dict[str, Any]) -> Shown:
-        catalog = self._catalog
+        path, video = self._catalog.place(pick.video)
         return Shown(
             row,
             self._step.samples[row],
-            catalog.name(pick.video).decode("utf-8", "replace"),
-            catalog.file_path(int(catalog.video_file[pick.video])),
+            video,
+            path,
             pick.start,
             pick.length,
             self.frames_of(row),

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from loader_service.printable import one_line
-from loader_service.protocol.messages import Fault, Status, StreamStatus, WorkerStatus
+from loader_service.protocol.messages import Fault, FrameCacheStatus, Status, StreamStatus, WorkerStatus
 from loader_service.sizes import counted, size_text, time_text
-from loader_service.watching.frame_cache_text import frame_cache_lines
 from loader_service.watching.rates import Rates, StreamRates, WorkerRates, count_of, rates
 from loader_service.watching.verdict import StreamVerdict, verdicts
 
@@ -44,7 +43,7 @@ def status_text(
         "",
         *_workers(after, found),
         *_counts(after, found),
-        *(frame_cache_lines(after.frame_cache) if after.frame_cache else ()),
+        *(_frame_cache(after.frame_cache) if after.frame_cache else ()),
         *(fault_text(each, after.uptime_s, clock) for each in after.faults),
     ]
     return "\n".join(map(one_line, lines))
@@ -155,6 +154,22 @@ def _local_copy(status: Status) -> list[str]:
     return [
         f"local copy: {hits:,} of {hits + misses:,} blocks came from it ({hits / (hits + misses):.1%}), "
         f"{size_text(count_of(status, 'copy_hit_bytes'))}"
+    ]
+
+
+def _frame_cache(cache: FrameCacheStatus) -> list[str]:
+    """Return what the cache of decoded frames holds, and how often frames were found there since the start."""
+    asked = cache.frames_found + cache.frames_decoded
+    share = f"{cache.frames_found / asked:.1%}" if asked else "none yet"
+    taken = sum(form.taken_bytes for form in cache.forms)
+    return [
+        f"decoded frames in {cache.folder!r}: {size_text(taken)} of {size_text(cache.budget_bytes)}; found there: "
+        f"{share} ({cache.frames_found} of {asked}), added: {cache.frames_added}",
+        *(
+            f"  {form.title}: room for {form.kept_frames / max(1, form.frames):.0%} of {form.frames} frames, "
+            f"{size_text(form.taken_bytes)}"
+            for form in cache.forms
+        ),
     ]
 
 

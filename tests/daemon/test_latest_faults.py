@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loader_service.daemon.latest_faults import LatestFaults
+from loader_service.daemon.service_log import LatestFaults
 from loader_service.protocol.messages import Fault
 
 
