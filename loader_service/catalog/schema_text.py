@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from loader_service.schema import VideoLayout
 
 
+#: What stands for more than itself in a pattern.
+_ESCAPED = str.maketrans({letter: f"[{letter}]" for letter in "*?["})
+
+
 def pattern_of(key: str, layout: VideoLayout) -> str:
     """Return the pattern of a schema that stands for a field, from its key and what a video is."""
-    escaped = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in key)
+    escaped = key.translate(_ESCAPED)
     if layout != "groups":
         return escaped or "/"  # the root group, whose datasets are frames
     return f"{VIDEO}/{escaped}" if key else VIDEO

@@ -79,6 +79,68 @@ def picture_of_words_a_file(folder: Path) -> Layout:
     return Layout(Refused(["one picture", r"shape = \[30, 40\]"]), {"schema": schema}, Serves(samples))
 
 
+@case("matterport/Mask_RCNN data kept as HDF5: image, masks (objects, height, width), boxes, a group an image")
+def masks_of_objects(folder: Path) -> Serves:
+    """Three masks are no picture of three colours where other images have two or four of them."""
+    videos = []
+    with h5py.File(folder / "objects.h5", "w") as root:
+        for number in range(3):
+            image, count = whole(number, 40, 50, 3, below=256, dtype="u1"), 2 + number
+            masks, boxes = whole(number, count, 40, 50, below=2).astype(bool), whole(number, count, 4)
+            root[f"img_{number}/image"], root[f"img_{number}/masks"] = image, masks
+            root[f"img_{number}/boxes"] = boxes
+            fields: dict[str, Form] = {
+                "frames": Array(image[None]),
+                "masks": Array(masks[None]),
+                "boxes": Array(boxes[None]),
+            }
+            videos.append(Video(f"img_{number}", fields))
+    return Serves(videos)
+
+
+@case("piergiaj/pytorch-i3d features kept as HDF5: rgb/<video> beside flow/<video>", option=True)
+def features_by_stream(folder: Path) -> Layout:
+    """Each group has all videos: a field in each is among what is shown."""
+    lengths = {"ABC12": 10, "DEF34": 12}
+    with h5py.File(folder / "charades.h5", "w") as root:
+        for number, stream in enumerate(("rgb", "flow")):
+            for name, count in lengths.items():
+                root[f"{stream}/{name}"] = numbers(number, count, 64)
+    videos = [
+        Video(f"flow/{name}", {"rgb": Array(numbers(0, count, 64)), "flow": Array(numbers(1, count, 64))})
+        for name, count in lengths.items()
+    ]
+    fields = tuple(SchemaField(stream, "array", (f"{stream}/{{video}}",)) for stream in ("flow", "rgb"))
+    asked = Refused(["videos with a field in each group", r"rgb/\{video\}"])
+    return Layout(asked, {"schema": Schema(("groups",), fields)}, Serves(videos))
+
+
+@case("TUM RGB-D as HDF5: rgb and depth with a stamp for each, and one depth image less")
+def depth_with_times_of_its_own(folder: Path) -> Serves:
+    """One row less is aligned with the frames only where nothing says other times."""
+    pictures = whole(1, 9, 16, 24, 3, below=256, dtype="u1")
+    with h5py.File(folder / "desk.h5", "w") as root:
+        root["rgb/data"], root["rgb/stamp"] = pictures, np.arange(9.0)
+        root["depth/data"], root["depth/stamp"] = whole(1, 8, 16, 24, dtype="u2"), np.arange(8.0) + 1.5
+    fields: dict[str, Form] = {"frames": Array(pictures), "stamp|rgb/stamp": Array(np.arange(9.0))}
+    left_out = ["depth/data.*times of its own, 'depth/stamp' beside 'rgb/stamp'", "depth/stamp"]
+    return Serves([Video("desk", fields)], left_out=left_out)
+
+
+@case("antoine77340/MIL-NCE_HowTo100M features with captions: start and end in seconds, whole by chance")
+def captions_in_seconds(folder: Path) -> Serves:
+    """Seconds that cover a few of the rows are no places of videos."""
+    videos = []
+    with h5py.File(folder / "howto.h5", "w") as root:
+        for number in range(2):
+            clip, start = numbers(number, 30 + number, 64), np.arange(4.0)
+            root[f"vid{number}x/clip"] = clip
+            root[f"vid{number}x/text/start"], root[f"vid{number}x/text/end"] = start, start + 1
+            fields: dict[str, Form] = {"clip": Array(clip), "text/start|start": Value(start)}
+            videos.append(Video(f"vid{number}x", {**fields, "text/end|end": Value(start + 1)}))
+    return Serves(videos)
+
+
 def _write_recording(path: Path, features: np.ndarray, **scalars: float) -> None:
     with h5py.File(path, "w", userblock_size=512) as root:
         root["features"], root["boxes"] = features, np.zeros(2, "u8")
@@ -122,3 +184,17 @@ def matrices_of_octave(folder: Path) -> Serves:
         "scores/type": Value("matrix"),
     }
     return Serves([Video("o", fields)], "rows", left_out=[r"Octave, which wrote it.*\[30 40 6\]"])
+
+
+@case("wolny/pytorch-3dunet: raw (channels, z, y, x) beside label (z, y, x), a file a volume", option=True)
+def volumes_of_channels(folder: Path) -> Layout:
+    """Neither's first axis is rows; one sample a file is among what is shown."""
+    shapes = {"raw": (2, 20, 32, 32), "label": (20, 32, 32)}
+    samples = []
+    for number in range(2):
+        columns = {"raw": numbers(number, *shapes["raw"]), "label": whole(number, *shapes["label"], below=3)}
+        write(folder / f"volume{number}.h5", columns)
+        samples.append(Video(f"volume{number}", {name: Array(values[None]) for name, values in columns.items()}))
+    fields = tuple(SchemaField(name, "array", (name,), "", shape) for name, shape in shapes.items())
+    asked = Refused(["one sample a file", r"shape = \[2, 20, 32, 32\]", r"shape = \[20, 32, 32\]"])
+    return Layout(asked, {"schema": Schema(("files",), fields)}, Serves(samples))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from loader_service.catalog.attempts import ByteSource, pread_fully
 from loader_service.catalog.hdf5.heap import REFERENCE
+from loader_service.catalog.inner_paths import to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,3 +103,13 @@ _UNDO: dict[int, Callable[[bytes], bytes]] = {
     h5py.h5z.FILTER_DEFLATE: zlib.decompress,
     h5py.h5z.FILTER_SHUFFLE: _unshuffle,
 }
+
+
+def chunk_counts(file: h5py.File, path: str) -> tuple[int, int]:
+    """Return how many chunks a dataset has, and how many of them were written; one of one where it has no chunks."""
+    dataset = h5py.h5d.open(file.id, to_bytes(path))
+    properties = dataset.get_create_plist()
+    if properties.get_layout() != h5py.h5d.CHUNKED:
+        return 1, 1
+    sides = zip(dataset.shape, properties.get_chunk(), strict=True)
+    return math.prod(-(-side // chunk) for side, chunk in sides), dataset.get_num_chunks()

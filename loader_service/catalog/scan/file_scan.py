@@ -19,6 +19,7 @@ from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.read_tree import read_tree
+from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.layouts.search import EXPECTED, explain_texts, find_frames
 from loader_service.catalog.names import LABEL_NAMES
@@ -53,7 +54,7 @@ from loader_service.catalog.videos.set_aside import (
 )
 from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
-from loader_service.catalog.videos.unfilled import lines_of_unfilled
+from loader_service.catalog.videos.unfilled import lines_of_unfilled, lines_of_unwritten
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
 from loader_service.errors import CatalogError, FileInUse
@@ -192,7 +193,7 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
     if found.episodes:
         parts = found.episodes[0].parts
         infos = {key: part.info for key, part in parts.items() if part.info is not None}
-        attributed = set(tree.attributed)
+        attributed = set(tree.attributed) - {""}
         with_attributes = {key: info for key, info in infos.items() if info.path in attributed}
         left_out |= lines_of_names(hdf5, infos)
         left_out |= lines_of_axes(hdf5, infos, attributed) | lines_of_packing(hdf5, with_attributes)
@@ -272,6 +273,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     check_labels(tree, found)
     found.left_out.update(lines_of_rows(found, hdf5.entries))
     found.left_out.update(lines_of_unfilled(found, hdf5.entries, partial(_row, hdf5)))
+    found.left_out.update(lines_of_unwritten(found, partial(chunk_counts, hdf5.file)))
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
     found.left_out.update(unused(tree, found, found.left_out, labels))
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}

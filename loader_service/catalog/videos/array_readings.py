@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import join
+from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
 from loader_service.catalog.videos.episodes import key_in
@@ -96,6 +96,16 @@ def with_whole_groups(error: TwoReadingsError, groups: Mapping[str, Mapping[str,
     return TwoReadingsError(error.found, [whole, *error.readings])
 
 
+def with_fields_of_groups(error: TwoReadingsError, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> TwoReadingsError:
+    """Return an error with one more reading, where all groups hold the same names: videos, a field in each group."""
+    first, *others = groups.values() or [{"/": None}]
+    if any("/" in name for name in first) or any(set(each) != set(first) for each in others):
+        return error
+    across = tuple(SchemaField(free_name(basename_of(group)), "array", (join(group, VIDEO),)) for group in groups)
+    videos = Reading("videos with a field in each group", Schema(("groups",), across))
+    return TwoReadingsError(error.found, [videos, *error.readings])
+
+
 def tables_of_columns(arrays: Sequence[DatasetInfo], counts: Sequence[int]) -> TwoReadingsError:
     """Return the error for a file of several tables: columns that share one length, beside those that share another."""
     tables = [[info for info in arrays if info.shape[0] == count] for count in counts]
@@ -158,8 +168,16 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
         [
             *(_one_each(members) if root is None else ()),
             *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown),
+            *(_one_sample(members) if root is None else ()),
         ],
     )
+
+
+def _one_sample(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of arrays as one sample a file, if some have two axes or more."""
+    whole = fields_of([info for info in members if len(info.shape) > 1], "array", True)
+    each = Reading("one sample a file, of arrays of these sides (0 for one that differs)", Schema(("files",), whole))
+    return [each] if whole else []
 
 
 def _of_length(alike: Sequence[DatasetInfo], root: str | None) -> Schema:
@@ -172,8 +190,9 @@ def _of_length(alike: Sequence[DatasetInfo], root: str | None) -> Schema:
 def classes_or_fields(pictures: Sequence[DatasetInfo]) -> TwoReadingsError:
     """Return the error for sequences of pictures of one form, in several groups and with a name of its own each."""
     each = Schema(("groups",), (SchemaField("frames", _kind_of(pictures[0]), (VIDEO,)),))
+    more = f" and {len(pictures) - 2} more of this form" if len(pictures) > 2 else ", of one form"
     return TwoReadingsError(
-        f"found {pictures[0].describe()}, {pictures[-1].describe()} and {len(pictures) - 2} more of this form",
+        f"found {pictures[0].describe()}, {pictures[-1].describe()}{more}",
         [
             Reading("a video, or the pictures of a class, each", each),
             Reading("fields of one table", Schema(("table",), fields_of(pictures, _kind_of(pictures[0])))),
@@ -273,7 +292,10 @@ def refuse_samples_in_the_last_axis(arrays: Sequence[DatasetInfo]) -> None:
         f"{' and '.join(info.describe() for info in deep[:2])} have {last} entries along their last axis, and rows of "
         "their own: that axis counts samples, it seems, and samples come first here; write them so, as by "
         "np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as they lie, there are",
-        [Reading(f"rows of {info.path!r}", Schema(("table",), fields_of([info], "array"))) for info in deep[:2]],
+        [
+            *(Reading(f"rows of {info.path!r}", Schema(("table",), fields_of([info], "array"))) for info in deep[:2]),
+            *_one_sample(deep),
+        ],
     )
 
 

@@ -30,7 +30,7 @@ _LENGTHS = re.compile(rf"(^|_){_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n
 _NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
 _PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
 _OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
-_TIMES = re.compile(r"(^|_)(ts|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)
+TIMES = re.compile(r"(^|_)(ts|stamps?|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)
 _INDEXES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices)$", re.IGNORECASE)
 _INDEX = re.compile(r"(index|idx|id|number|num)$", re.IGNORECASE)
 
@@ -97,10 +97,14 @@ def _short(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alo
     """Return the columns of whole numbers that are shorter than the rows, those of times aside."""
     least = 0 if alone else 1
     short = [info for info in datasets if len(info.shape) == 1 and least < info.shape[0] < max(2, frame_count)]
-    plain = [info for info in short if not _TIMES.search(info.basename)]
+    plain = [info for info in short if not TIMES.search(info.basename)]
     whole = [info for info in plain if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u"))]
     floats = [info for info in plain if info.dtype.lstrip("<>").startswith("f")]
-    return whole + [info for info in floats if _are_whole(info, read)]
+    floats = [info for info in floats if _are_whole(info, read)]
+    for first, other in _beside_starts(floats, _ENDS):
+        if 2 * np.sum(_numbers(read, other) - _numbers(read, first)) < frame_count:
+            return whole + [info for info in floats if info.shape != first.shape]  # seconds, whole by chance
+    return whole + floats
 
 
 def is_index(info: DatasetInfo) -> bool:

@@ -12,6 +12,7 @@ from loader_service.catalog.hdf5.attributes import attribute_names
 from loader_service.catalog.hdf5.read_tree import dtype_of
 from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.bounds import TIMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.frame_axis import is_column, is_picture
@@ -61,7 +62,7 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
                 episode.parts[key_in(episode.root, path)] = lists
                 episode.helpers |= {lists.bounds.path}
             else:
-                _add_dataset(found, episode, info)
+                _add_dataset(tree, found, episode, info)
     for path, reason in aside.items():
         owner = owner_of(by_root, path)
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
@@ -69,7 +70,7 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
         _add_attributes(file, found, filled)
 
 
-def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
+def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) -> None:
     key = key_in(episode.root, info.path)
     value = None if found.layout == "table" and info.shape else _value_part(info, episode)
     part = list_part(info) or array_part(info)
@@ -83,12 +84,29 @@ def _add_dataset(found: Found, episode: Episode, info: DatasetInfo) -> None:
     elif found.layout in {"table", "files"} and is_column(info) and info.shape[1] == episode.frame_count:
         episode.parts[key] = column_part(info)
     elif info.shape[0] == episode.frame_count - 1 > 1 and found.layout != "table":
+        times = _times_beside(tree, info)
+        own = times and _times_beside(tree, tree.datasets.get(episode.dataset_path, info))
+        if own and times != own:
+            found.left_out.setdefault(
+                key,
+                f"expected {counted(episode.frame_count, 'entry')}, one for each frame, found {info.describe()} with "
+                f"times of its own, {times!r} beside {own!r}, so one of them lost entries, in a video",
+            )
+            return
         episode.parts[key] = replace(part, missing=1)
     elif info.basename in LABEL_NAMES and (found.layout == "table" or len(info.shape) > 1):
         found.left_out.setdefault(
             key,
             f"expected {counted(episode.frame_count, 'entry')}, one for each frame, found {info.describe()} in a video",
         )
+
+
+def _times_beside(tree: Tree, info: DatasetInfo) -> str:
+    """Return the path of the times in a dataset's own group, one for each of its rows; empty where there are none."""
+    for path, each in tree.datasets.items():
+        if each.shape == info.shape[:1] and each.parent == info.parent and TIMES.search(each.basename):
+            return path
+    return ""
 
 
 def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:

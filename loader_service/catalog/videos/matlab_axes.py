@@ -39,9 +39,9 @@ def lines_of_axes(hdf5: HDF5File, members: Mapping[str, DatasetInfo], attributed
     julia = not hdf5.direct and _JULIA in hdf5.read_at(0, min(512, hdf5.size_bytes))
     lines = {}
     for key, info in members.items():
-        several = sum(side > 1 for side in info.shape) > 1
-        writer = ("Julia" if julia else _writer(hdf5, info, attributed)) if several else ""
-        if writer:
+        noted = info.path in attributed or info.parent in attributed
+        writer = "Julia" if julia else _writer(hdf5, info, attributed) if noted else ""
+        if writer and sum(side > 1 for side in info.shape) > 1:
             size = " ".join(map(str, reversed(info.shape)))
             lines[f"{key} (axes)"] = (
                 f"served as HDF5 has it, {info.shape} with the first axis as rows or time: {writer}, which wrote it, "
@@ -61,10 +61,9 @@ def _writer(hdf5: HDF5File, info: DatasetInfo, attributed: Collection[str]) -> s
 
 def empty_arrays(hdf5: HDF5File, tree: Tree) -> dict[str, str]:
     """Return which datasets stand for an empty array of MATLAB, whose sides are their numbers, with the reason."""
-    small = (tree.datasets[path] for path in tree.attributed if path in tree.datasets)
     return {
         info.path: f"found an empty array of MATLAB, of which only the sides are written {info.shape}, in a file"
-        for info in small
+        for info in [tree.datasets[path] for path in tree.attributed if path in tree.datasets]
         if info.dtype == "uint64" and len(info.shape) == 1 and info.shape[0] <= _MOST_SIDES
         if _EMPTY in attribute_names(hdf5.file, info.path)
     }

@@ -66,9 +66,10 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
     TwoReadingsError
         With the schemas for one sample, and for rows.
     """
-    episode = next((each for each in found.episodes if each.frame_count), None)
-    if episode is None or found.layout == "vlen":
+    filled = [] if found.layout == "vlen" else [each for each in found.episodes if each.frame_count]
+    if not filled:
         return
+    episode = filled[0]
     attributed = set(tree.attributed)
     timed = {key: part for key, part in episode.parts.items() if _has_rows(part)}
     for part in timed.values() if attributed - {""} else ():  # no group of NeXus is the root

@@ -28,11 +28,15 @@ _PICTURE_FILES = re.compile(r"\.(png|jpe?g|bmp|tiff?|pgm|gif|webp)$", re.IGNOREC
 _FEATURES = re.compile(r"feat|embed|logit|token|vec|code", re.IGNORECASE)
 
 
+#: Of the pixels of a picture.
+_CHANNELS = frozenset({1, 3, 4})
+
+
 def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
     """Return height and width of what may be one picture, ``(H, W, 1|3|4)`` or ``(3, H, W)``; None if it is none."""
     if len(info.shape) != 3 or 0 in info.shape:
         return None
-    if info.shape[2] in {1, 3, 4}:
+    if info.shape[2] in _CHANNELS:
         return info.shape[0], info.shape[1]
     return (info.shape[1], info.shape[2]) if info.shape[0] == 3 else None
 
@@ -57,6 +61,9 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
     for members in groups.values():
         counted = _counted(members)
         free = {info.path: sides for info in members if (sides := sides_of(info)) and info.shape[0] not in counted}
+        for info in members:
+            if info.shape[2:] and info.shape[2] not in _CHANNELS and len(lengths[_place(info)]) > 1:
+                free.pop(info.path, None)  # three masks of objects, of which others have more, and no three colours
         certain = {free[info.path] for info in members if info.path in free and info.dtype == "uint8"}
         for info in members:
             if (free.get(info.path) or info.shape) in certain:

@@ -31,6 +31,7 @@ from loader_service.catalog.videos.array_readings import (
     rows_or_pictures,
     tables_of_columns,
     unequal,
+    with_fields_of_groups,
     with_whole_groups,
 )
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
@@ -226,7 +227,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     if have_roles(names) and len(groups) <= _FEW:
         if equal:
             return None
-        raise rivals([info for members in groups.values() for info in members.values()])
+        raise with_fields_of_groups(rivals([info for each in groups.values() for info in each.values()]), groups)
     words = not (are_numbered(names) or are_ids(names))
     if words and not _have_one_form(groups):
         return None
@@ -292,7 +293,7 @@ def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:
     best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)
     if len(best) > 1 or rival_of(counted, best[0]) is not None:
         refuse_samples_in_the_last_axis(counted)
-        raise rivals(counted)
+        raise with_fields_of_groups(rivals(counted), sibling_groups(counted) or {})
     longer = longer_columns(counted, best[0])
     if longer:
         raise tables_of_columns(arrays, [longer, best[0]])

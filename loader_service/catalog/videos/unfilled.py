@@ -1,4 +1,4 @@
-"""Says what a recorder made room for and did not write: frames without bytes, and rows of zeros behind a count."""
+"""Says what a recorder made room for and did not write: frames without bytes, chunks, rows of zeros behind a count."""
 
 from __future__ import annotations
 
@@ -74,6 +74,32 @@ def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: Callable[[s
                     f"its datasets anew without it, as dataset[:{count}], in a file"
                 }
     return {}
+
+
+def lines_of_unwritten(found: Found, chunks: Callable[[str], tuple[int, int]]) -> dict[str, str]:
+    """Return a line for each field of which some chunks were never written: their frames are bad samples.
+
+    Parameters
+    ----------
+    found
+        The videos of a file; some of them are looked at.
+    chunks
+        Gives how many chunks a dataset has, and how many of them were written.
+    """
+    lines: dict[str, str] = {}
+    for episode in found.episodes[:_MOST_VIDEOS]:
+        for key, part in episode.parts.items():
+            if part.info is None or part.info.address is not None or part.kind == "value" or not _is_plain(part):
+                continue
+            count, written = chunks(part.path)
+            if written < count:
+                lines.setdefault(
+                    f"{key} (unwritten)",
+                    f"{count - written} of {counted(count, 'chunk')} of {part.path!r} were never written, and frames "
+                    "in these are errors of their samples, or, with on_error='substitute', are passed over; where a "
+                    "recorder made room for more than it wrote, write its datasets anew without it, in a file",
+                )
+    return lines
 
 
 #: Videos of a file that are looked at: a recorder that leaves room does so in each.

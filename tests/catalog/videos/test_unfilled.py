@@ -1,11 +1,13 @@
-"""Frames without bytes have a line with the first of them; without any there is none."""
+"""Frames without bytes, and chunks that nobody wrote, have a line; without any there is none."""
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 
 from loader_service.catalog.videos.episodes import Episode, VideoField
 from loader_service.catalog.videos.unfilled import lines_of_empty
+from tests.support.catalogs import catalog_of
 
 
 def episodes(*counts):
@@ -23,3 +25,13 @@ def test_empty_frames_are_counted_and_the_first_is_named_in_its_video():
 
 def test_frames_that_all_have_bytes_have_no_line():
     assert lines_of_empty("top", episodes(3), np.array([1, 1, 1])) == {}
+
+
+def test_chunks_that_were_never_written_have_a_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name, written in {"images": 5, "depth": 8}.items():
+            rows = file.create_dataset(name, (8, 20, 24, 3), np.uint8, chunks=(1, 20, 24, 3), compression="gzip")
+            rows[:written] = 7
+    lines = "\n".join(catalog_of(tmp_path).left_out)
+    assert "3 of 8 chunks of 'images' were never written" in lines
+    assert "'depth'" not in lines
