@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 #: The two bytes that every JPEG begins with (ITU-T T.81, B.1.1.3: start of image).
 START_OF_IMAGE = b"\xff\xd8"
 END_OF_IMAGE = b"\xff\xd9"
+START_OF_SCAN = b"\xff\xda"
 
 #: The eight bytes that every PNG begins with, and its last chunk, without content, with its checksum (PNG 5.2, 11.2.5).
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -226,7 +227,7 @@ def goes_on(data: bytes) -> bool:
     ----------
     ITU-T T.81, B.1.1.2: no marker occurs within entropy-coded data. CIPA DC-007: Multi-Picture Format.
     """
-    scan = data.find(b"\xff\xda") if data.startswith(START_OF_IMAGE) else -1
+    scan = data.find(START_OF_SCAN) if data.startswith(START_OF_IMAGE) else -1
     end = data.find(END_OF_IMAGE, scan) if scan >= 0 else -1
     return end >= 0 and data.startswith(START_OF_IMAGE + b"\xff", end + 2) and b"MPF\0" not in data[:scan]
 

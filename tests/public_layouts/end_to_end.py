@@ -57,3 +57,32 @@ def ends_as_an_attribute(folder: Path) -> Serves:
         root["data"].attrs["episode_ends"] = np.array([5, 12])
     videos = end_to_end([5, 12], {"img|frames": pictures, "action": actions})
     return Serves([Video(each.name, {**each.fields, "episode_ends": Value([5, 12])}) for each in videos])
+
+
+@case("no one project: JPEGs with their paths, of which the folder is the video", option=True)
+def paths_of_frames(folder: Path) -> Layout:
+    """A folder may be a class as well: it stays one video, with a line about what cuts it, and that works."""
+    frames, paths = jpegs(3, 12), texts(*(f"{name}/{number:04d}.jpg" for name in "ab" for number in range(6)))
+    with h5py.File(folder / "clips.h5", "w") as root:
+        write_vlen(root, "jpeg", frames)
+        root["path"] = paths
+    undeclared = Serves(
+        [Video("clips", {"frames": Encoded(frames), "path": Array(paths)})],
+        left_out=["names of videos or pictures.*end 2 episodes.*spans"],
+    )
+    (folder / "s.toml").write_text('videos = "spans"\nfield = [{name = "jpeg", kind = "image", dataset = "jpeg"}]\n')
+    served = [Video(f"*{start}", {"jpeg": Encoded(frames[start : start + 6])}) for start in (0, 6)]
+    return Layout(undeclared, {"schema": "./s.toml"}, Serves(served))
+
+
+@case("no one project: an index of videos, (N, 2), with the first row of each and its length")
+def first_rows_with_lengths(folder: Path) -> Serves:
+    """Pairs are rows from and to, or a row and a length; which of them, all of them together say."""
+    frames = jpegs(4, 12)
+    with h5py.File(folder / "clips.h5", "w") as root:
+        write_vlen(root, "frames", frames)
+        root["video_index"], root["label"] = np.array([[0, 5], [5, 3], [8, 4]]), np.array([7, 8, 9])
+    bounds = [(0, 5), (5, 8), (8, 12)]
+    return Serves(
+        [Video(f"*{n}", {"frames": Encoded(frames[start:end])}, 7 + n) for n, (start, end) in enumerate(bounds)]
+    )

@@ -77,3 +77,32 @@ def skeletons_by_clip(folder: Path) -> Layout:
     field = '{name = "values", kind = "array", dataset = "{video}"}'
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
     return Layout(Refused(["videos of their own", re.escape(field)]), {"schema": "./s.toml"}, Serves(videos))
+
+
+@case("no one project: JPEGs frame_00000, frame_00002, … of which a filter has dropped some", option=True)
+def encoded_frames_with_uneven_gaps(folder: Path) -> Layout:
+    """They are no videos of one frame each, and `--frames`, as the refusal says, makes videos of them."""
+    videos = []
+    with h5py.File(folder / "filtered.h5", "w") as root:
+        for number in range(2):
+            frames = jpegs(10 * number, 5)
+            for frame, data in zip((0, 2, 3, 8, 14), frames, strict=True):
+                root[f"v{number}/frame_{frame:05d}"] = np.frombuffer(data, np.uint8)
+            videos.append(Video(f"v{number}", {"frames": Encoded(frames)}))
+    says = ["10 datasets such as 'v0/frame_00000'", re.escape("--frames '*/frame_*'"), "a video of one frame each"]
+    return Layout(Refused(says), {"frames": "*/frame_*"}, Serves(videos))
+
+
+@case("no one project: JPEGs 000.jpg, 002.jpg, … in groups, of which some are missing", option=True)
+def encoded_pictures_with_uneven_gaps(folder: Path) -> Layout:
+    """They may be pictures of classes; a line says what makes them frames, and that works."""
+    samples, videos = [], []
+    with h5py.File(folder / "filtered.h5", "w") as root:
+        for number in range(2):
+            frames = jpegs(10 * number, 4)
+            for frame, data in zip((0, 2, 3, 7), frames, strict=True):
+                root[f"v{number}/{frame:03d}.jpg"] = np.frombuffer(data, np.uint8)
+                samples.append(Video(f"v{number}/{frame:03d}.jpg", {"frames": Encoded([data])}))
+            videos.append(Video(f"v{number}", {"frames": Encoded(frames)}))
+    line = re.escape("8 datasets such as 'v0/000.jpg'") + ".*" + re.escape("--frames '*/*.jpg'")
+    return Layout(Serves(samples, left_out=[line]), {"frames": "*/*.jpg"}, Serves(videos))

@@ -35,13 +35,22 @@ flat_bytes_with_lengths = _flat("lengths", "lengths", _LENGTHS)
 flat_bytes_with_float_offsets = _flat("float_offsets", "offsets", [0.0, *_ENDS])
 
 
+@case("no one project: Motion JPEG, a vlen element for each video")
+def several_jpegs_in_an_element(folder: Path) -> Refused:
+    """A decoder takes the first, and drops the others without a word."""
+    with h5py.File(folder / "a.h5", "w") as root:
+        write_vlen(root, "videos", [b"".join(_FRAMES), b"".join(_FRAMES[:2])])
+        root["labels"] = np.arange(2)
+    return Refused(["'videos', frame 0", "several one after the other", "offsets|vlen uint8"])
+
+
 @case("flat JPEGs without a word where each begins")
 def flat_bytes_without_an_index(folder: Path) -> Refused:
     """The first image is not all that there is."""
     with h5py.File(folder / "a.h5", "w") as root:
         root["v/data"] = np.frombuffer(b"".join(_FRAMES), np.uint8)
         root["v/where"] = np.array([0, *_ENDS[:-1]])
-    return Refused(["v/data", "several one after the other", "offsets|vlen uint8"])
+    return Refused(["'v', frame 0", "several one after the other", "offsets|vlen uint8"])
 
 
 def _rows(name: str, datasets: dict[str, list[float]], ends: list[tuple[int, int]]) -> Writer:

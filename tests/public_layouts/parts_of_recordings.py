@@ -7,7 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from tests.public_layouts.columns import whole
+from tests.public_layouts.columns import Columns, whole
 from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Refused, Serves, Video, case
 from tests.public_layouts.pictures import grey_jpegs, jpegs, pixels, write_vlen
 from tests.public_layouts.robots import numbers
@@ -106,3 +106,17 @@ def sensors_with_times(folder: Path) -> Refused:
         root["dvs/data"], root["dvs/timestamp"] = whole(2, 300, 4), np.arange(300)
         root["steering_wheel_angle/data"], root["steering_wheel_angle/timestamp"] = numbers(1, 90, 2), np.arange(90)
     return Refused(["'aps/frames'", "'dvs/data'", "of different length", "--schema"])
+
+
+@case("swook/EVE: <camera>.h5 (face_PoG_tobii/data, face_PoG_tobii/validity, facial_landmarks/data)")
+def sensors_with_validity(folder: Path) -> Serves:
+    """Flags of one form beside data of other sizes make groups no videos: they are sensors of one recording."""
+    shapes = {"face_PoG_tobii": (2,), "facial_landmarks": (68, 2), "left_gaze": (3,)}
+    data: Columns = {f"{name}/data": numbers(len(name), 20, *shape) for name, shape in shapes.items()}
+    data = {**data, **{f"{name}/validity": np.arange(20) % 7 > 0 for name in shapes}}
+    with h5py.File(folder / "basler.h5", "w") as root:
+        for name, values in data.items():
+            root[name] = values
+        root["camera_matrix"] = numbers(1, 3, 3)
+    video = Video("basler", {name: Array(values) for name, values in data.items()})
+    return Serves([video], "rows", left_out=["camera_matrix"])

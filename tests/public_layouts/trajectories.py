@@ -7,8 +7,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Value, Video, case
-from tests.public_layouts.pictures import pixels
+from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Refused, Serves, Value, Video, case
+from tests.public_layouts.pictures import jpegs, pixels, write_vlen
 from tests.public_layouts.robots import numbers
 
 
@@ -146,6 +146,33 @@ def steps_with_supervision(folder: Path) -> Layout:
     says = ["count the frames of one video", r'"step_\*/supervision/action", shape = \[2\]']
     served = Serves([Video("0000", {"rgb": Array(pictures), "action": Array(actions)})])
     return Layout(Refused(says), {"schema": "./s.toml"}, served)
+
+
+@case("haosulab/ManiSkill: trajectories of one step beside longer ones")
+def trajectories_of_one_step(folder: Path) -> Serves:
+    """One row beside two frames lies between them, if more rows do so in longer trajectories."""
+    videos = []
+    with h5py.File(folder / "trajectory.h5", "w") as root:
+        for number, steps in enumerate((1, 4, 1)):
+            rgb, values = pixels(304 + number, steps + 1, 16, 16), numbers(number, steps, 8)
+            root[f"traj_{number}/obs/rgb"], root[f"traj_{number}/controls"] = rgb, values
+            root[f"traj_{number}/rewards"] = values[:, 0]
+            fields = {"rgb|frames": Array(rgb), "controls": Array(values), "rewards": Array(values[:, 0])}
+            videos.append(Video(f"traj_{number}", fields))
+    return Serves(videos)
+
+
+@case("tonyzhaozh/act with one action less than frames: an episode of two frames comes first")
+def actions_of_one_step(folder: Path) -> Serves:
+    """What is called an action is none of the whole episode."""
+    videos = []
+    for number, frames in enumerate((2, 5)):
+        images, actions = jpegs(305 + number, frames), numbers(number, frames - 1, 7)
+        with h5py.File(folder / f"episode_{number}.h5", "w") as root:
+            write_vlen(root.create_group("obs"), "top", images)
+            root["action"] = actions
+        videos.append(Video(f"episode_{number}", {"frames": Encoded(images), "action": Array(actions)}))
+    return Serves(videos)
 
 
 @case("no one project: starts and lengths of episodes (ep_offset, ep_len)")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.codecs import Codec, goes_on
+from loader_service.catalog.codecs import Codec
 from loader_service.catalog.columns import Int64s
-from loader_service.catalog.hdf5.peek import as_bytes, is_row, peek
+from loader_service.catalog.hdf5.peek import as_bytes, is_row
 from loader_service.catalog.hdf5.plain import list_children
 from loader_service.catalog.hdf5.storage import find_pieces
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
@@ -112,26 +112,7 @@ def find_images(contents: Candidates) -> tuple[list[DatasetInfo], dict[str, Code
     """Return the datasets that can be an image each, and those that are, by path, with their format."""
     singles = [info for info in contents.candidates if _is_single(info) and info.basename not in LABEL_NAMES]
     images = contents.images(singles, lambda info: (0,) if info.size_bytes else ())
-    _check_one_picture(contents, [info for info in singles if info.path in images and info.size_bytes])
     return singles, images
-
-
-#: Bytes of a dataset in which its first picture, and the beginning of a second one, are looked for.
-_ONE_PICTURE_BYTES = 2**15
-
-
-def _check_one_picture(contents: Candidates, images: Sequence[DatasetInfo]) -> None:
-    """Refuse datasets of one picture each of which the first holds several: nothing says where they begin."""
-    first = next((info for info in images if info.kind is ElementKind.BYTES), None)
-    if first is None:
-        return
-    (beginning,) = peek(contents.hdf5, first, (0,), _ONE_PICTURE_BYTES)
-    if goes_on(beginning):
-        raise CatalogError(
-            f"{first.path!r}: expected one image, found several one after the other in {first.describe()}, and no "
-            "dataset beside it that says where each begins; write one called 'offsets' into its group, or write the "
-            "images as vlen uint8, an element for each"
-        )
 
 
 def are_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> bool:

@@ -11,8 +11,10 @@ from loader_service.catalog.codecs import (
     LOOK_BYTES,
     MAX_PIXELS,
     SAMPLE_BITS,
+    START_OF_SCAN,
     Codec,
     codec_of,
+    goes_on,
     picture_size_by,
     unusual_jpeg,
 )
@@ -39,6 +41,10 @@ _MOST_THROUGH_HDF5 = 8
 
 #: Frames of a file's only sequence that are looked at, if it is a longer one: it may be a collection of pictures.
 _FRAMES_OF_ONE, _LONG = 9, 32
+
+
+#: Bytes in which the first picture of a file, and the beginning of a second one, are looked for.
+_PICTURE_BYTES, _MOST_PICTURE_BYTES = 2**15, 2**20
 
 
 class Looks(NamedTuple):
@@ -78,10 +84,28 @@ def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Loca
         is_long = len(videos) == 1 and len(all_frames) >= _LONG
         frames = spread(all_frames, _FRAMES_OF_ONE) if is_long else first_middle_last(all_frames)
         codec, found = _look_at_one(hdf5, video, places, cut, frames if number % every == 0 else None)
+        if number == 0 and codec is JPEG and all_frames:
+            _check_one_picture(hdf5, video, places, *(found or [(0, 0)])[0])
         codecs.append(codec)
         sizes.append((0, 0) if video.sizes_differ or not found else found[0])
         are_mixed |= len(set(found)) > 1
     return Looks(codecs, sizes, are_mixed)
+
+
+def _check_one_picture(hdf5: HDF5File, video: FoundVideo, located: Located, height: int, width: int) -> None:
+    """Refuse frames of which the first is several JPEGs: nothing says where they begin.
+
+    Of one with more bytes than its picture has pixels and colours, more is looked at, if they are no long header.
+    """
+    data = _read(hdf5, video, located, 0, _PICTURE_BYTES)
+    if int(located.lengths[0]) > 3 * height * width > 0 and START_OF_SCAN in data:
+        data = _read(hdf5, video, located, 0, _MOST_PICTURE_BYTES)
+    if goes_on(data):
+        raise CatalogError(
+            f"{video.dataset_path!r}, frame 0: expected one image, found several one after the other, and nothing says "
+            "where each begins; write the images as vlen uint8, an element for each, or those of a video in a dataset "
+            "of its own with one called 'offsets' beside it"
+        )
 
 
 def _look_at_one(

@@ -38,7 +38,7 @@ def sample_of(hdf5: HDF5File, field: FieldScan, frame_counts: Int64s) -> str:
     ends = np.cumsum(frame_counts)
     total = hashlib.blake2b(digest_size=16)
     last = int(ends[-1]) - 1
-    for number in dict.fromkeys(last * each // (_FRAMES - 1) for each in range(_FRAMES)):
+    for number in dict.fromkeys([last * each // (_FRAMES - 1) for each in range(_FRAMES)]):
         video = int(np.searchsorted(ends, number, side="right"))
         frame = number - int(ends[video] - frame_counts[video])
         frame = min(frame, max(0, int(frame_counts[video]) - field.missing - 1))
@@ -55,7 +55,7 @@ def sample_of(hdf5: HDF5File, field: FieldScan, frame_counts: Int64s) -> str:
 
 def _read_encoded(hdf5: HDF5File, field: FieldScan, place: tuple[int, int, int]) -> bytes:
     video, _, number = place
-    offset, length = (int(field.columns[name][number]) for name in ("extent_offsets", "extent_lengths"))
+    offset, length = int(field.columns["extent_offsets"][number]), int(field.columns["extent_lengths"][number])
     return read_frame(hdf5, field.ways[field.columns["ways"][video]], field.paths[video], offset, length)
 
 

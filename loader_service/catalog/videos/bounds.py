@@ -143,6 +143,8 @@ def from_flags(
     `any_end`: also flags that can end less than an episode, such as ``terminals`` without the ``timeouts`` beside them.
     """
     columns = [info for info in datasets if info.shape in {(frame_count,), (frame_count, 1)}]
+    if not columns:
+        return None
     starts = [_flags(info, read) for info in columns if _FIRST_FLAG.match(info.basename)]
     starts += [_first_steps(info, read) for info in columns if info.basename.lower() == "step_type"]
     lasts = [_flags(info, read) for info in columns if _LAST_FLAG.match(info.basename)]
@@ -289,6 +291,10 @@ def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> B
             joined = len(found) and starts[0] == 0 and ends[-1] == frame_count and (starts[1:] == ends[:-1]).all()
             if joined and (ends >= starts).all():
                 return Bounds(starts, ends, frozenset({info.path}))
+        starts, ends = found[:, 0], found[:, 0] + found[:, 1]  # a first row and a length each
+        joined = len(found) > 1 and starts[0] == 0 and ends[-1] == frame_count and (starts[1:] == ends[:-1]).all()
+        if joined and (ends > starts).all():
+            return Bounds(starts, ends, frozenset({info.path}))
     return None
 
 

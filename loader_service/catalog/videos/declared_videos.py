@@ -241,7 +241,7 @@ def _count(episode: Episode, field: SchemaField, part: VideoField, count: int) -
     if not any(other.kind != "value" for name, other in episode.parts.items() if name != field.name):
         episode.frame_count = count
         episode.dataset_path = part.path
-    elif part.frames is None and count == episode.frame_count - 1 > 1:
+    elif part.frames is None and count == episode.frame_count - 1 > 0:
         episode.parts[field.name] = replace(episode.parts[field.name], missing=1)
     elif count == episode.frame_count + 1 > 2 and _can_lie_between(episode, field.name):
         others = {name: each for name, each in episode.parts.items() if each.kind != "value" and name != field.name}

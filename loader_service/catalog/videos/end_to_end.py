@@ -45,7 +45,7 @@ def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False)
         bounds = [
             find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared)
             or _of_attributes(each, read, alone=alone)
-            or (find_by_rows(beside[id(each)], each.frame_count, read) if declared or _has_pictures(each) else None)
+            or _by_rows(each, beside[id(each)], read, declared=declared)
             for each in filled
         ]
     except CatalogError as error:
@@ -76,6 +76,13 @@ def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False)
     return Found("spans", episodes, left_out)
 
 
+def _by_rows(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, declared: bool) -> Bounds | None:
+    """Return what the rows say of their videos, if they are pictures, or a schema says that there are some."""
+    if not declared and "image" not in [part.kind for part in whole.parts.values()]:
+        return None
+    return find_by_rows(beside, whole.frame_count, read, any_end=declared)
+
+
 def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
     """Refuse a file in which numbers can be the first rows of videos, or rows that someone has chosen."""
     whole = found.episodes[0]
@@ -103,16 +110,15 @@ def _note_ends(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
     words, count = "flags such as dones, terminals or timeouts", whole.frame_count
     bounds = from_flags(beside, count, read, any_end=True)
     if bounds is None:
-        words, bounds = "names of videos, or numbers that begin anew,", find_by_rows(beside, count, read)
+        words, bounds = (
+            "names of videos or pictures, or numbers that begin anew,",
+            find_by_rows(beside, count, read, any_end=True),
+        )
     if bounds is not None:
         found.left_out[f"{whole.dataset_path} (episodes)"] = (
             f"{words} seem to end {len(bounds.starts)} episodes in these rows, and a clip crosses their ends; "
             '`videos = "spans"` in a --schema, as --toml prints one, cuts there, in a file'
         )
-
-
-def _has_pictures(whole: Episode) -> bool:
-    return any(part.kind == "image" for part in whole.parts.values())
 
 
 def _of_attributes(whole: Episode, read: Read, *, alone: bool) -> Bounds | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from loader_service.schema import Schema, SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
@@ -63,11 +64,38 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
                 episode.helpers |= {lists.bounds.path}
             else:
                 _add_dataset(tree, found, episode, info)
+    if found.layout != "table":
+        _add_single_steps(tree, filled)
     for path, reason in aside.items():
         owner = owner_of(by_root, path)
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
     if filled:
         _add_attributes(file, found, filled)
+
+
+def _add_single_steps(tree: Tree, filled: Sequence[Episode]) -> None:
+    """Give videos of two frames what lies between these, one row, where longer ones have it or it is called so."""
+    pairs: dict[str | None, Episode] = {
+        each.root: each for each in filled if each.frame_count == _PAIR and each.root is not None
+    }
+    if not pairs:
+        return
+    between = {key for episode in filled for key, part in episode.parts.items() if part.missing}
+    for info in tree.datasets.values():
+        episode = owner_of(pairs, info.path) if info.shape[:1] == (1,) else None
+        part = None if episode is None else array_part(info)
+        if episode is not None and part is not None:
+            key = key_in(episode.root, info.path)
+            if key in between or _BETWEEN.fullmatch(info.basename):
+                episode.parts[key] = replace(part, missing=1)
+
+
+_PAIR = 2
+
+#: What datasets are called that have an entry for each step from a frame to the next.
+_BETWEEN = re.compile(
+    r"actions?|rewards?|dones?|terminals?|terminated|terminations?|truncated|truncations?", re.IGNORECASE
+)
 
 
 def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) -> None:

@@ -117,7 +117,7 @@ def _in_order(
 ) -> list[Label]:
     """Return the label of each video that has an entry; where names do not count, something has to say which."""
     labels = list(_read_all(file, info, len(names)))
-    rows = rows_of_names(file, tree, info, names)
+    rows = rows_of_names(file, tree, info, names) if len(names) > 1 else None
     if rows is not None:
         return [labels[row] for row in rows]
     if not chosen and not are_counted(names):

@@ -40,6 +40,9 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
         return
     names = [basename_of(episode.name) for episode in filled]
     timed = are_times(names) or all(map(_SECONDS.fullmatch, names))
+    if not timed and all(episode.root is None for episode in filled):
+        _judge_datasets(found, [episode.name for episode in filled])
+        return
     groups = [episode.name if timed else _frame_group(episode.root or "") for episode in filled]
     arrays: Sequence[DatasetInfo] = ()
     if not timed and not (all(groups) and _are_dense(groups)):
@@ -67,6 +70,39 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
             Reading("a video of one frame each", Schema(("groups",), several)),
         ],
     )
+
+
+def _judge_datasets(found: Found, paths: Sequence[str]) -> None:
+    """Refuse datasets of one picture each that are numbered as frames are, with gaps; others have a line.
+
+    Numbers that are far apart, without a word for a frame, are ids.
+    """
+    stems = {_NUMBER_BEFORE_DOT.sub("*", basename_of(path)) for path in paths}
+    groups = dict.fromkeys(map(parent_of, paths))
+    depths = {group.count("/") for group in groups}
+    (stem,) = stems if len(stems) == 1 else ("",)
+    if "*" not in stem or len(depths) > 1 or len(groups) == len(paths):
+        return
+    parts = zip(*(group.split("/") for group in groups), strict=True)
+    pattern = join("/".join(each[0] if len(set(each)) == 1 else "*" for each in parts), stem)
+    shown = f"{len(paths)} datasets such as {paths[0]!r}"
+    taken = (
+        f"--frames {pattern!r} makes one video of each group"
+        if len(groups) > 1
+        else f"--frames {pattern!r} makes one video"
+    )
+    if all(map(_FRAME_DATASET.search, paths)):
+        each = Schema(("groups",), (SchemaField("frames", "image", (VIDEO,)),))
+        raise TwoReadingsError(
+            f"found {shown} of one frame each, whose numbers, of which some are missing, seem to count the frames of "
+            f"one video: {taken}; as they lie, they are",
+            [Reading("a video of one frame each", each)],
+        )
+    if _are_dense([_ENDING.sub("", path) for path in paths]):
+        found.left_out[f"{parent_of(paths[0]) or '/'} (numbers)"] = (
+            f"{shown} are videos of one frame each, since some numbers are missing; if these count frames, {taken}, in "
+            "a file"
+        )
 
 
 def _are_counted(groups: Sequence[str]) -> bool:
@@ -129,6 +165,11 @@ _FRAME = re.compile(r"(.*/)?((frame|step|timestep)s?[_-]?/?|t[_-]?)[0-9]+(?=/|$)
 _SAMPLE = re.compile(
     r"(sample|example|item|instance|crop|patch|pair|photo|image|img|pic|picture|id)s?[_-]?[0-9]+$", re.IGNORECASE
 )
+
+#: A dataset behind a word for a frame, or in a group that is called so; the number at its end, and what follows it.
+_FRAME_DATASET = re.compile(r"(frame|step|timestep)s?[_-]?/?[0-9]+([.][A-Za-z0-9]*)?$", re.IGNORECASE)
+_NUMBER_BEFORE_DOT = re.compile(r"[0-9]+(?=[^0-9]*$|[.][A-Za-z0-9]+$)")
+_ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 
 #: Seconds from the start of a recording.
 _SECONDS = re.compile(r"[0-9]+[.][0-9]{2,}")

@@ -34,7 +34,16 @@ _NUMBERS = re.compile(
 _TIMES = re.compile(r"(^|_)(timestamps?|times?|time_?(s|sec|ms)|secs|seconds|elapsed|relative_time)$", re.IGNORECASE)
 
 
-def find_by_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+#: What a column is called that names the picture, or file, of each row.
+_PATHS = re.compile(
+    r"(^|_)(path|file|file_?name|(frame|image|img|picture)_?(name|path|file|id|key)|key|name|id)s?$", re.IGNORECASE
+)
+_LAST_NUMBER = re.compile(rb"[0-9]{1,18}(?=[^0-9]*$)")
+
+
+def find_by_rows(
+    datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, any_end: bool = False
+) -> Bounds | None:
     """Return the videos that rows lie in by what each says, if these are more than one and no row is alone in all.
 
     Parameters
@@ -45,12 +54,16 @@ def find_by_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
         How many rows there are.
     read
         Gives the entries of a dataset.
+    any_end
+        Whether names of pictures count, of which all but the last number may be their video, or their class.
     """
     for info in datasets:
         if info.shape not in {(frame_count,), (frame_count, 1)} or frame_count < 2:
             continue
         if info.kind is ElementKind.TEXT and _NAMES.search(info.basename):
             bounds = _by_names(np.ravel(read(info.path)))
+        elif any_end and info.kind is ElementKind.TEXT and _PATHS.search(info.basename):
+            bounds = _by_paths(np.ravel(read(info.path)))
         elif info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and _NUMBERS.search(info.basename):
             bounds = _by_numbers(np.ravel(read(info.path)).astype(np.int64))
         elif info.dtype and not info.dtype.startswith(("S", "vlen", "bool")) and _TIMES.search(info.basename):
@@ -68,6 +81,21 @@ def _by_names(names: Any) -> Bounds | None:
     if not 1 < len(starts) <= len(names) / 2 or len(set(names[starts].tolist())) < len(starts):
         return None
     return Bounds(starts, np.append(starts[1:], len(names)), frozenset())
+
+
+def _by_paths(names: Any) -> Bounds | None:
+    """Return the runs of names with one stem and a last number that grows, as ``v7/0001.jpg``, ``v7/0002.jpg``."""
+    texts = [bytes(each) for each in names.tolist()]
+    found = [_LAST_NUMBER.search(text) for text in texts]
+    if None in found:
+        return None
+    stems = np.array([text[: match.start()] for text, match in zip(texts, found, strict=True) if match], object)
+    bounds = _by_names(stems)
+    if bounds is None:
+        return None
+    numbers = np.array([int(match[0]) for match in found if match])
+    falls = np.flatnonzero(np.diff(numbers) <= 0) + 1
+    return bounds if np.isin(falls, bounds.starts).all() else None
 
 
 def _by_numbers(numbers: Any) -> Bounds | None:

@@ -272,15 +272,20 @@ def _have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
 def _have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     """Tell whether what groups hold under one name may be a field of videos; else groups are what differs: fields.
 
-    It has one type, as many axes, and, if all are of one length, which rows of a table are, one size of an entry.
+    It has one type, as many axes, and, if all are of one length, which rows of a table are, one size of an entry. What
+    is alike must have the most of their bytes: flags beside data of another size are no videos.
     """
     first, *others = groups.values()
+    alike, unlike = 0, 0
     for name in set(first).intersection(*others):
         infos = [members[name] for members in groups.values()]
+        size = sum(info.size_bytes for info in infos)
         ragged = len({info.shape[0] for info in infos}) > 1 or len({info.shape for info in infos}) == 1
         if len({(info.dtype, len(info.shape)) for info in infos}) == 1 and (ragged or len(first) > 1):
-            return True
-    return False
+            alike += size
+        elif not ragged:
+            unlike += size
+    return alike > unlike
 
 
 def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:

@@ -77,7 +77,7 @@ def test_a_long_header_is_followed_and_not_read(tmp_path):
     WRITERS["vlen"](tmp_path / "a.h5", {"a": [long] * 3, "b": [long]}, Storage())
     codecs, sizes, read = _look(tmp_path / "a.h5")
     assert (codecs, sizes) == ([JPEG] * 2, [(24, 32)] * 2)
-    assert read < 2048
+    assert read < 2**15 + 2048  # the beginning of the file's first frame, in which a second picture is looked for
 
 
 def test_pngs_are_told_from_their_first_bytes(tmp_path):

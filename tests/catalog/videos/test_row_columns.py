@@ -9,14 +9,14 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.videos.row_columns import find_by_rows
 
 
-def starts_of(name, entries):
+def starts_of(name, entries, *, any_end=False):
     """Return the first rows of the videos that one column gives, or None."""
     values = np.asarray(entries)
     text = values.dtype.kind == "S"
     info = DatasetInfo(
         name, ElementKind.TEXT if text else ElementKind.INTEGER, values.shape, 0, None, str(values.dtype)
     )
-    found = find_by_rows([info], len(values), {name: values}.get)
+    found = find_by_rows([info], len(values), {name: values}.get, any_end=any_end)
     return None if found is None else found.starts.tolist()
 
 
@@ -59,3 +59,20 @@ def test_runs_of_a_name_and_numbers_that_begin_anew_are_videos(name, entries, st
 )
 def test_names_that_come_back_or_are_of_a_row_each_and_numbers_that_run_on_are_none(name, entries):
     assert starts_of(name, entries) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "starts"),
+    [
+        ("path", [b"a/1.jpg", b"a/2.jpg", b"b/1.jpg", b"b/2.jpg"], [0, 2]),
+        ("image_id", [b"v1_3", b"v1_4", b"v2_9", b"v2_11", b"v2_12"], [0, 2]),
+        ("path", [b"1.jpg", b"2.jpg", b"3.jpg", b"4.jpg"], None),
+        ("path", [b"a/1.jpg", b"b/1.jpg", b"a/2.jpg", b"b/2.jpg"], None),
+        ("path", [b"a/2.jpg", b"a/1.jpg", b"b/1.jpg", b"b/2.jpg"], None),
+        ("path", [b"a/1.jpg", b"a/2.jpg", b"b/1.jpg", b"none"], None),
+        ("caption", [b"a 1", b"a 2", b"b 1", b"b 2"], None),
+    ],
+)
+def test_names_of_pictures_may_say_their_videos_where_that_is_asked(name, entries, starts):
+    assert starts_of(name, entries) is None
+    assert starts_of(name, entries, any_end=True) == starts
