@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
@@ -26,6 +25,8 @@ class ThreadRead:
 
     Attributes
     ----------
+    runs
+        Held until it has ended.
     seconds
         How long it took; once it has ended.
     """
@@ -34,16 +35,11 @@ class ThreadRead:
         self._read: Callable[[], Any] | None = read
         self._after = after
         self._claim = threading.Lock()  # held by who has begun it, or cancelled it
-        self._runs = threading.Lock()  # until it has ended
-        self._runs.acquire()
+        self.runs = threading.Lock()
+        self.runs.acquire()
         self._result: Any = None
         self._error: Exception | None = None
         self.seconds = 0.0
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether `result` does not wait."""
-        return not self._runs.locked()
 
     def cancel(self) -> None:
         """Let go of it, unless a thread has begun it."""
@@ -60,9 +56,9 @@ class ThreadRead:
         Exception
             What the read raised.
         """
-        if not self._runs.acquire(timeout=patience_s):
+        if not self.runs.acquire(timeout=patience_s):
             raise TimeoutError(f"a read ahead has not ended within {patience_s:g} s")
-        self._runs.release()
+        self.runs.release()
         if self._error is not None:
             raise self._error
         return self._result
@@ -82,7 +78,7 @@ class ThreadRead:
 
     def _end(self) -> None:
         self._read = None
-        self._runs.release()
+        self.runs.release()
         self._after()
 
 
@@ -98,17 +94,18 @@ class ReadThreads:
     def __init__(self, most: int) -> None:
         self._most = most
         self._queue: SimpleQueue[ThreadRead | None] = SimpleQueue()
-        self._under_way: deque[ThreadRead] = deque()
+        self._under_way: list[threading.Lock] = []  # and not the reads: each holds what it has read
         self._started = 0
 
     def begin(self, read: ThreadRead) -> None:
         """Have a thread do a read as soon as one is free."""
-        under_way = self._under_way
-        while under_way and under_way[0].has_ended:
-            under_way.popleft()
-        under_way.append(read)
         self._queue.put(read)
-        if self._started < min(self._most, len(under_way)):
+        if self._started == self._most:
+            return
+        if len(self._under_way) >= self._started:
+            self._under_way = [each for each in self._under_way if each.locked()]
+        self._under_way.append(read.runs)
+        if len(self._under_way) > self._started:
             self._started += 1
             # An interpreter that ends waits for no disk.
             threading.Thread(target=_serve, args=(self._queue,), name=f"read-{self._started}", daemon=True).start()

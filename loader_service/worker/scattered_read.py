@@ -1,7 +1,7 @@
 """Reads neighbouring parts of a file with one call, each into bytes of its own. Knows no frame and no thread.
 
 What is read in one piece and cut up later is copied twice, the second time out of another core's cache. And memory for
-a long piece is mapped anew for each, page by page. Both together took 14 µs for a frame of 22 KB.
+a long piece is mapped anew for each, page by page. So a frame of 22 KB took 14 µs more than by a plain read, and not 8.
 """
 
 from __future__ import annotations

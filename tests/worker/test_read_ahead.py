@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -159,6 +160,21 @@ def test_a_thread_that_fails_says_so_where_the_result_is_asked_for():
         reads[0].result(10)
     assert reads[1].result(10) == 7  # the thread goes on
     eventually(lambda: over == [0, 1])
+    threads.close()
+
+
+def test_what_was_read_is_held_by_who_asked_for_it_alone():
+    may_read = threading.Event()
+    threads = ReadThreads(2)
+    stuck, quick = ThreadRead(may_read.wait, lambda: None), ThreadRead(lambda: np.zeros(9), lambda: None)
+    threads.begin(stuck)
+    threads.begin(quick)
+    result = weakref.ref(quick.result(10))
+    assert result() is not None
+    del quick
+    eventually(lambda: result() is None)
+    may_read.set()
+    assert stuck.result(10)
     threads.close()
 
 
