@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loader_client.batches import Batches
 from loader_client.class_numbers import WATCH
 from loader_client.notebook import connection_html
-from loader_client.patience import Patience, patience_given
+from loader_client.patience import Keeper, Patience, patience_given
 from loader_client.request import Request
 from loader_client.resumption import StartChoice, check_choice
-from loader_client.session_thread import Keeper, SessionThread
+from loader_client.session_thread import SessionThread
 from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH
 from loader_client.stream import Stream
 from loader_client.stream_options import ClipChoice, StreamChoice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 from loader_service.errors import ConfigError, ServiceUnavailable
 
@@ -43,6 +43,18 @@ def patience_given(patience: Any) -> Patience:
     if patience is not None and not isinstance(patience, Patience):
         raise ConfigError(f"patience={patience!r} is no Patience; give Patience(reconnect_timeout_s=…)")
     return Patience() if patience is None else patience
+
+
+class Keeper(Protocol):
+    """Who keeps a private service running, and starts it again when it dies; asked by any thread."""
+
+    @property
+    def pid(self) -> int:
+        """The service's pid."""
+
+    @property
+    def up_s(self) -> float:
+        """Seconds since it was ready; 0 while it is being started again."""
 
 
 @dataclass(frozen=True)

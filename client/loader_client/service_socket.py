@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import secrets
+import select
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -32,7 +34,10 @@ class Outgoing:
 
 
 class ServiceSocket:
-    """A connection that comes back by itself; a context manager, for one thread.
+    """A connection that comes back by itself; a context manager.
+
+    Any thread may use it, one at a time, but for the two that wait, `wait` and `listen`. ZeroMQ tells of news once:
+    whoever sends may have been told of a message that came, so it has to look into `received` afterwards.
 
     Parameters
     ----------
@@ -49,8 +54,9 @@ class ServiceSocket:
         self._endpoint = endpoint
         self._doorbell = doorbell
         self._outgoing = outgoing
+        self._is_called = False
         self._opened = ExitStack()
-        self._poller = zmq.Poller()
+        self._listened = select.poll()
 
     def __enter__(self) -> ServiceSocket:
         context = self._opened.enter_context(zmq.Context(io_threads=1))
@@ -62,8 +68,14 @@ class ServiceSocket:
         socket.setsockopt(zmq.RECONNECT_IVL_MAX, 500)
         socket.setsockopt(zmq.MAXMSGSIZE, wire.MAX_PAYLOAD_BYTES)
         socket.connect(self._endpoint)
-        self._poller.register(socket, _READABLE)
-        self._poller.register(self._doorbell, _READABLE)
+        self._news = int(socket.getsockopt(zmq.FD))
+        self._watched = self._opened.enter_context(select.epoll())
+        self._watched.register(self._news, select.EPOLLIN)
+        self._watched.register(self._doorbell, select.EPOLLIN)
+        self._call = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._opened.callback(os.close, self._call)
+        for each in (self._news, self._call):
+            self._listened.register(each, select.POLLIN)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -99,25 +111,44 @@ class ServiceSocket:
             self.is_blocked = False
         return not self.is_blocked
 
-    def wait(self, for_s: float) -> tuple[Iterator[list[Any]], bool]:
-        """Wait for messages, the doorbell, or a connection for what is blocked.
+    @property
+    def stands_again(self) -> bool:
+        """Whether a connection stands after a message found none."""
+        return self.is_blocked and bool(self._events() & _WRITABLE)
 
-        Returns
-        -------
-        tuple of iterator and bool
-            Messages, in batches; and whether a connection stands again.
-        """
-        # What could not be sent goes as soon as a connection stands, which for a living service takes 1 ms.
-        self._poller.modify(self._socket, _READABLE | (_WRITABLE if self.is_blocked else 0))
-        ready = dict(self._poller.poll(max(0, int(for_s * 1000) + 1)))
-        if self._doorbell.fileno() in ready:
-            self._doorbell.quiet()
-        events = ready.get(self._socket, 0)
-        return self._received() if events & _READABLE else iter(()), bool(events & _WRITABLE)
+    def wait(self, for_s: float) -> None:
+        """Wait for news or the doorbell; news are left to who listens."""
+        for number, _ in self._watched.poll(max(0.0, for_s)):
+            if number == self._doorbell.fileno():
+                self._doorbell.quiet()
 
-    def _received(self) -> Iterator[list[Any]]:
+    def take_over(self) -> None:
+        """Have `wait` leave news to `listen`, without being woken for that."""
+        self._watched.modify(self._news, 0)
+
+    def listen(self, for_s: float) -> None:
+        """Wait for news, or for `call`, in another thread than `wait` does; the socket may be closed meanwhile."""
+        self._listened.poll(for_s * 1000)
+
+    def call(self) -> None:
+        """End a `listen`."""
+        os.eventfd_write(self._call, 1)
+        self._is_called = True
+
+    def give_back(self) -> None:
+        """Have `wait` see to news again."""
+        self._watched.modify(self._news, select.EPOLLIN)
+        if self._is_called:
+            os.eventfd_read(self._call)
+            self._is_called = False
+
+    def _events(self) -> int:
+        return int(self._socket.getsockopt(zmq.EVENTS))
+
+    def received(self) -> Iterator[list[Any]]:
+        """Yield the messages that have come, in batches."""
         # Not until `zmq.Again`: to make that error takes five times as long as to ask.
-        while self._socket.getsockopt(zmq.EVENTS) & _READABLE:  # type: ignore[operator] # of this option it is a number
+        while self._events() & _READABLE:
             payload = self._socket.recv(zmq.NOBLOCK)
             try:
                 messages: list[Any] = wire.decode(payload, ToClient)

@@ -1,7 +1,11 @@
 """Runs a session: the thread, the clock, the condition that callers wait on, and the memory of slots.
 
-Callers wish something of the session under the condition, in threads of their own, and wait on it. One thread owns the
-socket, hears the service, and sees to the session's deadlines. Whatever thread is told an effect carries it out.
+Callers wish something of the session under the condition, in threads of their own. One thread owns the socket, hears
+the service, and sees to the session's deadlines. Whatever thread is told an effect carries it out.
+
+To be woken by another thread takes longer than to send a message or to read one. So a caller sends what follows from
+its wish, and one that waits listens to the service in place of the session's thread. The main thread does neither:
+signal handlers run there, and may raise, fork, or want another batch, in the middle of either.
 """
 
 from __future__ import annotations
@@ -12,14 +16,14 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from numpy.typing import NDArray
 
 from loader_client.doorbell import Doorbell
 from loader_client.forks import FORKS
 from loader_client.interrupts import INTERRUPTS, LOOK_EVERY_S
-from loader_client.patience import Patience, PrivateProcess
+from loader_client.patience import Keeper, Patience, PrivateProcess
 from loader_client.service_socket import Outgoing, ServiceSocket
 from loader_client.session.lookahead import Position
 from loader_client.session.pending import Pending, anew
@@ -35,8 +39,6 @@ from loader_client.session.session_effects import (
     MapSlot,
     SendNow,
     Settled,
-    SlotMapped,
-    SlotMissing,
     Ticked,
     UnmapSlots,
     Warn,
@@ -44,7 +46,7 @@ from loader_client.session.session_effects import (
 from loader_client.slot_memory import SlotMemory
 from loader_client.whereabouts import pid_seen_at
 from loader_service.endpoint import owner_of, parse
-from loader_service.errors import LoaderError, ServiceUnavailable, from_name
+from loader_service.errors import LoaderError, from_name
 from loader_service.protocol import messages as m
 
 _LOG = logging.getLogger(__name__)
@@ -52,18 +54,6 @@ _LOG = logging.getLogger(__name__)
 #: How long after Ctrl-C a batch may still come, in seconds, from a service that answers. One that comes in time spares
 #: the trainer an error of TensorFlow's making.
 _LAST_BATCH_S = 1.0
-
-
-class Keeper(Protocol):
-    """Who keeps a private service running, and starts it again when it dies; asked by any thread."""
-
-    @property
-    def pid(self) -> int:
-        """The service's pid."""
-
-    @property
-    def up_s(self) -> float:
-        """Seconds since it was ready; 0 while it is being started again."""
 
 
 class SessionThread:
@@ -92,6 +82,9 @@ class SessionThread:
         self._doorbell = Doorbell()
         self._memory = SlotMemory(self._doorbell.lease_ended, lambda: owner_of(parse(endpoint)))
         self._outgoing = Outgoing()
+        self._socket: ServiceSocket | None = None  # while the thread has one
+        self._is_due = False  # what waits to be sent
+        self._is_listened = False  # by a caller that waits
         self._waiting = 0  # callers
         self._is_closing = False
         self._looks_at = 0.0  # its clock
@@ -125,6 +118,7 @@ class SessionThread:
         with self._changed:
             self._hear_doorbell()
             self._carry_out(wish(self._session))
+            self._send_due()
 
     def ask(self, wish: Callable[[Session, Pending, float], list[Effect]]) -> Any:
         """Have the session do something, and return its answer.
@@ -162,11 +156,12 @@ class SessionThread:
         """Have everyone who waits, or will ask, get an error."""
         with self._changed:
             self.failure = self.failure or error
-            self._changed.notify_all()
+            self._wake_waiting()
 
     def forked(self) -> None:
         """Have every call end, in a forked child, and nothing be done there to what is the parent's."""
         self._doorbell.disown()
+        self._socket = None
         self.failure = LoaderError(
             f"this connection belongs to process {self._pid}, and this is its forked child {os.getpid()}; "
             "connect again in the child"
@@ -191,12 +186,14 @@ class SessionThread:
         pending = Pending()
         try:
             self._carry_out(wish(self._session, pending, time.monotonic()))
+            self._send_due()
             if not pending.is_settled:
                 self._wait(pending, step)
             return pending.result()
         except BaseException:
             if self.failure is None:
                 self._carry_out(self._session.abandon(pending))
+                self._send_due()
             raise
 
     def _wait(self, pending: Pending, step: Position | None) -> None:
@@ -211,10 +208,31 @@ class SessionThread:
                 if pending.next_deadline < self._looks_at:
                     self._doorbell.ring()
                 # Not for longer: nobody wakes a child that a signal handler forked as this wait began.
-                self._changed.wait(LOOK_EVERY_S)
+                socket = self._own_socket()
+                if socket is None or self._is_listened:
+                    self._changed.wait(LOOK_EVERY_S)
+                else:
+                    self._listen(socket)
         finally:
             self._waiting -= 1
             self._doorbell.is_awaited = self._waiting > 0
+
+    def _listen(self, socket: ServiceSocket) -> None:
+        """Wait for what comes in place of the session's thread."""
+        self._is_listened = True
+        socket.take_over()
+        try:
+            self._changed.release()
+            try:
+                socket.listen(LOOK_EVERY_S)
+            finally:
+                self._changed.acquire()
+                self._is_listened = False
+            if self._socket is socket:
+                self._exchange(socket)
+        finally:
+            if self._socket is socket:
+                socket.give_back()
 
     def _check_interrupt(self, step: Position, begun: int) -> None:
         heard_for_s = INTERRUPTS.heard_for_s(begun)
@@ -231,18 +249,17 @@ class SessionThread:
                 case Enqueue(message):
                     self._outgoing.messages.append(message)
                 case Settled():
-                    self._changed.notify_all()
+                    self._wake_waiting()
                 case Flush():
-                    if self._outgoing.messages and threading.current_thread() is not self._thread:
-                        self._doorbell.ring()
-                case SendNow(m.Hello() as hello):
-                    self._outgoing.beats.append(m.Hello(hello.name, pid_seen_at(self._endpoint)))
-                case SendNow(message):
-                    self._outgoing.beats.append(message)
+                    self._is_due = self._is_due or bool(self._outgoing.messages)
+                case SendNow(beat):
+                    named = m.Hello(beat.name, pid_seen_at(self._endpoint)) if isinstance(beat, m.Hello) else beat
+                    self._outgoing.beats.append(named)
+                    self._is_due = True
                 case DropUnsent():
                     self._outgoing.messages.clear()
                 case MapSlot():
-                    self._happened(self._mapped(effect))
+                    self._happened(self._memory.mapped(effect))
                 case UnmapSlots(at, slots):
                     self._memory.unmap(at, slots)
                 case Warn(line):
@@ -253,12 +270,45 @@ class SessionThread:
     def _happened(self, event: Event) -> None:
         self._carry_out(self._session.happened(event, time.monotonic()))
 
-    def _mapped(self, wish: MapSlot) -> Event:
+    def _wake_waiting(self) -> None:
+        self._changed.notify_all()
+        if self._is_listened and self._socket is not None:
+            self._socket.call()
+
+    def _send_due(self) -> None:
+        socket = self._own_socket()
+        if self._is_due and socket is None:
+            self._doorbell.ring()
+        elif self._is_due and socket is not None:
+            self._exchange(socket)
+
+    def _own_socket(self) -> ServiceSocket | None:
+        return None if threading.current_thread() is threading.main_thread() else self._socket
+
+    def _exchange(self, socket: ServiceSocket) -> None:
+        """Send what waits, and hear what has come."""
         try:
-            self._memory.map(wish.at, wish.slot)
-        except ServiceUnavailable as error:
-            return SlotMissing(wish.at, wish.want, anew(error))
-        return SlotMapped(wish.at, wish.want)
+            self._is_due = True
+            while self._is_due:
+                self._is_due = False
+                socket.send_outgoing()
+                for messages in socket.received():
+                    self._hear(messages)
+                if socket.stands_again:
+                    self._happened(Connected())
+        except Exception as error:
+            if threading.current_thread() is self._thread:
+                raise
+            self._break(error)
+            self._doorbell.ring()  # the thread is to end, too
+
+    def _hear(self, messages: list[m.ToClient]) -> None:
+        for message in messages:
+            self._carry_out(self._session.heard(message, time.monotonic()))
+            if isinstance(message, m.Welcome):
+                self._wake_waiting()
+            if not isinstance(message, m.Ready) and threading.current_thread() is not self._thread:
+                self._doorbell.ring()  # it may bring a deadline
 
     # ---- the thread
 
@@ -266,41 +316,35 @@ class SessionThread:
         try:
             self._keep_in_touch()
         except BaseException as error:
-            words = f"the link to {self._endpoint} has broken: {type(error).__name__}: {error}; connect again"
-            self.fail(from_name(type(error).__name__, words))
+            self._break(error)
             raise
-        finally:
-            with self._changed:
-                self._memory.clear()
+
+    def _break(self, error: BaseException) -> None:
+        words = f"the link to {self._endpoint} has broken: {type(error).__name__}: {error}; connect again"
+        self.fail(from_name(type(error).__name__, words))
 
     def _keep_in_touch(self) -> None:
         with ServiceSocket(self._endpoint, self._doorbell, self._outgoing) as socket:
-            while True:
-                self._look_at_clock()
-                sent = socket.send_outgoing()
-                if self._is_closing and (sent or socket.is_blocked):
-                    socket.send(m.Goodbye())
-                    return
-                heard, is_connected = socket.wait(self._looks_at - time.monotonic())
-                if is_connected:
-                    with self._changed:
-                        self._happened(Connected())
-                for messages in heard:
-                    with self._changed:
-                        self._hear(messages)
+            try:
+                while self._keeps_on(socket):
+                    socket.wait(self._looks_at - time.monotonic())
+            finally:
+                with self._changed:
+                    self._socket = None
+                    self._memory.clear()
 
-    def _look_at_clock(self) -> None:
+    def _keeps_on(self, socket: ServiceSocket) -> bool:
+        """Do what is due; return whether to go on."""
         with self._changed:
+            self._socket = socket
             self._hear_doorbell()
-            deadline = self._session.next_deadline()
-            if time.monotonic() >= deadline:
+            self._exchange(socket)
+            if time.monotonic() >= self._session.next_deadline():
                 keeper = self._keeper
                 self._happened(Ticked(None if keeper is None else PrivateProcess(keeper.pid, keeper.up_s)))
-                deadline = self._session.next_deadline()
-            self._looks_at = deadline
-
-    def _hear(self, messages: list[m.ToClient]) -> None:
-        for message in messages:
-            self._carry_out(self._session.heard(message, time.monotonic()))
-            if isinstance(message, m.Welcome):
-                self._changed.notify_all()
+                self._exchange(socket)
+            self._looks_at = self._session.next_deadline()
+            if self._is_closing and (socket.is_blocked or not self._outgoing.messages):
+                socket.send(m.Goodbye())
+                return False
+            return True

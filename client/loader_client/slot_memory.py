@@ -20,6 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_client.session.delivery import Delivery, StreamAtService
+from loader_client.session.pending import anew
+from loader_client.session.session_effects import MapSlot, SlotMapped, SlotMissing
+from loader_service.errors import ServiceUnavailable
 from loader_service.protocol.fields import ALIGNMENT_BYTES
 from loader_service.protocol.segment_files import map_segment
 
@@ -41,17 +44,16 @@ class SlotMemory:
         self._mapped: dict[StreamAtService, dict[int, mmap.mmap]] = {}
         self._watched: dict[tuple[StreamAtService, int], list[weakref.ref[Any]]] = {}  # what tells of the end of arrays
 
-    def map(self, at: StreamAtService, slot: int) -> None:
-        """Map a slot's memory, which stays readable from now on even when its service ends.
-
-        Raises
-        ------
-        ServiceUnavailable
-            When the segment cannot be mapped.
-        """
+    def mapped(self, wish: MapSlot) -> SlotMapped | SlotMissing:
+        """Map a slot's memory, which stays readable from now on even when its service ends; return how that went."""
+        at, slot = wish.at, wish.slot
         mapped = self._mapped.setdefault(at, {})
-        if slot not in mapped:
-            mapped[slot] = map_segment(at.instance, slot, at.layout.size_bytes, owner=self._owner())
+        try:
+            if slot not in mapped:
+                mapped[slot] = map_segment(at.instance, slot, at.layout.size_bytes, owner=self._owner())
+        except ServiceUnavailable as error:
+            return SlotMissing(at, wish.want, anew(error))
+        return SlotMapped(at, wish.want)
 
     def of(self, delivery: Delivery) -> mmap.mmap:
         """Return the memory of a step that was delivered."""

@@ -16,6 +16,7 @@ import pytest
 from loader_client.forms import Batch
 from loader_client.session.delivery import COPY_BELOW_BYTES, Delivery, StreamAtService
 from loader_client.session.lease_book import LeaseBook
+from loader_client.session.session_effects import MapSlot, SlotMissing
 from loader_client.slot_memory import SlotMemory
 from loader_service.daemon.segments import SegmentStore
 from loader_service.errors import ServiceUnavailable
@@ -52,7 +53,9 @@ class Bench:
     def take(self, lease: int, rows: int = _ROWS, slot: int | None = None) -> Batch:
         """Return the batch of a lease; its number chooses the slot."""
         ready = Ready(1, lease, slot or self.numbers[(lease - 1) % len(self.numbers)], lease, rows)
-        self.slots.map(self.at, ready.slot)
+        mapped = self.slots.mapped(MapSlot(self.at, ready.slot, ready.want))
+        if isinstance(mapped, SlotMissing):
+            raise mapped.error
         self.book.take(ready)
         delivery = Delivery(self.at, ready, self.book.lend(lease))
         self.copied_batches += bool(self.at.large) and not delivery.lent

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from loader_client import session_thread
 from loader_client.connecting import connect
 from loader_client.connection import Connection
 from loader_client.indexes import RowIndex
@@ -49,6 +50,53 @@ def test_an_answer_that_was_lost_is_asked_for_again_though_later_ones_have_come(
         play.service.say(lost)  # its lease has a lower number than the one that came before it
         assert fetching.result(SOON_S) == 0
         assert play.fetch(1).result(SOON_S) == 1
+
+
+def test_who_waits_reads_the_answer_itself_but_for_the_main_thread(monkeypatch):
+    readers, plain = [], SessionThread._hear
+
+    def hear(self, messages):
+        readers.extend(threading.current_thread() for each in messages if isinstance(each, m.Ready))
+        plain(self, messages)
+
+    monkeypatch.setattr(SessionThread, "_hear", hear)
+    with scene() as play:
+        fetching = play.fetch(0)
+        want = play.expect_want(0)
+        eventually(lambda: play.connection._thread._is_listened, "the caller listens")
+        play.service.say(play.service.fill(want, lease=1))
+        assert fetching.result(SOON_S) == 0
+        ahead = play.service.fill(play.expect_want(1), lease=2, place=1)
+        play.threads.submit(play.service.say, ahead)
+        assert play.stream.fetch(0, 1)["index"][0] == 1
+        session = play.connection._thread._thread
+        assert [reader is session for reader in readers] == [False, True]
+        assert threading.main_thread() not in readers
+
+
+def test_one_of_two_who_wait_listens_for_both():
+    with scene() as play:
+        first, second = play.fetch(0), play.fetch(1)
+        wants = [play.expect_want(step) for step in (0, 1)]
+        eventually(lambda: play.connection._thread._waiting == 2, "both wait")
+        for place in (1, 0):  # whoever listens, one of these answers is the other's
+            play.service.say(play.service.fill(wants[place], lease=1 + place, place=place))
+        assert (first.result(SOON_S), second.result(SOON_S)) == (0, 1)
+
+
+def test_who_listens_is_woken_by_what_another_thread_has_read(monkeypatch):
+    monkeypatch.setattr(session_thread, "LOOK_EVERY_S", 10 * SOON_S)  # it would look by itself
+    with scene() as play:
+        fetching = play.fetch(0)
+        want = play.expect_want(0)
+        eventually(lambda: play.connection._thread._is_listened, "the caller listens")
+        threads = [play.threads.submit(play.connection.status) for _ in range(2)]  # they send, and read what comes
+        play.service.say(play.service.fill(want, lease=1))
+        assert fetching.result(SOON_S) == 0
+        play.connection.close()
+        for each in threads:
+            with pytest.raises(ServiceUnavailable):
+                each.result(SOON_S)
 
 
 def test_an_answer_said_twice_is_taken_once():
