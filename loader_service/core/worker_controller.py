@@ -72,7 +72,7 @@ class _Trial:
     kind: str
     before: int
     after: int
-    rate: float
+    usual: Evidence  # what it was before
     asked: float  # share of that rate that it must gain
 
 
@@ -178,7 +178,7 @@ class WorkerController:
             self._few.review(least, now, rises=False)
         if len(self._windows) >= _CALM_WINDOWS:
             for lesson in (self._worth, *self._useless.values()):
-                lesson.review(self._need, now)
+                lesson.review(self._usual.need, now)
         if self._enough.number is not None and evidence.waiting > MOST_WAITING and self.total >= self._enough.number:
             self._enough.forget()
             if self._has_less and self._before_less > self.total:  # for a while it looked as if fewer were enough
@@ -189,7 +189,10 @@ class WorkerController:
         trial = self._trial
         if trial is None:
             return None
-        gain = self._rate / trial.rate - 1 if trial.rate else 1.0
+        usual = self._usual
+        gain = usual.rate / trial.usual.rate - 1 if trial.usual.rate else 1.0
+        if evidence.idle_cores >= _NO_CORE:  # it slows nobody down, so less waiting counts, however many bursts it was
+            gain = max(gain, (1 + trial.usual.lost) / (1 + usual.lost) - 1)
         is_more = trial.after > trial.before
         if is_more and gain >= trial.asked:
             self._trial, self._failures = None, 0
@@ -214,20 +217,15 @@ class WorkerController:
             self._no_trial_before = now + min(pause_s, _LONGEST_TRIAL_S)
 
     @property
-    def _rate(self) -> float:
-        """Bytes of steps that trainers took, a second, since the latest change."""
-        return mean(self._windows, lambda each: each.rate)
-
-    @property
-    def _need(self) -> float:
-        """Workers that were needed; one window alone says little where a trainer works in bursts."""
-        return mean(self._windows, lambda each: each.need)
+    def _usual(self) -> Evidence:
+        """What the latest windows show together; one alone says little where a trainer works in bursts."""
+        return mean(self._windows)
 
     def _try_more(self, name: str, number: int, evidence: Evidence, now: float) -> SizeDecision:
         """Take a step up whose worth is to be measured."""
         workers = (number - self._numbers[name]) / max(1, self.total)
         asked = min(LEAST_GAIN, _LEAST_SHARE * evidence.lost, _LEAST_SHARE * workers)
-        self._trial = _Trial(name, self._numbers[name], number, self._rate, asked)
+        self._trial = _Trial(name, self._numbers[name], number, self._usual, asked)
         return self._set(name, number, now, f"{evidence.waits}, {evidence.needs}")
 
     def _try_less(self, evidence: Evidence, now: float, asked: float) -> SizeDecision:
@@ -235,7 +233,7 @@ class WorkerController:
         name = self._spare[-1]
         number = self._numbers[name]
         asked = min(asked, _LEAST_SHARE / max(1, self.total - 1))
-        self._trial = _Trial(name, number, number - 1, self._rate, asked)
+        self._trial = _Trial(name, number, number - 1, self._usual, asked)
         return self._set(name, number - 1, now, f"{evidence.waits}, and no core is idle")
 
     def _with_more(self, evidence: Evidence, reading: PoolReading) -> SizeDecision:
@@ -244,7 +242,7 @@ class WorkerController:
         if self._has_less:
             self._has_less = False
             self._calm_s = min(2 * self._calm_s, _LONGEST_CALM_S)
-        self._few.learn(max(total, self._few.number or 0), self._need, now)
+        self._few.learn(max(total, self._few.number or 0), self._usual.need, now)
         wanted = ceil((1 - MOST_WAITING) * evidence.need)
         if wanted <= total and evidence.waiting >= _MUCH_WAITING:  # it wants much at a time, and little on average
             wanted = total + max(1, total // 2)

@@ -11,8 +11,8 @@ about what it needs: such pauses are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 #: A trainer that takes nothing pauses, rather than being at a step, after so many times its usual step …
@@ -112,9 +112,11 @@ class Evidence:
         return f"which takes {self.need:.1f} workers"
 
 
-def mean(windows: Collection[Evidence], what: Callable[[Evidence], float]) -> float:
-    """Return the mean of a number that windows have shown, over their time."""
-    return sum(what(each) * each.seconds for each in windows) / sum(each.seconds for each in windows)
+def mean(windows: Collection[Evidence]) -> Evidence:
+    """Return what windows have shown on average, over their time."""
+    seconds = sum(each.seconds for each in windows)
+    names = [each.name for each in fields(Evidence)]
+    return Evidence(**{name: sum(getattr(each, name) * each.seconds for each in windows) / seconds for name in names})
 
 
 @dataclass
