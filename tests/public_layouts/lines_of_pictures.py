@@ -198,3 +198,43 @@ def volumes_of_channels(folder: Path) -> Layout:
     fields = tuple(SchemaField(name, "array", (name,), "", shape) for name, shape in shapes.items())
     asked = Refused(["one sample a file", r"shape = \[2, 20, 32, 32\]", r"shape = \[20, 32, 32\]"])
     return Layout(asked, {"schema": Schema(("files",), fields)}, Serves(samples))
+
+
+@case("princeton-vl/RAFT samples kept as HDF5: image, flow of two axes and depth, a file a sample")
+def picture_beside_its_flow(folder: Path) -> Serves:
+    """Maps of two numbers a pixel make lines of a picture no rows."""
+    videos = []
+    for number in range(2):
+        columns = {"image": whole(number, 40, 50, 3, below=256, dtype="u1"), "depth": numbers(number, 40, 50)}
+        columns["flow"] = numbers(number, 40, 50, 2)
+        write(folder / f"pair{number}.h5", columns)
+        fields: dict[str, Form] = {"depth": Array(columns["depth"][None]), "flow": Array(columns["flow"][None])}
+        videos.append(Video(f"pair{number}", {"frames": Array(columns["image"][None]), **fields}))
+    return Serves(videos)
+
+
+@case("a stereo pair with its disparity, a file a sample: left, right, disp")
+def stereo_pair(folder: Path) -> Serves:
+    """Pictures of one form with a map beside them are one sample, and no videos each."""
+    videos = []
+    for number in range(2):
+        columns = {name: whole(number, 40, 50, 3, below=256, dtype="u1") for name in ("left", "right")}
+        columns["disp"] = numbers(number, 40, 50)
+        write(folder / f"pair{number}.h5", columns)
+        videos.append(Video(f"pair{number}", {name: Array(values[None]) for name, values in columns.items()}))
+    return Serves(videos)
+
+
+@case("coloured masks beside their picture, a file a sample: image, mask")
+def picture_and_mask_of_one_form(folder: Path) -> Serves:
+    """Of two pictures of one form, of which one is called a mask, neither is a video of its own."""
+    columns = {name: whole(number, 40, 50, 3, below=256, dtype="u1") for number, name in enumerate(("image", "mask"))}
+    write(folder / "a.h5", columns)
+    return Serves([Video("a", {name: Array(values[None]) for name, values in columns.items()})])
+
+
+@case("fewer labels than rows")
+def labels_of_other_rows(folder: Path) -> Refused:
+    """Only one label can be that of the file."""
+    write(folder / "a.h5", {"x": numbers(1, 6, 8), "labels": whole(1, 5)})
+    return Refused(["6 labels", "rows without it.*--schema FILE: for rows without it"])

@@ -162,13 +162,11 @@ def check_labels(tree: Tree, found: Found) -> None:
         flat = info.shape and all(side == 1 for side in info.shape[1:])
         if info.basename in LABEL_NAMES and flat and info.shape[0] != episode.frame_count:
             rows = [part.info for part in episode.parts.values() if part.info is not None and part.kind != "value"]
-            label = SchemaField("label", "value", (info.path,))
+            of_file = Schema(("files",), (SchemaField("label", "value", (info.path,)), *fields_of(rows, "array")))
+            one = [Reading("a recording a file, with a label", of_file)] if info.shape[0] == 1 else []
             raise TwoReadingsError(
                 f"expected {counted(episode.frame_count, 'label')}, one for each row; found {info.describe()}",
-                [
-                    Reading("a recording a file, with a label", Schema(("files",), (label, *fields_of(rows, "array")))),
-                    Reading("rows without it", Schema(("table",), fields_of(rows, "array"))),
-                ],
+                [*one, Reading("rows without it", Schema(("table",), fields_of(rows, "array")))],
             )
 
 

@@ -75,11 +75,11 @@ def are_masked(names: Iterable[str]) -> bool:
         stem, _, word = re.sub(r"[ _\-.]+", " ", name).rpartition(" ")
         pairs.setdefault(stem, set()).add(word.lower())
     words = next(iter(pairs.values()), set())
-    return len(words) > 1 and bool(words & _MASKS) and all(each == words for each in pairs.values())
+    return len(words) > 1 and bool(words & MASKS) and all(each == words for each in pairs.values())
 
 
 #: What maps of a picture are called.
-_MASKS = frozenset({"mask", "masks", "seg", "segmentation", "label", "labels", "gt", "annotation", "annotations"})
+MASKS = frozenset({"mask", "masks", "seg", "segmentation", "label", "labels", "gt", "annotation", "annotations"})
 
 
 def frame_counts_of(datasets: Sequence[DatasetInfo]) -> list[int]:

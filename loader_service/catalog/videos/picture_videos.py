@@ -12,7 +12,7 @@ from loader_service.catalog.videos.across_groups import by_number, frames_of_gro
 from loader_service.catalog.videos.array_readings import frames_with_gaps, rows_or_pictures
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
 from loader_service.catalog.videos.fields_beside import single_part
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, have_roles, is_picture
+from loader_service.catalog.videos.frame_axis import MASKS, are_ids, are_numbered, have_roles, is_picture
 from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import (
@@ -76,9 +76,14 @@ def find_picture_videos(plain: Sequence[DatasetInfo], *, declared: bool = False)
 def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
     """Tell whether pictures of one group belong together: one alone, or of other forms and names that are no ids.
 
-    Those that differ in their sides alone are pictures of any size, each of its own.
+    Those that differ in their sides alone are pictures of any size, each of its own. Several of one form belong
+    together where a map or mask of their sides lies beside them, and no number tells them apart.
     """
     forms = {(info.dtype, info.shape[2:]) for info in pictures}
+    names = {info.basename.lower() for info in pictures}
+    plain = not any(map(str.isdigit, "".join(names))) and len({info.shape[:2] for info in pictures}) == 1
+    if plain and (len(forms) > 1 or 0 < len(names & MASKS) < len(names)):
+        return True
     return len(pictures) == 1 or (len(forms) == len(pictures) and not are_ids(info.basename for info in pictures))
 
 

@@ -66,7 +66,7 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
                 free.pop(info.path, None)  # three masks of objects, of which others have more, and no three colours
         certain = {free[info.path] for info in members if info.path in free and info.dtype == "uint8"}
         for info in members:
-            if (free.get(info.path) or info.shape) in certain:
+            if (free.get(info.path) or info.shape[:2]) in certain and len(info.shape) in {2, 3}:
                 sure.append(info)
             elif info.path in free and len(lengths[_place(info)]) < 2:
                 maybe.append(info)
@@ -134,6 +134,7 @@ def is_picture_file(info: DatasetInfo) -> bool:
 def _counted(members: Sequence[DatasetInfo]) -> set[int]:
     """Return the first axes that datasets have which are no pictures, nor maps with the sides of one."""
     sides = {found for info in members if (found := sides_of(info)) is not None}
+    maps = {info.shape[:2] for info in members if info.dtype == "uint8" and info.shape[:2] in sides}
     cameras = {
         (3,),
         (3, 3),
@@ -143,6 +144,7 @@ def _counted(members: Sequence[DatasetInfo]) -> set[int]:
         info.shape[0]
         for info in members
         if sides_of(info) is None and info.shape not in sides and info.shape not in cameras
+        if len(info.shape) != 3 or info.shape[:2] not in maps  # flow, normals or classes beside a picture
     }
 
 
