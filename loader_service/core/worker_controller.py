@@ -191,13 +191,15 @@ class WorkerController:
             return None
         usual = self._usual
         gain = usual.rate / trial.usual.rate - 1 if trial.usual.rate else 1.0
-        if evidence.idle_cores >= _NO_CORE:  # it slows nobody down, so less waiting counts, however many bursts it was
+        judging = _JUDGING_WINDOWS
+        if evidence.idle_cores >= _NO_CORE:  # it slows nobody down: less waiting counts, and there is time to judge
             gain = max(gain, (1 + trial.usual.lost) / (1 + usual.lost) - 1)
+            judging *= 2
         is_more = trial.after > trial.before
         if is_more and gain >= trial.asked:
             self._trial, self._failures = None, 0
             return None
-        if len(self._windows) < _JUDGING_WINDOWS:
+        if len(self._windows) < judging:
             return self._stay(f"{evidence.waits}; {trial.after} brought {gain:+.0%} of steps so far")
         if not is_more and (1 + gain) * (1 + trial.asked) > 1:
             self._trial, self._failures = None, 0

@@ -82,6 +82,7 @@ def test_a_steady_trainer_gets_the_least_number_that_keeps_it_busy(
 )
 @example(need=11.935252202661502, works_s=1.8016627256380922, rests_s=2.9747927203037294, start=4, seed=792)
 @example(need=11.47857332352705, works_s=1.972117589360604, rests_s=2.3211796098999677, start=2, seed=43818)
+@example(need=10.789271052833016, works_s=1.8189226105738276, rests_s=2.3502307259726396, start=1, seed=9296)
 def test_a_bursty_trainer_gets_enough_and_hardly_more(
     need: float, works_s: float, rests_s: float, start: int, seed: int
 ) -> None:
