@@ -86,3 +86,11 @@ def first_rows_with_lengths(folder: Path) -> Serves:
     return Serves(
         [Video(f"*{n}", {"frames": Encoded(frames[start:end])}, 7 + n) for n, (start, end) in enumerate(bounds)]
     )
+
+
+@case("no one project: start_idx and end_idx of each episode, the last row included")
+def first_and_last_rows_called_idx(folder: Path) -> Serves:
+    pictures = pixels(5, 12, 16, 16)
+    with h5py.File(folder / "demos.h5", "w") as root:
+        root["images"], root["start_idx"], root["end_idx"] = pictures, np.array([0, 5, 9]), np.array([4, 8, 11])
+    return Serves(end_to_end([5, 9, 12], {"images|frames": pictures}))

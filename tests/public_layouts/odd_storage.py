@@ -152,3 +152,19 @@ def frames_never_written(folder: Path) -> Refused:
         root.create_dataset("images", (2**40, 224, 224, 3), np.uint8, chunks=(1, 224, 224, 3))
         root["y"] = np.arange(3)
     return Refused(["'images'", "nothing was ever written"])
+
+
+@case("no one project: the frames of several cameras in one dataset, (frames, cameras), vlen or fixed strings")
+def cameras_in_one_dataset(folder: Path) -> Refused:
+    """JPEGs in two axes are no texts, and no numbers, of which a line says that they are left out."""
+    frames = jpegs(710, 8)
+    for number in range(2):
+        with h5py.File(folder / f"episode_{number}.h5", "w") as root:
+            if number:
+                root["images"] = np.array(frames).reshape(4, 2)
+            else:
+                images = root.create_dataset("images", (4, 2), h5py.vlen_dtype(np.uint8))
+                for place, data in enumerate(frames):
+                    images[place // 2, place % 2] = np.frombuffer(data, np.uint8)
+            root["action"] = numbers(number, 4, 7)
+    return Refused(["'images' has a JPEG image in each row \\(4, 2\\)", "write each video, or camera, as a dataset"])

@@ -10,7 +10,7 @@ from loader_service.catalog.hdf5.peek import as_bytes, peek
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import parent_of, unnumbered
 from loader_service.catalog.layouts import LAYOUTS
-from loader_service.catalog.layouts.layout import Candidates, ForeignDataset, FoundVideo
+from loader_service.catalog.layouts.layout import Candidates, ForeignDataset, FoundVideo, first_middle_last
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.errors import CatalogError
@@ -46,6 +46,7 @@ def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None, *, declared: bo
     found = next((found for found in (layout.find(contents) for layout in tried) if found), [])
     if not found:
         _refuse_strangers(tree, contents)
+    if not declared:
         _refuse_matrices_of_images(hdf5, tree)
     return found
 
@@ -121,33 +122,35 @@ def _refuse_strangers(tree: Tree, contents: Candidates) -> None:
 
 
 def _refuse_matrices_of_images(hdf5: HDF5File, tree: Tree) -> None:
-    """Refuse padded images of two axes, ``(videos, frames, bytes)``: as numbers they would be pixels of nothing."""
+    """Refuse images in more than one axis, as ``(videos, frames)``: as numbers, or texts, they would be of nothing."""
     looked_at: set[str] = set()
     for info in tree.datasets.values():
-        matrix = info.kind is ElementKind.BYTES and len(info.shape) == 3 and info.shape[2] >= LOOK_BYTES
-        if not matrix or not info.size_bytes or unnumbered(info.path) in looked_at or info.path in tree.unwritten:
+        axes = len(info.shape) - (info.kind is ElementKind.BYTES)  # the last of padded ones is that of bytes
+        known = info.kind in _ELEMENTS or (info.kind is ElementKind.BYTES and info.shape[-1:] >= (LOOK_BYTES,))
+        if axes < _AXES_OF_A_MATRIX or not known or not info.size_bytes or info.path in tree.unwritten:
+            continue
+        if unnumbered(info.path) in looked_at:
             continue
         looked_at.add(unnumbered(info.path))
-        codec = codec_of(bytes(hdf5.node(info.path)[0, 0, :LOOK_BYTES].tobytes()))
-        if codec.named:
+        node, inner = hdf5.node(info.path), (0,) * (axes - 1)
+        rows = first_middle_last(range(info.shape[0]))
+        places = [(row, *inner) for row in rows]
+        codecs = [codec_of(as_bytes(node[place])[:LOOK_BYTES]) for place in places]
+        codec = next((each for each in codecs if each.named), None)
+        if codec is not None:
             raise CatalogError(
                 f"{info.path!r} has a {codec.name} image in each row {info.shape}: expected one axis of frames, "
-                "(frames, bytes); write each video as a dataset of its own, or read them in a Python source of your "
-                "own (--source package.module:Name)"
+                "(frames,) or (frames, bytes); write each video, or camera, as a dataset of its own, or read them in a "
+                "Python source of your own (--source package.module:Name)"
             )
 
 
+_AXES_OF_A_MATRIX = 2
+
+
 def explain_texts(hdf5: HDF5File, tree: Tree) -> str:
-    """Return what helps where texts, or elements of several axes, are images, which are not looked for there."""
+    """Return what helps where texts are images, or name some, which are not looked for there."""
     for info in tree.datasets.values():
-        if info.kind in _ELEMENTS and len(info.shape) > 1 and info.size_bytes:
-            codec = codec_of(as_bytes(hdf5.node(info.path)[(0,) * len(info.shape)])[:LOOK_BYTES])
-            if codec.served:
-                return (
-                    f"; {info.path!r} has a {codec.name} in each element of {len(info.shape)} axes: expected one axis, "
-                    "(frames,); write each row as a dataset of its own, or read them in a Python source of your own "
-                    "(--source package.module:Name)"
-                )
         if info.kind is ElementKind.TEXT and info.size_bytes:
             (text,) = peek(hdf5, info, (0,), LOOK_BYTES)
             codec = codec_of(text)

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 Read = Callable[[str], Any]
 
 _UNIT = r"((episode|ep|traj|trajectory|trajectorie|demo|video|vid|clip|seq|sequence|rollout|recording)s?)"
-_ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to)$|^indptr$|(^|_)ptr$", re.IGNORECASE)
-_STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits)$", re.IGNORECASE)
+_ROW = r"(_?(idx|index|indices))?"
+_ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to){_ROW}$|^indptr$|(^|_)ptr$", re.IGNORECASE)
+_STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits){_ROW}$", re.IGNORECASE)
 _LENGTHS = re.compile(rf"(^|_){_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE)
 _NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
 _PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
@@ -70,12 +71,8 @@ def find_bounds(
     short = _short(datasets, frame_count, read, alone=alone)
     whole = [info for info in datasets if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and info.shape]
     floats = [info for info in datasets if info.dtype.lstrip("<>").startswith("f") and len(info.shape) == 1]
-    columns = [info for info in whole if info.shape == (frame_count,) and _NUMBERS.search(info.basename)]
-    columns += [
-        info
-        for info in floats
-        if info.shape == (frame_count,) and _NUMBERS.search(info.basename) and _INDEX.search(info.basename)
-    ]
+    named = [*whole, *(info for info in floats if _INDEX.search(info.basename))]
+    columns = [info for info in named if info.shape == (frame_count,) and _NUMBERS.search(info.basename)]
     bounds = (
         _from_starts_and_lengths(short, frame_count, read)
         or _from_starts_and_ends(short, frame_count, read)
