@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from loader_client.calls import CALLS
 from loader_client.epochs import EpochNumbers
 from loader_client.forms import Batch
-from loader_client.index_generator import NO_STEP, all_marks, epoch_and_step
+from loader_client.index_generator import NO_PLACES, NO_STEP, all_marks, epoch_and_step
 from loader_client.interrupts import INTERRUPTS
 from loader_client.notebook import dataset_html
 from loader_client.rank_state import RankState
@@ -86,8 +86,10 @@ class Feed:
         # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
         return np.asarray(left_out, np.int64)
 
-    def epoch_of(self, mark: Any, made_by: Any, started: Any, saved: Any) -> NDArray[np.int64]:
+    def epoch_of(self, number: Any, mark: Any, made_by: Any, started: Any, saved: Any) -> NDArray[np.int64]:
         """Return the number of the epoch of a mark: ``() int64``. See `index_generator.places`."""
+        if not int(number):
+            return np.asarray(NO_PLACES, np.int64)
         if int(made_by) != self.origin:
             check_saved(int(saved), self.share)
             self.starts.restore(self._epochs.number(mark.numpy()), int(started))
