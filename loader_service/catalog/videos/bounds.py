@@ -96,8 +96,7 @@ def _short(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alo
     short = [info for info in datasets if len(info.shape) == 1 and least < info.shape[0] < max(2, frame_count)]
     plain = [info for info in short if not TIMES.search(info.basename)]
     whole = [info for info in plain if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u"))]
-    floats = [info for info in plain if info.dtype.lstrip("<>").startswith("f")]
-    floats = [info for info in floats if _are_whole(info, read)]
+    floats = [info for info in plain if info.dtype.lstrip("<>").startswith("f") and _are_whole(info, read)]
     for first, other in _beside_starts(floats, _ENDS):
         if 2 * np.sum(_numbers(read, other) - _numbers(read, first)) < frame_count:
             return whole + [info for info in floats if info.shape != first.shape]  # seconds, whole by chance

@@ -241,8 +241,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         return None  # bands, each in a group of its own
     if words and len(groups) <= _FEW and share_little(groups):
         raise rivals([info for members in groups.values() for info in members.values()])
-    sounds = sounds_of(groups)
-    if sounds:
+    if sounds := sounds_of(groups):
         raise channels_or_frames(sounds)
     refuse_other_time_axis(groups)
     for root, members in groups.items():
