@@ -53,7 +53,10 @@ def write_index(shard: Path, records: Sequence[PackedVideo], aside: Path) -> Non
     OSError
         When there is no room.
     """
-    places = _write_skeleton(aside, records)
+    try:
+        places = _write_skeleton(aside, records)
+    except RuntimeError as error:  # so h5py says what closing a file meets
+        raise OSError(str(error)) from error
     end = records[-1].end if records else FIRST_BYTE
     with shard.open("r+b") as target, aside.open("r+b") as made:
         if any(each.lies_at != each.wanted_at for each in places):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE, run
+from sys import executable
 from typing import Any
 
 import h5py
@@ -117,6 +120,27 @@ def test_a_check_finds_a_byte_that_is_another_one(tmp_path: Path) -> None:
 def _record(name: str, offset: int, data: bytes) -> PackedVideo:
     datasets = (PackedDataset("frames", "|u1", (len(data) - 16,)), PackedDataset("offsets", "<i8", (2,)))
     return PackedVideo(name, "/in", 0, 0, 1, datasets, {"label": "cat"}, len(data), 0, offset=offset)
+
+
+_WITHOUT_ROOM = """
+import resource, sys
+from pathlib import Path
+from loader_service.catalog.attempts import errno_of
+from loader_service.pack.shard_index import write_index
+from tests.pack.test_packed_output import _record
+shard = Path(sys.argv[1])
+shard.write_bytes(bytes(60_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, resource.RLIM_INFINITY))  # met when HDF5 closes the index
+try:
+    write_index(shard, [_record("v", 4096, bytes(50_000))], shard.with_name("aside"))
+except OSError as error:
+    print(errno_of(error))
+"""
+
+
+def test_a_disk_that_is_full_when_hdf5_closes_the_index_is_an_error_of_the_system(tmp_path: Path) -> None:
+    ended = run([executable, "-c", _WITHOUT_ROOM, str(tmp_path / "shard")], stdout=PIPE, text=True, check=False)
+    assert ended.stdout == f"{errno.EFBIG}\n"
 
 
 @pytest.mark.parametrize("count", [1, 3, 400])
