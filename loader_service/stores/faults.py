@@ -65,6 +65,9 @@ class ObjectChanged(LastingFault):
 #: By what `obstore` raises.
 _KINDS = {"PreconditionError": ObjectChanged, "NotSupportedError": LastingFault}
 
+#: What is said of a server that does not tell how long a file or an answer is, or which part of a file it gives.
+_NO_PARTS = ("Content-Length Header missing", "Content-Range header not present", "CONTENT_RANGE header")
+
 #: What is said of a server that is not well.
 _STATUS = re.compile(r"non-2xx status code: (5\d\d[A-Za-z ]*)")
 
@@ -93,6 +96,8 @@ def _explain(url: Any, kind: str, said: str) -> str | None:
     credentials = _CREDENTIALS.get(url.scheme)
     if kind == "PreconditionError":
         return OTHER_VERSION
+    if kind == "NotSupportedError" or any(sign in said for sign in _NO_PARTS):
+        return "the server gives no parts of a file; copy the file here"
     if any(sign in said for sign in _NO_CREDENTIALS):
         return f"no credentials; set {credentials}"
     if "NoSuchBucket" in said:
@@ -124,8 +129,6 @@ def _explain_refusal(url: Any, kind: str, credentials: str | None) -> str | None
             )
         refused = "access was refused: the credentials have no permission to read it, or have expired"
         return f"{refused}; set {credentials}" if credentials else refused
-    if kind == "NotSupportedError":
-        return "the server gives no parts of a file; copy the file here"
     return None
 
 

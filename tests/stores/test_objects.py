@@ -192,3 +192,12 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
 def test_a_fault_that_lasts_is_tried_once_and_one_that_passes_again():
     for fault, tried_again in ((LastingFault("x"), False), (StoreFault("x"), True), (ObjectChanged("x"), True)):
         assert Attempts(0.05).again(fault) is tried_again
+
+
+@pytest.mark.parametrize("silent", ["Content-Length", "Content-Range"])
+def test_a_server_that_does_not_tell_lengths_is_named(server, file, monkeypatch, silent):
+    handler = server._server.RequestHandlerClass
+    tell = handler.send_header
+    monkeypatch.setattr(handler, "send_header", lambda self, name, said: name == silent or tell(self, name, said))
+    with pytest.raises(StoreFault, match="gives no parts of a file; copy the file here"):
+        StoredObject(server.url("a.h5")).read_at(0, 10)
