@@ -189,9 +189,8 @@ class WorkerController:
         trial = self._trial
         if trial is None:
             return None
-        usual = self._usual
+        usual, judging = self._usual, _JUDGING_WINDOWS
         gain = usual.rate / trial.usual.rate - 1 if trial.usual.rate else 1.0
-        judging = _JUDGING_WINDOWS
         if evidence.idle_cores >= _NO_CORE:  # it slows nobody down: less waiting counts, and there is time to judge
             gain = max(gain, (1 + trial.usual.lost) / (1 + usual.lost) - 1)
             judging *= 2
@@ -206,7 +205,7 @@ class WorkerController:
             self._useless[trial.kind].learn(trial.before, None, now)
             return self._stay(f"{trial.before} brought no more steps: no core is left for it")
         lesson, number = (self._useless[trial.kind], trial.after) if is_more else (self._worth, self.total + 1)
-        lesson.learn(number, None, now)
+        lesson.learn(number, trial.usual.need, now)
         self._fail(now)
         return self._set(trial.kind, trial.before, now, f"{trial.after} brought {gain:+.0%} of steps")
 
@@ -329,12 +328,13 @@ class WorkerController:
 
     def _set(self, name: str, number: int, now: float, why: str) -> SizeDecision:
         self._numbers[name] = number
+        if self._windows and self._windows[-1].idle_cores < _NO_CORE:  # then the need depends on the number
+            for lesson in (self._worth, *self._useless.values()):
+                lesson.need = None
         self._window.restart()
         self._windows.clear()
         self._calm.clear()
         self._waited_before = False
-        for lesson in (self._worth, *self._useless.values()):
-            lesson.need = None  # where cores are few, what is needed depends on the number
         self._changed_at, self._settled_at = now, None
         return SizeDecision(dict(self._numbers), why, is_change=True)
 

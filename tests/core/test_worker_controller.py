@@ -219,6 +219,7 @@ def test_another_demand_is_followed_up_at_once_and_down_after_a_while() -> None:
     noise=NOISE,
     seed=SEEDS,
 )
+@example(need=11.03247785041342, swing=0.33254772646149555, period_s=376.6926427632656, noise=0.0, seed=59379)
 def test_rates_that_drift_are_followed_without_a_restless_pool(
     need: float, swing: float, period_s: float, noise: float, seed: int
 ) -> None:
