@@ -233,6 +233,79 @@ def picture_and_mask_of_one_form(folder: Path) -> Serves:
     return Serves([Video("a", {name: Array(values[None]) for name, values in columns.items()})])
 
 
+def _samples_of_any_size(folder: Path, name: str, pictures: list[np.ndarray], *, beside: bool = False) -> Layout:
+    """Write a picture of its own size in each group; say what is asked, and what a schema with these sides serves."""
+    samples = []
+    with h5py.File(folder / "samples.h5", "w") as root:
+        for number, picture in enumerate(pictures):
+            root[f"sample_{number}/{name}"] = picture
+            fields: dict[str, Form] = {name: Array(picture[None])}
+            if beside:
+                root[f"sample_{number}/centre"] = numbers(number, 2)
+            samples.append(Video(f"sample_{number}", fields))
+    sides = tuple(
+        axes[0] if len(set(axes)) == 1 else 0 for axes in zip(*(each.shape for each in pictures), strict=True)
+    )
+    asked = Refused(["one picture", r"shape = \[" + ", ".join(map(str, sides))])
+    schema = Schema(("groups",), (SchemaField(name, "array", (f"{{video}}/{name}",), "", sides),))
+    return Layout(asked, {"schema": schema}, Serves(samples))
+
+
+@case("images of floats of any height, a group a sample, with a point in each", option=True)
+def pictures_of_other_heights(folder: Path) -> Layout:
+    """What is called a picture is asked about, whatever its height; a few numbers beside it are none of its lines."""
+    return _samples_of_any_size(folder, "image", [numbers(n, 48 + n, 64) for n in range(3)], beside=True)
+
+
+@case("depth maps of any size, a group a sample", option=True)
+def maps_of_other_sides(folder: Path) -> Layout:
+    return _samples_of_any_size(folder, "depth", [numbers(n, 48 + n, 64 + 2 * n) for n in range(3)])
+
+
+@case("detectors that write pictures of 16 bits and of any size, a group a shot", option=True)
+def words_of_other_sides(folder: Path) -> Layout:
+    """Both sides differ, and neither is a strip: a type of pictures is enough."""
+    pictures = [whole(n, 48 + n, 64 + 2 * n, below=4000, dtype="u2") for n in range(3)]
+    return _samples_of_any_size(folder, "data", pictures)
+
+
+@case("recordings of different length, a group each: samples (T, 14), and image (T, 64) with times")
+def recordings_are_no_pictures(folder: Path) -> Serves:
+    """An entry for each line says that lines are frames, also of what is called a picture."""
+    videos = []
+    with h5py.File(folder / "recordings.h5", "w") as root:
+        for number in range(3):
+            columns = {"image": numbers(number, 48 + number, 64), "time": numbers(number, 48 + number)}
+            for name, values in columns.items():
+                root[f"rec{number}/{name}"] = values
+            videos.append(Video(f"rec{number}", {name: Array(values) for name, values in columns.items()}))
+    return Serves(videos)
+
+
+@case("pictures of floats and of any size beside each other: images/0000, images/0001", option=True)
+def numbered_pictures_of_other_sides(folder: Path) -> Layout:
+    """A number is called as its group is; one of them was served as a table of its lines."""
+    samples = []
+    with h5py.File(folder / "images.h5", "w") as root:
+        for number in range(3):
+            root[f"images/{number:04d}"] = numbers(number, 48 + number, 64 + 2 * number)
+            fields: dict[str, Form] = {"values": Array(numbers(number, 48 + number, 64 + 2 * number)[None])}
+            samples.append(Video(f"images/{number:04d}", fields))
+    schema = Schema(("groups",), (SchemaField("values", "array", ("{video}",), "", (0, 0)),))
+    return Layout(Refused(["a grey picture each", r"shape = \[0, 0\]"]), {"schema": schema}, Serves(samples))
+
+
+@case("clips as groups: video (height, width, frames, 3)")
+def films_with_time_behind(folder: Path) -> Serves:
+    """Nothing is sure where all have as many frames; a line says what to do if they are narrow."""
+    videos = []
+    with h5py.File(folder / "clips.h5", "w") as root:
+        for number in range(2):
+            root[f"s{number}/video"] = whole(number, 40, 48, 6, 3, below=256, dtype="u1")
+            videos.append(Video(f"s{number}", {"frames": Array(root[f"s{number}/video"][()])}))
+    return Serves(videos, left_out=[r"video \(axes\).*48 x 6.*np\.moveaxis\(array, 2, 0\)"])
+
+
 @case("fewer labels than rows")
 def labels_of_other_rows(folder: Path) -> Refused:
     """Only one label can be that of the file."""

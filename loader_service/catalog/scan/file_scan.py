@@ -54,6 +54,7 @@ from loader_service.catalog.videos.set_aside import (
 )
 from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
+from loader_service.catalog.videos.time_axes import lines_of_time_behind
 from loader_service.catalog.videos.unfilled import lines_of_unfilled, lines_of_unwritten
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
@@ -271,9 +272,12 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_named_axes(hdf5, tree, found)
     found = cut_at_ends(tree, found, hdf5.entries)
     check_labels(tree, found)
-    found.left_out.update(lines_of_rows(found, hdf5.entries))
-    found.left_out.update(lines_of_unfilled(found, hdf5.entries, partial(_row, hdf5)))
-    found.left_out.update(lines_of_unwritten(found, partial(chunk_counts, hdf5.file)))
+    found.left_out.update(
+        (lines_of_time_behind(found) if not frames else {})
+        | lines_of_rows(found, hdf5.entries)
+        | lines_of_unfilled(found, hdf5.entries, partial(_row, hdf5))
+        | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
+    )
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
     found.left_out.update(unused(tree, found, found.left_out, labels))
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
     """Return the error for datasets whose first axis can be frames, or lines of a picture."""
-    beside = f" and {len(maybe) - 1} more with its sides" if len(maybe) > 1 else ""
+    sides = "its sides" if len({info.shape[:2] for info in maybe}) == 1 else "other sides"
+    beside = f" and {len(maybe) - 1} more with {sides}" if len(maybe) > 1 else ""
     names = {info.basename for info in maybe}
     grouped = len({info.parent for info in maybe}) * len(names) == len(maybe) > len(names)
     layouts: tuple[VideoLayout, VideoLayout] = ("groups", "groups") if grouped else ("table", "files")

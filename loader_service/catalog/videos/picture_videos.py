@@ -20,7 +20,7 @@ from loader_service.catalog.videos.single_pictures import (
     LEAST_GREY_SIDE,
     find_single_pictures,
     is_called_grey,
-    is_picture_file,
+    is_no_strip,
 )
 from loader_service.schema import VIDEO, Schema, SchemaField
 
@@ -107,16 +107,16 @@ def _parts_or_classes(groups: Mapping[str, Sequence[DatasetInfo]]) -> TwoReading
 
 
 def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
-    """Make sure that datasets which would be a video of rows each are no grey pictures: of one size, of bytes or words.
+    """Make sure that datasets which would be a video of rows each are no grey pictures, of bytes or words.
 
-    Floats are features, and matrices of any length sequences, unless they are called as pictures are.
+    Floats are features, and matrices of one width and any length sequences, unless they are called as pictures are.
 
     Raises
     ------
     TwoReadingsError
         When they may be.
     """
-    if not are_grey_pictures(members):
+    if not _are_grey_pictures(members):
         return
     shape = common_shape([info.shape for info in members])
     each = Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", shape),))
@@ -130,10 +130,38 @@ def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
     )
 
 
-def are_grey_pictures(members: Sequence[DatasetInfo]) -> bool:
+def refuse_numbered_pictures(arrays: Sequence[DatasetInfo]) -> None:
+    """Make sure that matrices of one group, which numbers or ids tell apart, are no grey pictures of any sides.
+
+    Raises
+    ------
+    TwoReadingsError
+        When they may be, as `refuse_grey_pictures` says.
+    """
+    names = [info.basename for info in arrays]
+    if len({info.parent for info in arrays}) == 1 and (are_numbered(names) or are_ids(names)):
+        refuse_grey_pictures(arrays)
+
+
+def refuse_grey_groups(groups: Mapping[str, Mapping[str, DatasetInfo]], main: str) -> None:
+    """Make sure that the matrices of one name in groups are no grey pictures; no list beside them has their length.
+
+    Raises
+    ------
+    TwoReadingsError
+        When they may be, as `refuse_grey_pictures` says, and nothing but a few numbers lies beside them.
+    """
+    lists = [info for members in groups.values() for info in members.values() if len(info.shape) == 1]
+    matrices = [members[main] for members in groups.values()]
+    if all(info.shape[0] < LEAST_GREY_SIDE for info in lists) and _are_grey_pictures(matrices):
+        raise rows_or_pictures(matrices)
+
+
+def _are_grey_pictures(members: Sequence[DatasetInfo]) -> bool:
     """Tell whether several matrices may be grey pictures, by sizes, types and names, as `refuse_grey_pictures` says."""
     shapes, dtypes = {info.shape for info in members}, {info.dtype for info in members}
     if len(members) < 2 or len(dtypes) != 1 or any(len(each) != 2 or min(each) < LEAST_GREY_SIDE for each in shapes):
         return False
-    is_grey = len(shapes) == 1 and all(map(GREY.search, dtypes))
-    return is_grey or all(map(is_called_grey if len(shapes) == 1 else is_picture_file, members))
+    widths = {width for _, width in shapes}
+    is_grey = len(shapes) == 1 or (len(widths) > 1 and all(map(is_no_strip, shapes)))
+    return (is_grey and all(map(GREY.search, dtypes))) or all(map(is_called_grey, members))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import parent_of
+from loader_service.catalog.inner_paths import basename_of, parent_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ _TRUTH = re.compile(r"(^|_)(gt|ground_?truth|truth)$", re.IGNORECASE)
 def _is_named_picture(info: DatasetInfo) -> bool:
     """Tell whether a lone dataset may be a picture: bytes or words by their sides, other matrices by their name."""
     grey = len(info.shape) == 2 and bool(GREY.search(info.dtype)) and min(info.shape) >= LEAST_GREY_SIDE
-    if grey and max(info.shape) <= _MOST_LONGER * min(info.shape) and not _FEATURES.search(info.basename):
+    if grey and is_no_strip(info.shape) and not _FEATURES.search(info.basename):
         return True
     square = len(info.shape) == 3 and info.shape[0] == info.shape[1] > info.shape[2]
     matrix = len(info.shape) == 2 and info.dtype.startswith("float")
@@ -121,14 +121,18 @@ def _is_named_picture(info: DatasetInfo) -> bool:
 
 
 def is_called_grey(info: DatasetInfo) -> bool:
-    """Tell whether a dataset is called as a grey picture is, and not as features of a film: ``x_rgb``, ``x_flow``."""
-    called = _GREY_WORDS.search(info.basename) and not _FEATURES.search(info.basename)
-    return bool(called) or is_picture_file(info)
+    """Tell whether a dataset is called as a grey picture is, and not as features of a film: ``x_rgb``, ``x_flow``.
+
+    One with a number alone is called as its group is: ``masks/0001``.
+    """
+    name = basename_of(info.parent) if info.basename.isdecimal() else info.basename
+    called = _GREY_WORDS.search(name) and not _FEATURES.search(name)
+    return bool(called or _PICTURE_FILES.search(info.basename))
 
 
-def is_picture_file(info: DatasetInfo) -> bool:
-    """Tell whether a dataset has the name of a picture's file."""
-    return bool(_PICTURE_FILES.search(info.basename))
+def is_no_strip(sides: Sequence[int]) -> bool:
+    """Tell whether height and width of a picture are not too far from each other for one."""
+    return max(sides) <= _MOST_LONGER * min(sides)
 
 
 def _counted(members: Sequence[DatasetInfo]) -> set[int]:

@@ -28,7 +28,6 @@ from loader_service.catalog.videos.array_readings import (
     refuse_samples_in_the_last_axis,
     refuse_time_in_the_last_axis,
     rivals,
-    rows_or_pictures,
     tables_of_columns,
     unequal,
     with_fields_of_groups,
@@ -52,9 +51,10 @@ from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of
 from loader_service.catalog.videos.picture_videos import (
-    are_grey_pictures,
     find_picture_videos,
+    refuse_grey_groups,
     refuse_grey_pictures,
+    refuse_numbered_pictures,
 )
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import is_recording, share_little, sibling_groups, sounds_of
@@ -254,9 +254,8 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     ]
     sizes = {name: sum(members[name].size_bytes for members in groups.values()) for name in timed or shared}
     main = max(sorted(sizes, key=natural_key), key=lambda name: sizes[name])
-    alone = len(timed) == 1 and all(len(info.shape) > 1 for members in groups.values() for info in members.values())
-    if alone and are_grey_pictures([members[main] for members in groups.values()]):
-        raise rows_or_pictures([members[main] for members in groups.values()])
+    if len(timed) == 1:
+        refuse_grey_groups(groups, main)
     return found_of([of_dataset(root, members[main]) for root, members in groups.items()])
 
 
@@ -294,6 +293,7 @@ def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:
     tall = [info for info in counted if len(info.shape) > 1]
     if not tall:
         return _of_columns(arrays)
+    refuse_numbered_pictures(arrays)
     best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)
     if len(best) > 1 or rival_of(counted, best[0]) is not None:
         refuse_samples_in_the_last_axis(counted)

@@ -1,7 +1,8 @@
-"""Refuses arrays whose first axis seems to be no time: it is the same in all videos, and another differs. Pure."""
+"""Arrays whose first axis seems to be no time: refused where another axis says so, else said by a line. Pure."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.videos.episodes import Found
     from loader_service.schema import VideoLayout
 
 #: Axes of volumes, and of pictures along time; matrices are another matter, as lines of sounds are.
@@ -107,6 +109,36 @@ def _is_film(info: DatasetInfo) -> bool:
     if info.shape[0] != (_FLOW if "flow" in info.basename.lower() else _COLOURS):
         return False
     return min(info.shape[2:]) >= _LEAST_SIDE and info.shape[1] > 1
+
+
+def lines_of_time_behind(found: Found) -> dict[str, str]:
+    """Return which pictures are served as frames and so narrow that time may be behind their sides, ``(H, W, T, 3)``.
+
+    Of pictures without colours, ``(H, W, T)``, only those that are called as films and pictures are. As lines of what
+    is no field.
+    """
+    lines = {}
+    episode = next((each for each in found.episodes if each.frame_count), None)
+    for key, part in episode.parts.items() if episode is not None else ():
+        info = part.info
+        if info is None or info.dtype != "uint8" or len(info.shape) not in {3, 4} or part.frames is not None:
+            continue
+        named = part.kind == "image" or (len(info.shape) == 3 and _FILMS.search(info.basename))
+        height, width, count = info.shape[:3]
+        alike = max(height, width) < _TIMES * min(height, width)
+        if named and alike and count > _COLOURS + 1 and _TIMES * count <= min(height, width):
+            lines[f"{key or info.path} (axes)"] = (
+                f"served as HDF5 has it, {height} frames of {width} x {count}, which are narrow for pictures: if time "
+                f"is behind the sides of {info.shape}, write np.moveaxis(array, 2, 0), in a file"
+            )
+    return lines
+
+
+#: What films without colours are called.
+_FILMS = re.compile(r"(^|_|\b)(video|frame|clip|movie|film|image|img|picture|rgb)s?[0-9]*(_|\b|$)", re.IGNORECASE)
+
+#: Sides are seldom as unlike as this.
+_TIMES = 4
 
 
 def _samples_or_rows(
