@@ -46,6 +46,11 @@ def lines_of_names(hdf5: HDF5File, members: Mapping[str, DatasetInfo]) -> dict[s
 _MOST_NAMES = 12
 
 
+def text_of(numbers: Any) -> str:
+    """Return the text whose characters are numbers of UTF-16, in any axes; what is none of these is replaced."""
+    return np.asarray(numbers, "<u2").tobytes().decode("utf-16-le", "replace")
+
+
 def with_names(values: Any, dtype: Any) -> Any:
     """Return the names of numbers of an enumeration, as an array or one text; other values as they are."""
     names = enum_names(dtype)

@@ -22,6 +22,7 @@ class ElementKind(enum.Enum):
     INTEGER = "integer"
     FLOAT = "float"
     TEXT = "string"
+    CHARACTERS = "text of MATLAB"
     COMPOUND = "compound"
     COMPLEX = "complex"
     REFERENCE = "reference"

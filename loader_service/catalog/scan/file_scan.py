@@ -38,7 +38,7 @@ from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
-from loader_service.catalog.videos.matlab_axes import empty_arrays, lines_of_axes
+from loader_service.catalog.videos.matlab_axes import empty_arrays, lines_of_axes, with_texts
 from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
@@ -186,7 +186,7 @@ def _explain(message: str) -> str:
 
 
 def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
-    tree = read_tree(hdf5.file, allow_external=options.allow_external)
+    tree = with_texts(hdf5, read_tree(hdf5.file, allow_external=options.allow_external))
     chosen = find_in_split(hdf5, tree, options, lambda part: _find(hdf5, part, options))
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]

@@ -12,8 +12,10 @@ from loader_service.catalog.codecs import SERVED
 from loader_service.catalog.findings import FieldScan
 from loader_service.catalog.hdf5 import heap
 from loader_service.catalog.hdf5.attributes import read_attribute
+from loader_service.catalog.hdf5.enum_names import text_of
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.storage import read_references
+from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.layouts.extents import Located, locate
 from loader_service.catalog.layouts.pictures import look_at
@@ -312,7 +314,9 @@ def read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
 def _read_value(hdf5: HDF5File, part: VideoField) -> Any:
     if part.attribute:
         return read_attribute(hdf5.file, part.path, part.attribute)
-    return hdf5.node(part.path)[()]
+    value = hdf5.node(part.path)[()]
+    is_text = part.dtype == "S" and part.info is not None and part.info.kind is ElementKind.CHARACTERS
+    return text_of(value) if is_text else value
 
 
 def _to_bytes(value: Any) -> bytes:

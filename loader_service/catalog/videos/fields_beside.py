@@ -153,17 +153,18 @@ def check_labels(tree: Tree, found: Found) -> None:
     Raises
     ------
     TwoReadingsError
-        When there are labels, ``(N,)`` or ``(N, 1)``, of another count than rows.
+        When there are labels, ``(N,)``, ``(N, 1)`` or one alone, of another count than rows.
     """
     if found.layout != "table":
         return
     episode = found.episodes[0]
     for info in tree.datasets.values():
-        flat = info.shape and all(side == 1 for side in info.shape[1:])
-        if info.basename in LABEL_NAMES and flat and info.shape[0] != episode.frame_count:
+        flat = all(side == 1 for side in info.shape[1:])
+        count = info.shape[0] if info.shape else 1
+        if info.basename in LABEL_NAMES and flat and count != episode.frame_count:
             rows = [part.info for part in episode.parts.values() if part.info is not None and part.kind != "value"]
             of_file = Schema(("files",), (SchemaField("label", "value", (info.path,)), *fields_of(rows, "array")))
-            one = [Reading("a recording a file, with a label", of_file)] if info.shape[0] == 1 else []
+            one = [Reading("a recording a file, with a label", of_file)] if count == 1 else []
             raise TwoReadingsError(
                 f"expected {counted(episode.frame_count, 'label')}, one for each row; found {info.describe()}",
                 [*one, Reading("rows without it", Schema(("table",), fields_of(rows, "array")))],

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.hdf5.attributes import read_attribute
-from loader_service.catalog.hdf5.enum_names import enum_names, with_names
+from loader_service.catalog.hdf5.enum_names import enum_names, text_of, with_names
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import join, parent_of, to_bytes
 from loader_service.catalog.labels.encode import Label
@@ -140,7 +140,7 @@ def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Epis
     for group in groups:
         info = _named_in(tree, group) if group else None
         if info is not None and info.shape in {(), (1,)} and info.path not in lists:
-            return to_label(_read(file, info.path), repr(info.path))
+            return to_label(_read(file, info), repr(info.path))
     return None
 
 
@@ -166,7 +166,7 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode],
     for video in videos:
         places = (video.dataset_path, parent_of(video.dataset_path), video.root or "")
         info = next((by_group[place] for place in places if place in by_group), None)
-        labels.append(None if info is None else to_label(_read(file, info.path), repr(info.path)))
+        labels.append(None if info is None else to_label(_read(file, info), repr(info.path)))
     return labels
 
 
@@ -182,13 +182,15 @@ def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]
         and not enum_names(file[to_bytes(info.path)].dtype)
     ):
         raise CatalogError(f"expected labels that are numbers or texts; found {info.describe()}")
-    values = np.atleast_1d(_read(file, info.path))
+    values = np.atleast_1d(_read(file, info))
     return (to_label(value, f"entry {number} of {info.path!r}") for number, value in enumerate(values))
 
 
-def _read(file: h5py.File, path: str) -> Any:
+def _read(file: h5py.File, info: DatasetInfo) -> Any:
     """Return what a dataset holds; of an enumeration the names."""
-    node = file[to_bytes(path)]
+    node = file[to_bytes(info.path)]
+    if info.kind is ElementKind.CHARACTERS and info.dtype == "S":
+        return text_of(node[()])
     return with_names(node[()], node.dtype)
 
 

@@ -1,10 +1,13 @@
-"""Says of arrays that programs with reversed axes wrote how these lie, and which datasets are MATLAB's empty arrays."""
+"""What MATLAB, and programs with its reversed axes, note of arrays: how axes lie, what is empty, what is text."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.hdf5.attributes import attribute_names
+from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
+from loader_service.catalog.hdf5.tree import ElementKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -13,7 +16,8 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
 #: What programs write beside each variable whose axes they reverse.
-_OF_DATASETS = {"MATLAB_class": "MATLAB", "rhdf5-NA.OK": "R"}
+_CLASS = "MATLAB_class"
+_OF_DATASETS = {_CLASS: "MATLAB", "rhdf5-NA.OK": "R"}
 _OF_GROUPS = {"OCTAVE_NEW_FORMAT": "Octave"}
 
 #: What Julia's JLD2 writes before the file proper.
@@ -67,3 +71,20 @@ def empty_arrays(hdf5: HDF5File, tree: Tree) -> dict[str, str]:
         if info.dtype == "uint64" and len(info.shape) == 1 and info.shape[0] <= _MOST_SIDES
         if _EMPTY in attribute_names(hdf5.file, info.path)
     }
+
+
+def with_texts(hdf5: HDF5File, tree: Tree) -> Tree:
+    """Return a tree in which MATLAB's characters are of that kind; those of one line, ``(n, 1)``, are a text ``()``.
+
+    What ``#refs#`` holds stays as it is.
+    """
+    found = {}
+    for path in tree.attributed:
+        if path not in tree.datasets or tree.datasets[path].dtype != "uint16" or path.startswith("#refs#/"):
+            continue
+        info = tree.datasets[path]
+        if _CLASS in attribute_names(hdf5.file, path) and read_attribute(hdf5.file, path, _CLASS) in {b"char", "char"}:
+            one = max(info.shape, default=1) == math.prod(info.shape)
+            text = info._replace(shape=(), dtype="S", address=None) if one else info
+            found[path] = text._replace(kind=ElementKind.CHARACTERS)
+    return replace(tree, datasets={**tree.datasets, **found}) if found else tree

@@ -51,7 +51,7 @@ def set_aside(tree: Tree) -> dict[str, str]:
             aside[path] = "found a coarser copy of another resolution level of Imaris, in a file"
         elif _WEIGHTS.search(path):
             aside[path] = f"{WEIGHTS}, in a file"
-        elif info.kind in _KINDS:
+        elif info.kind in _KINDS and info.dtype != "S":
             aside[path] = f"found {_KINDS[info.kind]} {info.shape}, in a file"
         elif not info.dtype and info.kind in {ElementKind.FLOAT, ElementKind.INTEGER} and 0 not in info.shape:
             aside[path] = f"found numbers of another size than 1, 2, 4 or 8 bytes {info.shape}, in a file"
@@ -78,6 +78,7 @@ _KINDS: Mapping[ElementKind, str] = {
     ElementKind.REFERENCE: "references, such as MATLAB's cells,",
     ElementKind.COMPOUND: "compound elements (a table of pandas, or structs; docs/coming-from.md, 'Compound tables')",
     ElementKind.COMPLEX: "complex numbers",
+    ElementKind.CHARACTERS: "lines of characters, as MATLAB keeps them, in numbers of UTF-16,",
 }
 
 
