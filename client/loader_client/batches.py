@@ -16,7 +16,7 @@ Open = Callable[[], tuple[Stream, tuple[int, int]]]
 
 
 @dataclass
-class _Place:
+class _IteratorPlace:
     """Where an iterator is; apart from it, so that its generator does not keep it."""
 
     begin: RankState | None = None
@@ -39,7 +39,7 @@ class Batches(Iterator[Batch]):
     """
 
     def __init__(self, open_stream: Open, epochs: int) -> None:
-        self._place = _Place()
+        self._place = _IteratorPlace()
         self._steps = _steps(open_stream, epochs, self._place)
 
     def __iter__(self) -> Batches:
@@ -73,7 +73,7 @@ class Batches(Iterator[Batch]):
             next(self._steps)
 
 
-def _steps(open_stream: Open, epochs: int, place: _Place) -> Generator[Batch]:
+def _steps(open_stream: Open, epochs: int, place: _IteratorPlace) -> Generator[Batch]:
     """Yield nothing when the stream is open, and then its batches, which it does not keep while they are in use."""
     stream, (place.epoch, place.step) = open_stream()
     try:

@@ -66,7 +66,7 @@ _NO_CORE = 0.5
 
 
 @dataclass
-class _Trial:
+class _SizeTrial:
     """A step whose worth is not known yet."""
 
     kind: str
@@ -91,7 +91,7 @@ class WorkerController:
         self._kinds = {each.name: each for each in kinds}
         self._numbers = dict(numbers)
         self._window = DemandWindow()
-        self._trial: _Trial | None = None
+        self._trial: _SizeTrial | None = None
         self._few, self._enough, self._worth = Lesson(), Lesson(), Lesson()
         self._useless = {name: Lesson(turn=1) for name in self._kinds}
         self._calm: deque[tuple[float, float]] = deque()  # seconds and need of the latest windows
@@ -226,7 +226,7 @@ class WorkerController:
         """Take a step up whose worth is to be measured."""
         workers = (number - self._numbers[name]) / max(1, self.total)
         asked = min(LEAST_GAIN, _LEAST_SHARE * evidence.lost, _LEAST_SHARE * workers)
-        self._trial = _Trial(name, self._numbers[name], number, self._usual, asked)
+        self._trial = _SizeTrial(name, self._numbers[name], number, self._usual, asked)
         return self._set(name, number, now, f"{evidence.waits}, {evidence.needs}")
 
     def _try_less(self, evidence: Evidence, now: float, asked: float) -> SizeDecision:
@@ -234,7 +234,7 @@ class WorkerController:
         name = self._spare[-1]
         number = self._numbers[name]
         asked = min(asked, _LEAST_SHARE / max(1, self.total - 1))
-        self._trial = _Trial(name, number, number - 1, self._usual, asked)
+        self._trial = _SizeTrial(name, number, number - 1, self._usual, asked)
         return self._set(name, number - 1, now, f"{evidence.waits}, and no core is idle")
 
     def _with_more(self, evidence: Evidence, reading: PoolReading) -> SizeDecision:

@@ -46,7 +46,7 @@ class Checked:
 
 
 @dataclass
-class _Look:
+class _DueLook:
     file: int
     since: float  # when it was asked for, or seen to change the last time
     not_before: float
@@ -74,7 +74,7 @@ class Rechecks:
         self._options = options
         self._note = note
         self._process: ScanProcess[Answer] | None = None
-        self._looks: dict[int, _Look] = {}  # by file, in the order in which they were asked for
+        self._looks: dict[int, _DueLook] = {}  # by file, in the order in which they were asked for
         self._recent: dict[int, deque[float]] = {}
         self._unreadable: set[int] = set()  # whose errors have been waited for once
         self._said: set[int] = set()
@@ -84,7 +84,7 @@ class Rechecks:
 
     def want(self, file: int, now: float) -> None:
         """Have a file looked at; one that is being looked at already is looked at once."""
-        self._looks.setdefault(file, _Look(file, now, now))
+        self._looks.setdefault(file, _DueLook(file, now, now))
 
     def next_deadline(self) -> float | None:
         """Return when `turn` has something to do though nothing was sent; None while there is nothing to wait for."""
@@ -150,7 +150,7 @@ class Rechecks:
         looks.append(now)
         self._process.ask(self._path(due.file))
 
-    def _conclude(self, look: _Look, answer: Answer, now: float) -> Iterator[Checked]:
+    def _conclude(self, look: _DueLook, answer: Answer, now: float) -> Iterator[Checked]:
         self._idle_since = now
         path = self._path(look.file)
         if isinstance(answer, CatalogError):
@@ -167,7 +167,7 @@ class Rechecks:
             self._unsaid.append(path)
         yield Checked(look.file, answer.status)
 
-    def _try_later(self, look: _Look, error: CatalogError, now: float) -> Iterator[Checked]:
+    def _try_later(self, look: _DueLook, error: CatalogError, now: float) -> Iterator[Checked]:
         """Look again in a moment at a file that cannot be read now; give it up when that has been so for too long."""
         words = str(error)
         if words != look.error and look.error:
@@ -180,7 +180,7 @@ class Rechecks:
         self._unreadable.add(look.file)
         yield self._fail(look, words.removeprefix(f"{self._path(look.file)!r}: "))
 
-    def _fail(self, look: _Look, words: str) -> Checked:
+    def _fail(self, look: _DueLook, words: str) -> Checked:
         self._looks.pop(look.file, None)
         return Checked(look.file, None, _changed(self._path(look.file), words))
 

@@ -56,7 +56,7 @@ class RecordPlace(NamedTuple):
     number: int
 
 
-class _Readable(Protocol):
+class _BinaryStream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
@@ -108,18 +108,18 @@ def read_records(source: str | os.PathLike[str] | BinaryIO, on_bad: OnBad | None
         name, opened = str(getattr(source, "name", "a stream")), nullcontext(source)
     with opened as file:
         head = _read_fully(file, _HEADER.size)
-        stream: _Readable = _Rewound(head, file)
+        stream: _BinaryStream = _Rewound(head, file)
         if compression_of(head):
             stream = InflatedFile(stream)  # type: ignore[arg-type] # it calls `read` alone
         try:
-            yield from _records(_Window(stream), name, on_bad)
+            yield from _records(_StreamBlock(stream), name, on_bad)
         except DamagedInput as error:
             if on_bad is None:
                 raise
             on_bad(error)
 
 
-def _records(window: _Window, name: str, on_bad: OnBad | None) -> Iterator[Record]:
+def _records(window: _StreamBlock, name: str, on_bad: OnBad | None) -> Iterator[Record]:
     """Yield the records of a stream of bytes; all that is done for each record is spelled out here: the hot path.
 
     Lengths repeat, so those whose checksum was right are remembered.
@@ -276,10 +276,10 @@ class RecordWriter:
             self._file.write(deflate.flush())
 
 
-class _Window:
+class _StreamBlock:
     """A block of a stream, and where it begins in the stream."""
 
-    def __init__(self, stream: _Readable) -> None:
+    def __init__(self, stream: _BinaryStream) -> None:
         self._stream = stream
         self._block, self._base = b"", 0
 

@@ -62,7 +62,7 @@ class Packed:
     turned: int = 0
 
 
-class _Kept(NamedTuple):
+class _WrittenVideos(NamedTuple):
     """What is written already: in finished shards, and in those that are not finished."""
 
     finished: list[PackedVideo]
@@ -199,7 +199,7 @@ class _Packing:
         begun = (last, self._ends[last] - FIRST_BYTE) if last >= sealed else (max(first, sealed), 0)
         return ShardPlan(planned, options.shards, options.shard_size, first, begun)
 
-    def _resume(self, before: Sequence[PackedVideo]) -> _Kept:
+    def _resume(self, before: Sequence[PackedVideo]) -> _WrittenVideos:
         """Return what need not be read again."""
         place = self._place
         sealed, known = self._log.sealed, {each.name for each in before}
@@ -219,8 +219,8 @@ class _Packing:
             unfinished = whole_records(place.bytes_of(shard), grown)
             break
         if before and not self._options.is_sharded and not unfinished and not finished:
-            return _Kept(list(before), [])
-        return _Kept(finished, unfinished)
+            return _WrittenVideos(list(before), [])
+        return _WrittenVideos(finished, unfinished)
 
     def _is_same(self, record: PackedVideo | None, item: Item) -> bool:
         if record is None or record.source != item.path:

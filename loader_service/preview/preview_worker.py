@@ -61,9 +61,9 @@ class PreviewWorker:
         self._catalog = catalog
         self._reader = Reader(catalog, max_open_files=8, patience=RetryPatience(_PATIENCE_S))
         self._videos = VideoPictures(catalog, self._reader)
-        self._steps: _Kept[SamplePictures] = _Kept(_KEPT_STEPS)
+        self._steps: _LatestMade[SamplePictures] = _LatestMade(_KEPT_STEPS)
         self._transform = transform
-        self._outputs: _Kept[TransformOutputs] = _Kept(1)  # they are large
+        self._outputs: _LatestMade[TransformOutputs] = _LatestMade(1)  # they are large
         self._answers: dict[str, Callable[..., dict[str, Any]]] = {
             "samples": self._samples,
             "outputs": self._tell_outputs,
@@ -135,7 +135,7 @@ class PreviewWorker:
         return TransformedStreams(Origin(self._catalog, self._reader), self._transform)
 
 
-class _Kept(Generic[_Made]):
+class _LatestMade(Generic[_Made]):
     """What was made last, by the text of its step."""
 
     def __init__(self, most: int) -> None:

@@ -38,7 +38,7 @@ class UnpackTold:
 
 
 @dataclass
-class _Samples:
+class _PieceSamples:
     """The samples of a piece, in order, without those that cannot be read where that is allowed."""
 
     ranges: list[SampleRange]
@@ -90,7 +90,7 @@ class UnpackWorker:
         OSError
             When something cannot be written.
         """
-        samples = _Samples([SampleRange(*each) for each in task["samples"]], progress)
+        samples = _PieceSamples([SampleRange(*each) for each in task["samples"]], progress)
         if self._given.checks:
             return PieceOutcome((), tuple(self._differences(task["name"], samples)))
         if isinstance(self._target, ShardTarget):
@@ -99,7 +99,7 @@ class UnpackWorker:
             entries, facts = self._write_files(self._target, folder, samples)
         return PieceOutcome(tuple(entries), tuple(samples.left_out), facts)
 
-    def _write_shard(self, target: ShardTarget[Any], path: Path, samples: _Samples) -> OutputEntry:
+    def _write_shard(self, target: ShardTarget[Any], path: Path, samples: _PieceSamples) -> OutputEntry:
         count = 0
         with SummedFile(path) as file, target.writer(file.as_file) as writer:
             for _, item in self._encoded(target, samples):
@@ -108,7 +108,9 @@ class UnpackWorker:
                 passing("unpack")
         return OutputEntry(path.name, file.size_bytes, file.crc32c, count)
 
-    def _write_files(self, target: FileTarget, folder: Path, samples: _Samples) -> tuple[list[OutputEntry], list[Any]]:
+    def _write_files(
+        self, target: FileTarget, folder: Path, samples: _PieceSamples
+    ) -> tuple[list[OutputEntry], list[Any]]:
         entries: list[OutputEntry] = []
         rows: list[Any] = []
         for sample in self._read(samples):
@@ -123,7 +125,7 @@ class UnpackWorker:
             passing("unpack")
         return entries, rows
 
-    def _differences(self, name: str, samples: _Samples) -> Iterator[LeftOut]:
+    def _differences(self, name: str, samples: _PieceSamples) -> Iterator[LeftOut]:
         if isinstance(self._target, FileTarget):
             for sample in self._read(samples):
                 with self._skipping(sample.range, samples):
@@ -146,7 +148,7 @@ class UnpackWorker:
         except DamagedInput as error:
             yield LeftOut(name, str(error))
 
-    def _encoded(self, target: ShardTarget[Any], samples: _Samples) -> Iterator[tuple[str, Any]]:
+    def _encoded(self, target: ShardTarget[Any], samples: _PieceSamples) -> Iterator[tuple[str, Any]]:
         for sample in self._read(samples):
             item = None
             with self._skipping(sample.range, samples):
@@ -154,7 +156,7 @@ class UnpackWorker:
             if item is not None:
                 yield sample.range.key, item
 
-    def _read(self, samples: _Samples) -> Iterator[SourceSample]:
+    def _read(self, samples: _PieceSamples) -> Iterator[SourceSample]:
         progress = samples.progress
         for part, each in enumerate(samples.ranges):
             sample = None
@@ -169,7 +171,7 @@ class UnpackWorker:
                 yield sample
 
     @contextlib.contextmanager
-    def _skipping(self, which: SampleRange, samples: _Samples) -> Iterator[None]:
+    def _skipping(self, which: SampleRange, samples: _PieceSamples) -> Iterator[None]:
         try:
             yield
         except FileTouched as error:
@@ -177,7 +179,7 @@ class UnpackWorker:
         except (DecodeError, CatalogError) as error:
             self._leave_out(which, error, samples)
 
-    def _leave_out(self, which: SampleRange, error: DecodeError | CatalogError, samples: _Samples) -> None:
+    def _leave_out(self, which: SampleRange, error: DecodeError | CatalogError, samples: _PieceSamples) -> None:
         if not self._skips or isinstance(error, (CatalogChanged, DamagedInput)):
             raise error
         samples.left_out.append(LeftOut(which.key, str(error)))

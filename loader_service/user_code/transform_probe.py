@@ -22,7 +22,7 @@ _SAMPLES_TRIED = 8
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _ProbedSample:
     """What the transform made of one sample."""
 
     length: int  # of the sample, in frames
@@ -62,7 +62,7 @@ def probe_transform(
     return tuple(_field(name, others, spec, widths) for name in first.outputs if name not in SERVICE_FIELDS)
 
 
-def _try_one(made: TransformedSamples, samples: Samples, spec: Spec, candidates: Iterable[int]) -> _Trial:
+def _try_one(made: TransformedSamples, samples: Samples, spec: Spec, candidates: Iterable[int]) -> _ProbedSample:
     """Return what comes of the first candidate; with ``on_error="substitute"``, of the first that is good."""
     first_error: LoaderError | None = None
     tries = _SAMPLES_TRIED if spec.on_error == "substitute" else 1
@@ -74,11 +74,11 @@ def _try_one(made: TransformedSamples, samples: Samples, spec: Spec, candidates:
         except LoaderError as error:
             first_error = first_error or error
         else:
-            return _Trial(length, {name: (value.dtype, value.shape) for name, value in outputs.items()})
+            return _ProbedSample(length, {name: (value.dtype, value.shape) for name, value in outputs.items()})
     raise first_error or SourceError("there is no sample to try the transform on; give files that hold some")
 
 
-def _field(name: str, trials: list[_Trial], spec: Spec, widths: dict[str, np.dtype[np.generic]]) -> Field:
+def _field(name: str, trials: list[_ProbedSample], spec: Spec, widths: dict[str, np.dtype[np.generic]]) -> Field:
     for trial in trials:
         if name not in trial.outputs:
             raise SourceError(f"the transform returns {name!r} for some samples only; return it for all")

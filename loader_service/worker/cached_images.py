@@ -125,7 +125,7 @@ class CachedImages(EncodedImages):
             super().write(outs, pick)
             return
         form, first = found
-        row = _Row(form, [first + number for number in self._numbers(pick)], self._tag(pick.video))
+        row = _KeptRow(form, [first + number for number in self._numbers(pick)], self._tag(pick.video))
         sizes, out = self._forms.sizes(pick.video), outs[0]
         is_straight = is_as_kept(sizes.scaled, out.shape[1:3], pick.draws)
         missing = row.copy(out) if is_straight else row.cut(self._pixels(sizes, out), self._finish(out, pick.draws))
@@ -140,7 +140,7 @@ class CachedImages(EncodedImages):
             return
         form, first = found
         numbers = self._numbers(pick)
-        row = _Row(form, [first + number for number in numbers], self._known_tag(pick.video))
+        row = _KeptRow(form, [first + number for number in numbers], self._known_tag(pick.video))
         file, (offsets, lengths) = int(catalog.video_file[pick.video]), catalog.extents(pick.video, self._name)
         for each in row.absent():
             number = numbers[each.place]
@@ -176,7 +176,7 @@ class CachedImages(EncodedImages):
         return self._tags.get(int(self._origin.catalog.video_file[video]), (None, 0))[1]
 
     def _decode(
-        self, row: _Row, missing: list[_Missing], sizes: FrameSizes, out: Any, pick: Pick, *, is_straight: bool
+        self, row: _KeptRow, missing: list[_Missing], sizes: FrameSizes, out: Any, pick: Pick, *, is_straight: bool
     ) -> None:
         """Decode the frames of a row that are not there, and keep them."""
         kept, codec = 0, self._origin.catalog.codec(pick.video, self._name)
@@ -227,7 +227,7 @@ class CachedImages(EncodedImages):
         return self._scratch[:size].reshape(shape)
 
 
-class _Row:
+class _KeptRow:
     """The frames of one row, in their form.
 
     Parameters

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-class _Scanned(NamedTuple):
+class _FileInCatalog(NamedTuple):
     """What the catalog says of a file."""
 
     path: str
@@ -73,7 +73,7 @@ class CatalogFiles:
         self._copy = copy
         self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
         self._adopted: dict[int, FileStat] = {}
-        self._scanned: dict[int, _Scanned] = {}  # of the files that are open
+        self._scanned: dict[int, _FileInCatalog] = {}  # of the files that are open
         self.touched = -1
 
     def adopt(self, file: int, status: FileStat) -> None:
@@ -160,10 +160,10 @@ class CatalogFiles:
         if file is not None:
             file.close()
 
-    def _scanned_as(self, number: int) -> _Scanned:
+    def _scanned_as(self, number: int) -> _FileInCatalog:
         """Return what the catalog says of a file; looked up once while it is open."""
         path = self._catalog.file_path(number)
-        return _Scanned(path, self.expected(number), is_url(path))
+        return _FileInCatalog(path, self.expected(number), is_url(path))
 
     def _open(self, number: int, place: tuple[int, int]) -> OpenFile:
         if self._patience.gave_up(number):

@@ -68,7 +68,7 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Runs,
             f"reading frames {int(runs.starts.min())} to {int((runs.starts + runs.lengths).max()) - 1} of "
             f"{catalog.describe(video)}: it has {frame_count}"
         )
-    rows = _Rows(reader.open_file(video), address, frames.nbytes // len(frames), runs, frames)
+    rows = _GatheredRows(reader.open_file(video), address, frames.nbytes // len(frames), runs, frames)
     reads.spent.turn_to(int(catalog.video_file[video]))
     while rows.done < len(runs.starts):
         # Where reads are slow, those that threads have begun are not done here once more.
@@ -80,7 +80,7 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Runs,
             rows.file = reader.open_file(video)
 
 
-class _Rows:
+class _GatheredRows:
     """Rows on their way out of a file.
 
     Parameters

@@ -53,7 +53,7 @@ Opened = tuple[
 
 
 @dataclass(eq=False)
-class _Piece:
+class _ReadPiece:
     """One read: bytes of one file that some ranges lie in, in parts that are given out."""
 
     file: int
@@ -77,19 +77,19 @@ class _Piece:
 
 
 @dataclass
-class _Plan:
+class _TaskPieces:
     """The pieces of one task."""
 
-    pieces: list[_Piece]
+    pieces: list[_ReadPiece]
     starts: dict[int, list[int]] = field(default_factory=dict)  # by file, with `by_file` in the same order
-    by_file: dict[int, list[_Piece]] = field(default_factory=dict)
+    by_file: dict[int, list[_ReadPiece]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for piece in self.pieces:
             self.by_file.setdefault(piece.file, []).append(piece)
         self.starts = {file: [piece.starts[0] for piece in pieces] for file, pieces in self.by_file.items()}
 
-    def find(self, file: int, offset: int) -> _Piece | None:
+    def find(self, file: int, offset: int) -> _ReadPiece | None:
         """Return the piece that holds a byte."""
         number = bisect_right(self.starts.get(file, ()), offset) - 1
         piece = self.by_file[file][number] if number >= 0 else None
@@ -126,9 +126,9 @@ class ReadAhead:
         self._is_in_memory = is_in_memory
         self._most_bytes = most_bytes
         self._threads: ReadThreads | None = None
-        self._plans: dict[int, _Plan] = {}
-        self._current: _Plan | None = None
-        self._waiting: deque[_Piece] = deque()
+        self._plans: dict[int, _TaskPieces] = {}
+        self._current: _TaskPieces | None = None
+        self._waiting: deque[_ReadPiece] = deque()
         self._held = 0
         self.latency_s = 0.0
         self.waited_s = 0.0
@@ -147,7 +147,7 @@ class ReadAhead:
             # A look for each read, not for each range: in a clip of 16 frames they took a twentieth of its decoding.
             merged = _merged(ranges, self._most_bytes)
             pieces = [each for each in merged if not self._is_in_memory(each.file, each.starts[0], each.size)]
-            plan = self._plans[task] = _Plan(pieces)
+            plan = self._plans[task] = _TaskPieces(pieces)
             self._waiting.extend(sorted(plan.pieces, key=lambda piece: piece.place))
             self._begin_more()
 
@@ -228,7 +228,7 @@ class ReadAhead:
                 self._begin(piece)
             self._waiting.popleft()
 
-    def _begin(self, piece: _Piece) -> None:
+    def _begin(self, piece: _ReadPiece) -> None:
         opened = self._open_file(piece.file)
         if opened is None:
             piece.is_dropped = True
@@ -240,7 +240,7 @@ class ReadAhead:
         piece.read = ThreadRead(prepare(piece.starts, piece.ends), after)
         self._threads.begin(piece.read)
 
-    def _parts(self, piece: _Piece) -> Sequence[Any] | None:
+    def _parts(self, piece: _ReadPiece) -> Sequence[Any] | None:
         """Return a piece's parts; None when they could not be read."""
         if piece.parts is not None:
             return piece.parts
@@ -261,13 +261,13 @@ class ReadAhead:
         piece.parts = parts
         return piece.parts
 
-    def _taken(self, piece: _Piece, length: int) -> None:
+    def _taken(self, piece: _ReadPiece, length: int) -> None:
         piece.wanted -= length
         if piece.wanted <= 0:
             self._drop(piece)
             self._begin_more()
 
-    def _drop(self, piece: _Piece) -> None:
+    def _drop(self, piece: _ReadPiece) -> None:
         """Let go of a piece; the thread that is at it ends on its own."""
         if not piece.is_dropped and piece.read is not None:
             piece.read.cancel()
@@ -275,9 +275,9 @@ class ReadAhead:
         piece.is_dropped, piece.read, piece.parts = True, None, None
 
 
-def _merged(ranges: Iterable[ByteRange], most_bytes: int) -> list[_Piece]:
+def _merged(ranges: Iterable[ByteRange], most_bytes: int) -> list[_ReadPiece]:
     """Return the reads that bring some ranges, by file and place: those that lie near each other are one."""
-    pieces: list[_Piece] = []
+    pieces: list[_ReadPiece] = []
     placed = sorted((each, place) for place, each in enumerate(ranges) if 0 < each.length <= most_bytes)
     for (file, offset, length), place in placed:
         end = offset + length
@@ -289,7 +289,7 @@ def _merged(ranges: Iterable[ByteRange], most_bytes: int) -> list[_Piece]:
             or offset > last_end + _GAP_BYTES
             or (end > last_end and end - last.starts[0] > _PIECE_BYTES)
         ):
-            pieces.append(_Piece(file, [offset], [end], place, length))
+            pieces.append(_ReadPiece(file, [offset], [end], place, length))
             continue
         if offset < last_end or max(last_end - last.starts[-1], offset - last_end) < _PART_BYTES:
             last.ends[-1] = max(last_end, end)

@@ -75,7 +75,7 @@ class RowWriter:
         if not self._parts:
             return ()
         parts = [(part, [self._frames(name, slot) for name in part.names]) for part in self._parts]
-        filling = _Filling(picks, parts, self._origin.progress, repeats=not self._spec.varies)
+        filling = _RowFilling(picks, parts, self._origin.progress, repeats=not self._spec.varies)
         bad = filling.gather() if self._gathers else filling.fill_each(self._order(picks))
         return tuple(sorted((self._blame(each, picks) for each in bad), key=lambda each: each.row))
 
@@ -124,7 +124,7 @@ class RowWriter:
         return view.reshape(-1, *view.shape[2:]) if isinstance(self._spec.clip, Clip) else view
 
 
-class _Filling:
+class _RowFilling:
     """One task's rows while they are filled.
 
     Parameters

@@ -19,7 +19,7 @@ _BETWEEN = memoryview(bytearray(64 * 2**10))
 _WRITABLE = 0x200
 
 
-class _Calls(NamedTuple):
+class _PythonCalls(NamedTuple):
     """Calls of Python's C interface, which keep the interpreter's lock."""
 
     new_bytes: Callable[[None, int], bytes]
@@ -28,13 +28,13 @@ class _Calls(NamedTuple):
 
 
 @functools.cache
-def _calls() -> _Calls:
+def _calls() -> _PythonCalls:
     python = ctypes.PyDLL(None)
     new_bytes, address, view = python.PyBytes_FromStringAndSize, python.PyBytes_AsString, python.PyMemoryView_FromMemory
     new_bytes.argtypes, new_bytes.restype = (ctypes.c_void_p, ctypes.c_ssize_t), ctypes.py_object
     address.argtypes, address.restype = (ctypes.py_object,), ctypes.c_void_p
     view.argtypes, view.restype = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int), ctypes.py_object
-    return _Calls(new_bytes, address, view)
+    return _PythonCalls(new_bytes, address, view)
 
 
 def scattered_read(descriptor: int, starts: Sequence[int], ends: Sequence[int]) -> Callable[[], list[bytes] | None]:
