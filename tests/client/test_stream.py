@@ -76,8 +76,9 @@ def test_who_waits_reads_the_answer_itself_but_for_the_main_thread(monkeypatch):
 
 def test_one_of_two_who_wait_listens_for_both():
     with scene() as play:
-        first, second = play.fetch(0), play.fetch(1)
+        first = play.fetch(0)
         wants = [play.expect_want(step) for step in (0, 1)]
+        second = play.fetch(1)  # not before: who fetches step 1 first waits for another want of it
         eventually(lambda: play.connection._thread._waiting == 2, "both wait")
         for place in (1, 0):  # whoever listens, one of these answers is the other's
             play.service.say(play.service.fill(wants[place], lease=1 + place, place=place))
