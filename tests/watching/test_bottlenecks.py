@@ -210,6 +210,7 @@ def test_each_bottleneck_that_is_made_on_purpose_is_found(name: str, small_video
             running_service(*files, environment=scene.environment, **{"workers": 1, **followed.options}) as service,
             training(service, followed) as connection,
         ):
-            after, steps = verdict_of(connection, "decoding")
+            after, _ = verdict_of(connection, "decoding")
             assert after.kind == "decoding", f"{after} after {verdict}"
-            assert scene.kind != "lookahead" or steps > 1.3 * before
+            if scene.kind == "lookahead":  # the first look has the stream's beginning in it
+                eventually(lambda: steps_per_s(connection) > 1.3 * before, "more steps that are wanted sooner")
