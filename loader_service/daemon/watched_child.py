@@ -30,8 +30,12 @@ class WatchedChild(Child):
         super().__init__(words, variables, **more)
         self._watched = watched
         self._logged = (Words(self.out, who, logging.INFO), Words(self.errors, who, logging.WARNING))
-        for descriptor in (self.pidfd, *self.outputs):
-            watched.register(descriptor, select.EPOLLIN)
+        try:
+            for descriptor in (self.pidfd, *self.outputs):
+                watched.register(descriptor, select.EPOLLIN)
+        except OSError:
+            self.close()  # nobody has it yet who would
+            raise
 
     def log_words(self) -> None:
         """Log what has come."""
