@@ -1,4 +1,4 @@
-"""Finds what a test leaves behind: processes, descriptors, sockets, and segments of services that it started."""
+"""Finds what a test leaves behind: processes, descriptors, sockets, segments of services, files beside the code."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.support import processes, warm_python
 
 #: Helpers that live until the interpreter ends: of `multiprocessing`, and the one that has imported TensorFlow.
 _LASTING_PROCESSES = ("multiprocessing.resource_tracker", "multiprocessing.forkserver", warm_python.SERVER.name)
+
+_ROOT = Path(__file__).parents[2]
 
 #: Pause between two looks, in seconds.
 _PAUSE_S = 0.02
@@ -35,6 +37,7 @@ class Belongings:
         self._descriptors = processes.descriptors()
         self._sockets = _files(self._runtime)
         self._segments = abandoned_segments()
+        self._beside_the_code = _beside_the_code()
 
     def what_stays(self, patience_s: float) -> list[str]:
         """Return one line for each thing that was not there before and does not go within the time."""
@@ -65,8 +68,14 @@ class Belongings:
             *(f"process {pid} ({command})" for pid, command in children.items() if pid not in self._children),
             *(f"file {path}" for path in _files(self._runtime) - self._sockets),
             *(f"segments in {path}" for path in segments),
+            *(f"file {path}" for path in _beside_the_code() - self._beside_the_code),
             *(f"descriptor {number} ({target})" for number, target in descriptors if target not in pipes),
         ]
+
+
+def _beside_the_code() -> set[Path]:
+    """Return what lies in the folder that tests run in, without what tools keep there for themselves."""
+    return {path for path in _ROOT.iterdir() if not path.name.startswith((".", "__"))}
 
 
 def abandoned_segments() -> set[Path]:
