@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -24,6 +24,14 @@ def parent_of(path: str) -> str:
 def basename_of(path: str) -> str:
     """Return the name of something in its group."""
     return path.rpartition("/")[2]
+
+
+def upwards(path: str) -> Iterator[str]:
+    """Yield a path, and those of the groups that it lies in, the file's own, which is empty, last."""
+    while path:
+        yield path
+        path = parent_of(path)
+    yield path
 
 
 def common_group(paths: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from tests.public_layouts.columns import texts
-from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Serves, Value, Video, case, rows_of
+from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Serves, Video, case, rows_of
 from tests.public_layouts.pictures import jpegs, pixels, write_vlen
 from tests.public_layouts.robots import numbers
 from tests.public_layouts.trajectories import end_to_end
@@ -55,8 +55,7 @@ def ends_as_an_attribute(folder: Path) -> Serves:
     with h5py.File(folder / "pusht.h5", "w") as root:
         root["data/img"], root["data/action"] = pictures, actions
         root["data"].attrs["episode_ends"] = np.array([5, 12])
-    videos = end_to_end([5, 12], {"img|frames": pictures, "action": actions})
-    return Serves([Video(each.name, {**each.fields, "episode_ends": Value([5, 12])}) for each in videos])
+    return Serves(end_to_end([5, 12], {"img|frames": pictures, "action": actions}))
 
 
 @case("no one project: JPEGs with their paths, of which the folder is the video", option=True)

@@ -13,13 +13,18 @@ _PLAIN = frozenset({h5py.h5t.INTEGER, h5py.h5t.FLOAT})
 
 
 def attribute_names(file: h5py.File, path: str) -> list[str]:
-    """Return the names of the attributes at a path, the root being empty, in their order.
+    """Return the names of the attributes at a path, the root being empty, in their order."""
+    return list(names_of_attributes(h5py.h5o.open(file.id, to_bytes(path) or b"/")))
+
+
+def names_of_attributes(node: Any) -> tuple[str, ...]:
+    """Return the names of the attributes of an open group or dataset, in their order.
 
     One pass in C takes an eighth of the time of opening each: 9 against 74 µs for two.
     """
     names: list[bytes] = []
-    h5py.h5a.iterate(h5py.h5o.open(file.id, to_bytes(path) or b"/"), names.append)
-    return list(map(to_text, names))
+    h5py.h5a.iterate(node, names.append)
+    return tuple(map(to_text, names))
 
 
 def read_attribute(file: h5py.File, path: str, name: str) -> Any:

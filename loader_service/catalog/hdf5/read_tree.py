@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import h5py
 
+from loader_service.catalog.hdf5.attributes import names_of_attributes
 from loader_service.catalog.hdf5.filters import check_filters
 from loader_service.catalog.hdf5.foreign_storage import check_storage, lies_elsewhere
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
@@ -40,7 +41,7 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     parents: set[str] = set()
     unwritten: set[str] = set()
     opened: tuple[bytes, Any] = (b"", file.id)
-    attributed = [""] if h5py.h5a.get_num_attrs(h5py.h5g.open(file.id, b"/")) else []
+    attributed = {"": names} if (names := names_of_attributes(h5py.h5g.open(file.id, b"/"))) else {}
     for name, link_type in links:
         path = to_text(name)
         if link_type == h5py.h5l.TYPE_EXTERNAL:
@@ -60,7 +61,7 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
         parents.add(parent_of(path))
         node = h5py.h5o.open(opened[1], last)
         if h5py.h5a.get_num_attrs(node):
-            attributed.append(path)
+            attributed[path] = names_of_attributes(node)
         if isinstance(node, h5py.h5d.DatasetID):
             datasets[path] = _examine(path, node)
             # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
@@ -72,7 +73,7 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
         elif isinstance(node, h5py.h5g.GroupID):
             groups.add(path)
     empty = tuple(sorted(groups - parents))
-    return Tree(datasets, empty, tuple(external_links), tuple(attributed), frozenset(unwritten))
+    return Tree(datasets, empty, tuple(external_links), attributed, frozenset(unwritten))
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:

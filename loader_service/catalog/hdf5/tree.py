@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,13 +63,13 @@ class DatasetInfo(NamedTuple):
 class Tree:
     """All datasets of a file by path; the paths of groups without members, external links, and unwritten datasets.
 
-    `attributed` are the paths of the groups and datasets that have attributes; the root is empty.
+    `attributed` are the names of the attributes of groups and datasets that have some, by path; the root's is empty.
     """
 
     datasets: Mapping[str, DatasetInfo]
     empty_groups: tuple[str, ...]
     external_links: tuple[str, ...]
-    attributed: tuple[str, ...] = ()
+    attributed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unwritten: frozenset[str] = frozenset()
 
     @cached_property

@@ -254,7 +254,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     frames = find_frames(hdf5, tree, options.frames)
     if options.frames is None:
         frames = split_by_names(frames)
-    aside = set_aside(tree) | empty_arrays(hdf5, tree)
+    aside = set_aside(tree) | empty_arrays(tree)
     if are_nested(frames):
         found: Found | None = group_nested(tree, frames)
     else:
@@ -270,7 +270,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     add_beside_pictures(tree, found, aside)
     refuse_frame_groups(tree, found)
     refuse_named_axes(hdf5, tree, found)
-    found = cut_at_ends(tree, found, hdf5.entries)
+    found = cut_at_ends(hdf5, tree, found)
     check_labels(tree, found)
     found.left_out.update(
         (lines_of_time_behind(found) if not frames else {})

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 
 from loader_service.errors import CatalogError
@@ -52,7 +51,7 @@ def read_ranges(hdf5: HDF5File, tree: Tree) -> Mapping[str, RowRange]:
     CatalogError
         When it says what cannot be served.
     """
-    if "" not in tree.attributed[:1] or not h5py.h5a.exists(hdf5.file.id, _ATTRIBUTE.encode()):
+    if _ATTRIBUTE not in tree.attributed.get("", ()):
         return {}
     table = np.atleast_1d(np.asarray(hdf5.file.attrs[_ATTRIBUTE]))
     columns = set(table.dtype.names or ())

@@ -104,7 +104,7 @@ def restricted(tree: Tree, splits: NamedSplits, meaning: str) -> Tree:
         {path: info for path, info in tree.datasets.items() if splits.of(path) == meaning},
         tuple(path for path in tree.empty_groups if splits.of(path) == meaning),
         tree.external_links,
-        tuple(path for path in tree.attributed if splits.of(path) == meaning),
+        {path: names for path, names in tree.attributed.items() if splits.of(path) == meaning},
         tree.unwritten,
     )
 

@@ -27,7 +27,10 @@ _UNIT = r"((episode|ep|traj|trajectory|trajectorie|demo|video|vid|clip|seq|seque
 _ROW = r"(_?(idx|index|indices))?"
 _ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to){_ROW}$|^indptr$|(^|_)ptr$", re.IGNORECASE)
 _STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits){_ROW}$", re.IGNORECASE)
-_LENGTHS = re.compile(rf"(^|_){_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+_OTHERS = r"(?!.*(class|categor|label|split|shard|chunk))"
+_LENGTHS = re.compile(
+    rf"^{_OTHERS}(.*_)?{_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE
+)
 _NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
 _PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
 _OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
@@ -43,6 +46,11 @@ class Bounds:
     starts: Int64s
     ends: Int64s
     paths: frozenset[str]
+
+
+def says_bounds(name: str) -> bool:
+    """Tell whether something is called as ends, starts or lengths of sequences are."""
+    return bool(_ENDS.search(name) or _STARTS.search(name) or _LENGTHS.search(name))
 
 
 def find_bounds(
@@ -186,7 +194,7 @@ def _are_whole(info: DatasetInfo, read: Read) -> bool:
     CatalogError
         When the name says that they are those of episodes, and they are no whole numbers.
     """
-    if not any(pattern.search(info.basename) for pattern in (_ENDS, _STARTS, _LENGTHS)):
+    if not says_bounds(info.basename):
         return False
     if _OF_UNIT.search(info.basename):
         _numbers(read, info)
@@ -338,8 +346,7 @@ def _is_constant_in(values: Any, bounds: Bounds) -> bool:
 def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> None:
     """Refuse what is named as the ends, starts or lengths of episodes, and does not fit."""
     for info in short:
-        named = any(pattern.search(info.basename) for pattern in (_ENDS, _STARTS, _LENGTHS))
-        if named and _OF_UNIT.search(info.basename):
+        if says_bounds(info.basename) and _OF_UNIT.search(info.basename):
             values = _numbers(read, info)
             raise CatalogError(
                 f"{info.path!r}: expected ends that never fall and reach {frame_count}, the number of rows, or lengths "

@@ -77,7 +77,7 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
     _fill(hdf5, tree, replace(schema, fields=tuple(each for each in schema.fields if each not in values)), wholes)
     wholes.sort(key=lambda episode: natural_key(episode.name))
     layout: VideoLayout = "groups" if grouped else "files"
-    found = cut_at_ends(tree, Found(layout, wholes), hdf5.entries, declared=True)
+    found = cut_at_ends(hdf5, tree, Found(layout, wholes), declared=True)
     if found.layout != "spans":
         raise CatalogError(
             f"nothing says where videos end in the {wholes[0].frame_count} rows of {wholes[0].dataset_path!r}; add a "

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
-from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.inner_paths import basename_of, join, upwards
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.split_words import meaning_of
-from loader_service.catalog.videos.bounds import Bounds, Read, find_bounds, find_first_rows, from_flags, is_index
+from loader_service.catalog.videos.bounds import (
+    Bounds,
+    Read,
+    find_bounds,
+    find_first_rows,
+    from_flags,
+    is_index,
+    says_bounds,
+)
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
@@ -21,11 +29,13 @@ from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
+    from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import Tree
 
 
-def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False) -> Found:
+def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = False) -> Found:
     """Return a file with each of its videos cut where it is many, end to end; as it is where none is.
 
     Arrays are cut with the frames; what has an entry for each of them is a value, unless a schema declares the fields.
@@ -40,11 +50,11 @@ def cut_at_ends(tree: Tree, found: Found, read: Read, *, declared: bool = False)
     alone = len(found.episodes) == 1
     if found.layout == "vlen" or not filled or (not alone and any(not episode.root for episode in filled)):
         return found
-    beside = _beside(tree, filled, alone=alone)
+    beside, read = _beside(tree, filled, alone=alone), hdf5.entries
     try:
         bounds = [
             find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared)
-            or _of_attributes(each, read, alone=alone)
+            or _of_attributes(hdf5, tree, each, alone=alone)
             or _by_rows(each, beside[id(each)], read, declared=declared)
             for each in filled
         ]
@@ -121,17 +131,32 @@ def _note_ends(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
         )
 
 
-def _of_attributes(whole: Episode, read: Read, *, alone: bool) -> Bounds | None:
-    """Return what an attribute says that is called as ends or lengths are; one that does not fit is a value."""
+def _of_attributes(hdf5: HDF5File, tree: Tree, whole: Episode, *, alone: bool) -> Bounds | None:
+    """Return what attributes say that are called as ends or lengths are; those that do not fit are no ends.
+
+    They are those of the datasets, of the group that is the video, of groups between, and, of a lone video, of those
+    above it.
+    """
+    named = [(owner, name) for owner, names in tree.attributed.items() for name in names if says_bounds(name)]
+    if not named:
+        return None
+    owners = {owner for part in whole.parts.values() for owner in upwards(part.path)}
+    inside = "" if alone else f"{whole.root}/"
+    values: dict[str, Any] = {
+        f"{owner}@/{name}": hdf5.entries(f"{owner}@{name}")
+        for owner, name in named
+        if owner in owners and f"{owner}/".startswith(inside)
+    }
     lists = [
-        DatasetInfo(f"{part.path}@{part.attribute}", ElementKind.INTEGER, part.shape, 0, None, part.dtype)
-        for part in whole.parts.values()
-        if part.attribute and len(part.shape) == 1 and part.shape[0] > 1
+        DatasetInfo(path, ElementKind.INTEGER, each.shape, each.nbytes, None, each.dtype.name)
+        for path, each in values.items()
+        if each.dtype.kind in "iuf" and each.ndim == 1 and len(each) > 1
     ]
     try:
-        return find_bounds(lists, whole.frame_count, read, alone=alone) if lists else None
+        bounds = find_bounds(lists, whole.frame_count, values.__getitem__, alone=alone) if lists else None
     except CatalogError:
         return None
+    return bounds and replace(bounds, paths=frozenset(path.replace("@/", "@") for path in bounds.paths))
 
 
 def _beside(tree: Tree, filled: Sequence[Episode], *, alone: bool) -> dict[int, list[DatasetInfo]]:
@@ -162,7 +187,7 @@ def _values(beside: Sequence[DatasetInfo], whole: Episode, bounds: Bounds, *, al
 
 
 def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, declared: bool) -> list[Episode]:
-    kept = {key: part for key, part in whole.parts.items() if declared or part.path not in bounds.paths}
+    kept = {key: part for key, part in whole.parts.items() if declared or part.place not in bounds.paths}
     if whole.root and not declared:  # `spans` has no group of its own, so a schema names each by its path in the file
         kept = {key: replace(part, pattern=f"{VIDEO}/{key}") for key, part in kept.items()}
     episodes = []

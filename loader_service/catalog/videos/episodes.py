@@ -73,6 +73,11 @@ class VideoField:
         """The dtype's name in memory."""
         return native_name(self.dtype)
 
+    @property
+    def place(self) -> str:
+        """The path of its dataset or group; of an attribute with its name behind an @."""
+        return f"{self.path}@{self.attribute}" if self.attribute else self.path
+
 
 @functools.cache
 def native_name(dtype: str) -> str:

@@ -63,13 +63,13 @@ def _writer(hdf5: HDF5File, info: DatasetInfo, attributed: Collection[str]) -> s
     return ""
 
 
-def empty_arrays(hdf5: HDF5File, tree: Tree) -> dict[str, str]:
+def empty_arrays(tree: Tree) -> dict[str, str]:
     """Return which datasets stand for an empty array of MATLAB, whose sides are their numbers, with the reason."""
     return {
         info.path: f"found an empty array of MATLAB, of which only the sides are written {info.shape}, in a file"
         for info in [tree.datasets[path] for path in tree.attributed if path in tree.datasets]
         if info.dtype == "uint64" and len(info.shape) == 1 and info.shape[0] <= _MOST_SIDES
-        if _EMPTY in attribute_names(hdf5.file, info.path)
+        if _EMPTY in tree.attributed[info.path]
     }
 
 
@@ -79,11 +79,11 @@ def with_texts(hdf5: HDF5File, tree: Tree) -> Tree:
     What ``#refs#`` holds stays as it is.
     """
     found = {}
-    for path in tree.attributed:
+    for path, names in tree.attributed.items():
         if path not in tree.datasets or tree.datasets[path].dtype != "uint16" or path.startswith("#refs#/"):
             continue
         info = tree.datasets[path]
-        if _CLASS in attribute_names(hdf5.file, path) and read_attribute(hdf5.file, path, _CLASS) in {b"char", "char"}:
+        if _CLASS in names and read_attribute(hdf5.file, path, _CLASS) in {b"char", "char"}:
             one = max(info.shape, default=1) == math.prod(info.shape)
             text = info._replace(shape=(), dtype="S", address=None) if one else info
             found[path] = text._replace(kind=ElementKind.CHARACTERS)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
-from loader_service.catalog.inner_paths import join, parent_of, unnumbered
+from loader_service.catalog.hdf5.attributes import read_attribute
+from loader_service.catalog.inner_paths import join, unnumbered, upwards
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import key_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     import h5py
 
@@ -51,28 +51,23 @@ def unused_attributes(
     labels
         Names of attributes that are read as labels.
     """
-    used = {(part.path, part.attribute) for each in found.episodes for part in each.parts.values() if part.attribute}
+    used = {part.place for each in found.episodes for part in each.parts.values() if part.attribute}
+    used = used.union(*(each.helpers for each in found.episodes))
     roots = {episode.root: episode for episode in found.episodes if episode.root}
     reasons: dict[str, str] = {}
     looked_at: Counter[str] = Counter()
-    for path in tree.attributed:
+    for path, names in tree.attributed.items():
         alike = unnumbered(path)
         looked_at[alike] += 1
         if looked_at[alike] > _MOST_ALIKE:
             continue
-        owner = next((group for group in _upwards(path) if group in roots), None)
+        owner = next((group for group in upwards(path) if group in roots), None)
         inside = path if owner is None else key_in(owner, path)
-        for name in attribute_names(file, path):
+        for name in names:
             key = join(inside, f"@{name}")
-            if name not in labels and name not in _NOTES and (path, name) not in used and key not in reasons:
+            if name not in labels and name not in _NOTES and f"{path}@{name}" not in used and key not in reasons:
                 reasons[key] = f"attribute of {path or '/'!r} that is no value of a video: {_shown(file, path, name)}"
     return {key: f"{reason}, in a file" for key, reason in folded(reasons).items()}
-
-
-def _upwards(path: str) -> Iterator[str]:
-    while path:
-        yield path
-        path = parent_of(path)
 
 
 def _shown(file: h5py.File, path: str, name: str) -> str:

@@ -29,7 +29,7 @@ def _write(root: h5py.Group, lengths: tuple[int, ...], form: str, *, encoded: bo
         root["episode_ends"] = ends
     elif form == "starts":
         root["ep_offset"], root["ep_len"] = ends - lengths, np.array(lengths)
-    else:
+    elif form == "numbers":
         root["episode_index"] = np.repeat(np.arange(len(lengths)), lengths)
 
 
@@ -48,6 +48,33 @@ def test_each_group_of_a_file_is_cut_at_its_own_ends_also_by_the_schema_that_is_
     with closing(catalog_of(tmp_path, tmp_path / "tasks.h5", schema=str(tmp_path / "schema.toml"))) as declared:
         assert names_of(declared) == names
         assert declared.frame_counts.tolist() == [5, 2, 3, 2, 4]
+
+
+@pytest.mark.parametrize("name", ["episode_ends", "episode_lengths", "ep_starts"])
+@pytest.mark.parametrize("encoded", [False, True])
+@pytest.mark.parametrize("owner", ["", "data", "data/img"])
+def test_attributes_of_file_group_or_dataset_cut_as_a_dataset_does_and_in_siblings(tmp_path, owner, encoded, name):
+    for file, lengths in (("0.h5", (3, 2, 4)), ("1.h5", (5, 2))):
+        with h5py.File(tmp_path / file, "w") as root:
+            _write(root.create_group("data"), lengths, "", encoded=encoded)
+            ends = np.cumsum(lengths)
+            numbers = {"ends": ends, "lengths": np.array(lengths), "starts": ends - lengths}[name.rpartition("_")[2]]
+            (root[owner] if owner else root).attrs[name] = numbers
+    with closing(catalog_of(tmp_path, tmp_path / "0.h5")) as found:
+        assert found.frame_counts.tolist() == [3, 2, 4]
+        assert {field.name for field in found.fields} == {"frames", "action"}
+        assert not found.left_out
+        (tmp_path / "schema.toml").write_text(schema_toml(found))
+    with closing(catalog_of(tmp_path, tmp_path / "1.h5", schema=str(tmp_path / "schema.toml"))) as declared:
+        assert declared.frame_counts.tolist() == [5, 2]
+
+
+def test_counts_of_classes_cut_no_rows(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["images"], root["labels"] = pixels(1, 6, 16, 16), np.repeat([0, 1], 3)
+        root["images"].attrs["class_counts"] = np.array([3, 3])
+    with closing(catalog_of(tmp_path, tmp_path / "a.h5")) as found:
+        assert (found.kind, found.frame_counts.tolist()) == ("rows", [6])
 
 
 def test_a_lone_group_with_ends_is_cut_whatever_its_name(tmp_path):
