@@ -68,8 +68,28 @@ _KINDS = {"PreconditionError": ObjectChanged, "NotSupportedError": LastingFault}
 #: What is said of a server that does not tell how long a file or an answer is, or which part of a file it gives.
 _NO_PARTS = ("Content-Length Header missing", "Content-Range header not present", "CONTENT_RANGE header")
 
-#: What is said of a server that is not well.
-_STATUS = re.compile(r"non-2xx status code: (5\d\d[A-Za-z ]*)")
+#: What a server answered, and the code that stores give in the body, which is not shown: it may hold anything.
+_STATUS = re.compile(r"non-2xx status code: ((\d{3})[A-Za-z ]*)")
+_CODE = re.compile(r"<Code>([\w.]{1,64})</Code>")
+
+#: What stores mean by their codes. S3 says of expired tokens that the request is bad, not that it is forbidden.
+_EXPIRED_CODES = ("ExpiredToken", "InvalidToken", "TokenRefreshRequired")
+_MEANINGS = {
+    "AuthorizationHeaderMalformed": "the bucket lies in another region; set AWS_REGION to its region",
+    "PermanentRedirect": "the bucket lies in another region; set AWS_REGION to its region",
+    "RequestTimeTooSkewed": "the clock of this machine is wrong; set it",
+    "InvalidObjectState": "the object is archived; have the store restore it first",
+}
+
+#: What the library says, and what is meant by that.
+_WORDS = {
+    "redirect without LOCATION": "the bucket lies in another region; set AWS_REGION to its region",
+    "following redirect": "the server sends on too often, or to a host without TLS; give the URL that it leads to",
+    "response body error": "the answer breaks off; check the network, and the server",
+    "builder error": "its store cannot be asked under that name; check the URL of the endpoint",
+    "Could not parse path": "a key with a part that is empty, `.` or `..`, or not printable, cannot be read; rename it",
+    "invalid path": "keys there have parts that are empty, `.` or `..`, or not printable; give a longer prefix",
+}
 
 
 def missing_extra(url: str) -> ConfigError:
@@ -93,43 +113,55 @@ def fault_of(url: Any, error: Exception) -> StoreFault:
 
 def _explain(url: Any, kind: str, said: str) -> str | None:
     """Return what is wrong, and what to do, where that is known."""
-    credentials = _CREDENTIALS.get(url.scheme)
     if kind == "PreconditionError":
         return OTHER_VERSION
     if kind == "NotSupportedError" or any(sign in said for sign in _NO_PARTS):
         return "the server gives no parts of a file; copy the file here"
     if any(sign in said for sign in _NO_CREDENTIALS):
-        return f"no credentials; set {credentials}"
+        files = "; files such as ~/.aws/credentials are not read" if url.scheme == "s3" else ""
+        return f"no credentials; set {_CREDENTIALS.get(url.scheme)}{files}"
     if "NoSuchBucket" in said:
         return f"there is no bucket {url.bucket!r}; check its name, and the region"
     if kind in ("NotFoundError", "FileNotFoundError"):
         what = "there is no such file" if url.is_web else f"there is no such object, or no bucket {url.bucket!r}"
         return f"{what}; check the name"
-    return _explain_silence(url, said) or _explain_refusal(url, kind, credentials)
+    meant = (words for sign, words in _WORDS.items() if sign in said)
+    return _explain_answer(url, kind, said) or next(meant, None) or _explain_silence(url, said)
+
+
+def _explain_answer(url: Any, kind: str, said: str) -> str | None:
+    found, coded = _STATUS.search(said), _CODE.search(said)
+    status, code = found[2] if found else "", coded[1] if coded else ""
+    if code in _MEANINGS:
+        return _MEANINGS[code]
+    is_refused = kind in ("PermissionDeniedError", "UnauthenticatedError") or status in ("401", "403")
+    if is_refused or code in _EXPIRED_CODES:
+        return _explain_refusal(url)
+    if found is None:
+        return None
+    answer = f"the server answers {found[1].strip()}" + (f" ({code})" if code else "")
+    if status == "400" and url.scheme == "s3":  # all that a HEAD says of an expired token
+        return f"{answer}: the credentials may have expired, or AWS_REGION may be wrong; set {_CREDENTIALS['s3']}"
+    may_pass = status.startswith("5") or status in ("408", "429")
+    return f"{answer}; {'try again when it is well' if may_pass else 'check the URL'}"
+
+
+def _explain_refusal(url: Any) -> str:
+    if whole_url(str(url)) != str(url):
+        return "access was refused: the signature or token of the URL has expired, or is not for GET; give a fresh one"
+    refused = "access was refused: the credentials have no permission to read it, or have expired"
+    credentials = _CREDENTIALS.get(url.scheme)
+    return f"{refused}; set {credentials}" if credentials else refused
 
 
 def _explain_silence(url: Any, said: str) -> str | None:
     if "InvalidCertificate" in said:
         return "the certificate of the host is not valid for it here; check the URL, and the clock of this machine"
-    found = _STATUS.search(said)
-    if found is not None:
-        return f"the server answers {found[1].strip()}; try again when it is well"
     if not any(sign in said for sign in _NO_ANSWER):
         return None
     place = f"host {url.bucket!r}" if url.is_web else "store"
     by_name = "" if url.is_web else f", {_ENDPOINTS.get(url.scheme, 'the endpoint')}"
     return f"the {place} does not answer; check the URL{by_name}, the network, and the proxy (HTTPS_PROXY)"
-
-
-def _explain_refusal(url: Any, kind: str, credentials: str | None) -> str | None:
-    if kind in ("PermissionDeniedError", "UnauthenticatedError"):
-        if whole_url(str(url)) != str(url):
-            return (
-                "access was refused: the signature or token of the URL has expired, or is not for GET; give a fresh one"
-            )
-        refused = "access was refused: the credentials have no permission to read it, or have expired"
-        return f"{refused}; set {credentials}" if credentials else refused
-    return None
 
 
 def _one_line(error: Exception) -> str:

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 #: How long a connection may take to be made, and an answer to go on, in seconds.
 _CONNECT_S, _READ_S, _REQUEST_S = 5, 10, 30
 
+#: What names the servers of a store. One without TLS is one that the operator has named.
+_ENDPOINTS = {
+    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    "gs": ("GOOGLE_BASE_URL",),
+    "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+}
+
 #: A request that failed is sent again so often, and for so long; then whoever asked decides, in seconds.
 _RETRIES, _RETRY_S = 2, 15
 
@@ -116,8 +123,8 @@ def _root_of(url: StoreUrl) -> str:
 def _opened(root: str, _environment: tuple[tuple[str, str], ...]) -> Any:
     from obstore.store import from_url  # noqa: PLC0415 - as above
 
-    # A server without TLS is one that the operator has named: in the URL, or as the endpoint of a store.
-    plain = root.startswith("http://") or os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    named = [os.environ.get(name, "") for name in _ENDPOINTS.get(root.partition(":")[0], ())]
+    plain = any(place.startswith("http://") for place in (root, *named))
     client: Any = {
         "connect_timeout": timedelta(seconds=_CONNECT_S),
         "read_timeout": timedelta(seconds=_READ_S),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 
 import pytest
 
@@ -120,6 +121,65 @@ def test_what_cannot_be_had_from_a_web_server_is_named(server, name, words):
     with pytest.raises(ConfigError, match=words) as caught:
         expand_url(server.url(name))
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("400 Bad Request: <Error><Code>ExpiredToken</Code>", "access was refused: .* expired; set AWS_ACCESS_KEY_ID"),
+        ("400 Bad Request: ", "400 Bad Request: the credentials may have expired, or AWS_REGION may be wrong; set AWS"),
+        ("403 Forbidden: <Error><Code>AccessDenied</Code>", "access was refused: .* no permission .*; set AWS_ACCESS"),
+        ("403 Forbidden: <Error><Code>InvalidObjectState</Code>", "the object is archived; have the store restore"),
+        ("403 Forbidden: <Error><Code>RequestTimeTooSkewed</Code>", "the clock of this machine is wrong; set it"),
+        ("400 Bad Request: <Error><Code>AuthorizationHeaderMalformed</Code>", "in another region; set AWS_REGION"),
+        ("429 Too Many Requests: <Error><Message>HIDDEN</Message>", "answers 429 Too Many Requests; try again when"),
+        ("503 Service Unavailable: <Error><Code>SlowDown</Code>", r"answers 503 Service Unavailable \(SlowDown\); try"),
+        ("410 Gone: <html>HIDDEN</html>", "the server answers 410 Gone; check the URL$"),
+    ],
+)
+def test_what_a_store_answers_is_told_with_what_to_do_and_without_its_body(said, meant):
+    error = ValueError(f"Error performing list request - Server returned non-2xx status code: {said}<A>HIDDEN</A>")
+    words = str(fault_of(parse_url("s3://box/a"), error).strerror)
+    assert re.search(meant, words)
+    assert "HIDDEN" not in words
+
+
+def test_a_server_that_sends_on_in_a_circle_is_named(server, file, monkeypatch):
+    stored = StoredObject(server.url("a.h5"))
+
+    def send_on(handler):
+        handler.send_response(302)
+        handler.send_header("Location", handler.path)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    monkeypatch.setattr(server._server.RequestHandlerClass, "do_GET", send_on)
+    with pytest.raises(StoreFault, match="sends on too often, or to a host without TLS; give the URL that it leads to"):
+        stored.read_at(5, 10)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "endpoint", "others"),
+    [
+        ("s3", "AWS_ENDPOINT_URL_S3", {"AWS_SKIP_SIGNATURE": "true"}),
+        ("gs", "GOOGLE_BASE_URL", {"GOOGLE_SKIP_SIGNATURE": "true"}),
+        ("az", "AZURE_STORAGE_ENDPOINT", {"AZURE_STORAGE_ACCOUNT_NAME": "me", "AZURE_SKIP_SIGNATURE": "true"}),
+    ],
+)
+def test_a_server_without_tls_is_asked_where_the_environment_names_it(
+    server, file, monkeypatch, scheme, endpoint, others
+):
+    for name, value in {**others, endpoint: server.url("").rstrip("/")}.items():
+        monkeypatch.setenv(name, value)
+    (server.folder / "box").mkdir()
+    file.rename(server.folder / "box" / "a.h5")
+    assert StoredObject(f"{scheme}://box/a.h5").read_at(5, 10) == CONTENT[5:15]
+
+
+@pytest.mark.parametrize("key", ["a//b.h5", "a/../b.h5"])
+def test_a_key_that_cannot_be_read_is_named_with_what_to_do(s3, key):
+    with pytest.raises(ConfigError, match=r"a part that is empty, .* cannot be read; rename it"):
+        expand_url(f"s3://data/{key}")
 
 
 def test_tokens_of_a_url_are_not_repeated():

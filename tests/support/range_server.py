@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,7 @@ class RangeServer:
                 self.send_header("Accept-Ranges", "bytes")
                 if server.gives_etags:
                     self.send_header("ETag", server.etag(path))
+                    self.send_header("Last-Modified", formatdate(path.stat().st_mtime, usegmt=True))
                 for name, value in extra.items():
                     self.send_header(name, value)
                 self.end_headers()
