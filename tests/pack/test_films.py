@@ -15,6 +15,7 @@ from loader_service.errors import PackError
 from loader_service.pack.frame_blob import PICTURES, FrameSink
 from loader_service.pack.recode import FramePicker
 from loader_service.pack.records import Beside, Item, Recoding
+from loader_service.pack.sources.film_size import stated_bytes
 from loader_service.pack.sources.video_files import FilmPart, VideoFiles, read_film
 from tests.pack.films import CODECS, jpegs_of, write_film
 from tests.pack.runs import catalog_in, contents, run_pack
@@ -210,3 +211,31 @@ def test_a_film_that_begins_late_or_rests_on_its_last_picture_is_not_cut_off(
     cut.write_bytes(film.read_bytes()[: film.stat().st_size * 6 // 10])
     with pytest.raises(PackError, match="cut off or damaged"):
         read_all(cut)
+
+
+@pytest.mark.parametrize("ending", [".mkv", ".webm", ".avi"])
+@pytest.mark.parametrize("left", [0.5, 0.99])
+def test_a_short_film_that_is_cut_off_is_known_by_its_size(tmp_path: Path, ending: str, left: float) -> None:
+    film = write_film(tmp_path / f"a{ending}", 10, fps=25)
+    data = film.read_bytes()
+    whole = read_all(film)[0]
+    assert len(whole) == 10
+    assert read_all(film.rename(tmp_path / "whole.film"))[0] == whole
+    film.write_bytes(data[: int(left * len(data))])
+    with pytest.raises(PackError, match=r"expected at least [\d,]+ bytes, as it says itself, found"):
+        read_all(film)
+
+
+@pytest.mark.parametrize(("size", "stated"), [(b"\xff", 0), (b"\x01" + b"\xff" * 7, 0), (b"\x82", 16), (b"", 0)])
+def test_a_film_that_was_written_to_a_pipe_says_no_size(size: bytes, stated: int) -> None:
+    assert stated_bytes(b"\x1a\x45\xdf\xa3\x84abcd" + b"\x18\x53\x80\x67" + size) == stated
+    assert stated_bytes(b"RIFF\xff\xff\xff\xffAVI LIST") == stated_bytes(b"RIFF\0\0\0\0AVI LIST") == 0
+
+
+def test_a_short_film_whose_second_half_cannot_be_read_is_damaged(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "a.webm", 20, fps=25)
+    data = bytearray(film.read_bytes())
+    data[len(data) // 2 : len(data) * 9 // 10] = bytes(len(data) * 9 // 10 - len(data) // 2)
+    film.write_bytes(data)
+    with pytest.raises(PackError, match=r"cut off or damaged|damaged; write it again"):
+        read_all(film)

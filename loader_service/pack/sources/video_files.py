@@ -17,6 +17,7 @@ from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.orientation import UPRIGHT, Orientation, of_matrix
 from loader_service.pack.recode import FramePicker, encode
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.sources.film_size import HEAD_BYTES, stated_bytes
 from loader_service.pack.sources.source_kind import Look, folder_label, size_on_disk, stem_of
 from loader_service.sizes import counted
 
@@ -109,6 +110,7 @@ def read_film(
     av = load_av()
     where = where or repr(film)
     try:
+        _check_size(film, where)
         with av.open(film) as container:
             films = [each for each in container.streams.video if not _is_cover(each)]
             if not films:
@@ -119,6 +121,19 @@ def read_film(
         raise PackError(
             f"{where}, after {counted(reached, 'frame')}: {_why(error)}; write it again, or leave it out"
         ) from error
+
+
+def _check_size(film: str | BytesIO, where: str) -> None:
+    """Make sure that a film is as large as it says; what reads it takes the end of the file for that of the film."""
+    if isinstance(film, BytesIO):
+        head, size_bytes = bytes(film.getbuffer()[:HEAD_BYTES]), film.getbuffer().nbytes
+    else:
+        with open(film, "rb") as file:
+            head, size_bytes = file.read(HEAD_BYTES), os.fstat(file.fileno()).st_size
+    stated = stated_bytes(head)
+    if size_bytes < stated:
+        expected = f"expected at least {stated:,} bytes, as it says itself, found {size_bytes:,}"
+        raise PackError(f"{where}: {expected}: it is cut off or damaged; {_REMEDY}")
 
 
 def _is_cover(stream: Any) -> bool:
@@ -228,7 +243,11 @@ class _FilmReader:
             found = f"expected {counted(self._film.frames, 'frame')}, as it says itself, found {self._packets}"
         elif self._decoded < _MOST_OF * self._shown - 2:
             found = f"of {self._shown} encoded frames, {self._decoded} could be decoded"
-        elif not self._film.frames and self._decoded and missing_s > _SLACK_S:
+        elif (
+            not self._film.frames
+            and self._decoded
+            and missing_s > min(_SLACK_S, _SLACK_SHARE * self._seconds() + _SLACK_FRAMES / (self._rate or _USUAL_RATE))
+        ):
             found = f"expected {self._seconds():.1f} s, as it says itself, found {lasted_s:.1f} s"
         if found is not None:
             raise PackError(f"{self._where}: {found}: it is cut off or damaged; {_REMEDY}")
@@ -250,8 +269,8 @@ _REMEDY = "write it again, or leave it out"
 #: hold no picture.
 _MOST_OF = 0.99
 
-#: Seconds by which the last frame may begin before the end that a file names.
-_SLACK_S = 1.0
+#: By how much frames may end before the end that a file names: in seconds, and of short films as a share and in frames.
+_SLACK_S, _SLACK_SHARE, _SLACK_FRAMES = 1.0, 0.1, 2.0
 
 #: Of films that say how many frames they have, seconds that may be missing at the end.
 _EDIT_SLACK_S = 0.1
