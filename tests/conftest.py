@@ -22,10 +22,20 @@ from tests.support.leaks import Belongings
 from tests.support.videos import make_videos, write_videos
 
 #: How long what a test used may take to go away after it, in seconds; on a busy machine it takes that long.
-_PATIENCE_S = 15.0
+_PATIENCE_S = 60.0
 
 LENGTHS = ((9, 12, 20, 3), (8, 16, 11), (30, 1, 17, 14, 5))
 """Frames of the videos of `small_videos`, by file."""
+
+_HAS_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the end of a test know that it has failed."""
+    report = yield
+    item.stash[_HAS_FAILED] = item.stash.get(_HAS_FAILED, False) or report.failed
+    return report
 
 
 @pytest.hookimpl(wrapper=True)
@@ -136,12 +146,15 @@ def levels_of_logs() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind(private_directories: Path, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test after which processes, descriptors, sockets or segments are there that were not there before."""
+    """Fail a test after which processes, descriptors, sockets or segments are there that were not there before.
+
+    One that has failed already could not tidy up, and its traceback holds what it had open: it fails once.
+    """
     before = Belongings(private_directories)
     yield
     request.node.funcargs.clear()  # pytest would hold the values of fixtures, and what they hold open, until later
     try:
-        left = before.what_stays(_PATIENCE_S)
+        left = [] if request.node.stash[_HAS_FAILED] else before.what_stays(_PATIENCE_S)
     finally:
         processes.bury_orphans()
     if left:
