@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +49,16 @@ def service(hostile_files: Path) -> Iterator[Service]:
         yield running
 
 
+def page_of(said: Callable[[], str]) -> Page:
+    """Return a page once it knows of its service, by what printed its link."""
+    made = Page(said)
+    eventually(lambda: "service" in made.get("/api/now"), "the first status")
+    return made
+
+
 @pytest.fixture(scope="module")
 def page(service: Service) -> Page:
-    made = Page(lambda: service.said)
-    eventually(lambda: "service" in made.get("/api/now"), "the first status", within_s=60)
-    return made
+    return page_of(lambda: service.said)
 
 
 def _web_pid(service: Service) -> int:
@@ -158,7 +163,7 @@ def test_the_samples_are_those_that_the_trainer_gets(service: Service, page: Pag
 def test_what_the_transform_returns_is_shown(small_videos: Path) -> None:
     own = "tests.preview.own_transforms:pictures_and_numbers"
     with running_service(small_videos / "part0.h5", transform=own, web="127.0.0.1:0") as service:
-        page = Page(lambda: service.said)
+        page = page_of(lambda: service.said)
         with loader_client.connect(service.endpoint) as connection:
             batch, place = announced_step(page, connection.open(CROPS))
             told = page.get(f"{place}/outputs")
@@ -188,7 +193,7 @@ def test_a_page_that_dies_comes_back_under_its_link(service: Service, page: Page
     before = _web_pid(service)
     os.kill(before, signal.SIGKILL)
     eventually(lambda: _web_pid(service) not in (0, before), "another process")
-    assert eventually(lambda: "service" in page.get("/api/now"), "its first status", within_s=60)
+    assert eventually(lambda: "service" in page.get("/api/now"), "its first status")
     faults = " ".join(str(each) for each in page.get("/api/now")["faults"])
     assert "the web page was killed by SIGKILL" in faults
 
@@ -197,14 +202,14 @@ def test_many_half_requests_do_not_shut_the_others_out(page: Page) -> None:
     held = []
     try:
         for _ in range(100):
-            held.append(socket.create_connection((page.host, page.port), timeout=10))
+            held.append(socket.create_connection((page.host, page.port), timeout=60))
             held[-1].sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
         assert page.ask("/api/now")[0] == 200
         held[0].sendall(b"x" * 100_000)
         held[1].sendall(b"\r\n\r\n")
         assert held[1].recv(100).startswith(b"HTTP/1.1 401")
         for number in range(300):  # silent ones, and ones that go on letter by letter
-            held.append(socket.create_connection((page.host, page.port), timeout=10))
+            held.append(socket.create_connection((page.host, page.port), timeout=60))
             held[-1].sendall(b"GET / HTTP/1.1\r\nHost: l" * (number % 2))
         assert page.ask("/api/now")[0] == 200
         assert held[2].recv(100) == b"", "those that have waited longest are closed"
@@ -252,8 +257,7 @@ def test_a_page_for_a_service_that_runs_already(service: Service) -> None:
     try:
         assert process.stdout is not None
         line = process.stdout.readline().decode()
-        page = Page(lambda: line)
-        eventually(lambda: "service" in page.get("/api/now"), "the first status", within_s=60)
+        page = page_of(lambda: line)
         assert page.ask("/api/data")[0] == 404
         assert b"start --web" in page.ask("/api/videos")[2]
         assert page.get("/api/streams")["pictures"] is False
