@@ -70,7 +70,7 @@ class RawPeer:
             return False
         return True
 
-    def wait_for_the_end(self, within_s: float = 10.0) -> bool:
+    def wait_for_the_end(self, within_s: float = 60.0) -> bool:
         """Return whether the other end closes the connection in time."""
         deadline = time.monotonic() + within_s
         with contextlib.suppress(TimeoutError):

@@ -58,7 +58,7 @@ def test_more_clients_than_a_service_takes_are_refused_by_name_until_others_leav
                 loader_client.connect(service.endpoint).close()
         before = honest.check()
         eventually(lambda: honest.check() > before + 10, "the trainer goes on")
-        eventually(lambda: can_connect(service.endpoint), "there is room again", within_s=20.0)
+        eventually(lambda: can_connect(service.endpoint), "there is room again")
 
 
 def can_connect(endpoint):
