@@ -112,7 +112,7 @@ def test_a_service_that_comes_back_and_refuses_the_stream_ends_it_with_its_words
 
 
 def test_a_service_that_stays_away_is_given_up_with_its_endpoint():
-    with scene(Patience(reconnect_timeout_s=0.5)) as play:
+    with scene(Patience(reconnect_timeout_s=2.0)) as play:
         fetching = play.fetch(0)
         play.expect_want(0)
         play.service.heartbeats = False

@@ -20,6 +20,7 @@ from loader_client import ServiceUnavailable
 from loader_client.whereabouts import refusal_at
 from tests.support.machine import at_most
 from tests.support.services import running_service
+from tests.support.waiting import eventually
 
 #: A user that nobody is.
 _STRANGER = 54_321
@@ -80,7 +81,7 @@ def test_who_waits_longer_is_told_what_for(place: Path, small_videos: Path, capl
 
     waiting = threading.Thread(target=connect)
     waiting.start()
-    waiting.join(1.5)
+    eventually(lambda: caplog.messages, "a line that says so")
     assert caplog.messages == [
         f"no service answers at ipc://{path} yet: there is no folder '{place}/later'; waiting up to 60 s"
     ]

@@ -33,8 +33,6 @@ def test_a_service_whose_stream_waits_for_its_client_uses_no_processor(small_vid
                 batches = client.batches(2, clip=Clip(2), seed=seed, epochs=None)
                 for _ in range(steps):
                     next(batches)
-                shares = [
-                    _share_of_a_processor(client.status().pid) for _ in range(3)
-                ]  # it may have work left at first
-                assert min(shares) < _MOST, f"{shares} of a processor without a word"
+                looks = (_share_of_a_processor(service.pid) for _ in range(5))  # it may have work left at first
+                assert any(share < _MOST for share in looks), "it takes a processor without a word"
                 batches.close()

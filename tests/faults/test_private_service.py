@@ -91,7 +91,7 @@ def test_the_fourth_death_is_an_error_at_once_that_tells_the_signal_and_the_last
         begun = time.monotonic()
         with pytest.raises(ServiceUnavailable, match="was killed by SIGABRT") as caught:
             stream.fetch(9, 0)  # no step that was made ahead
-        assert time.monotonic() - begun < 10.0
+        assert time.monotonic() - begun < at_most(10.0)
         for told in ("start one", "loader-service start", connection.endpoint, "\n"):
             assert told not in str(caught.value)
         with pytest.raises(ServiceUnavailable, match="was killed by SIGABRT"):
@@ -141,7 +141,7 @@ def test_a_service_that_cannot_start_again_fails_at_once_with_its_reason(videos:
         begun = time.monotonic()
         with pytest.raises(CatalogError, match=r"was killed by SIGKILL, and could not be started again: .*a\.h5"):
             [stream.fetch(epoch, 0) for epoch in range(3, 300)]  # beyond all that was made ahead
-        assert time.monotonic() - begun < 10.0
+        assert time.monotonic() - begun < at_most(10.0)
 
 
 def test_several_private_services_are_started_again_each_by_itself(videos: str, undisturbed: Log) -> None:
@@ -184,7 +184,7 @@ def test_a_trainer_that_closes_while_its_service_starts_again_waits_for_nothing(
     eventually(lambda: private_services() - {pid}, "it is started again")
     begun = time.monotonic()
     connection.close()
-    assert time.monotonic() - begun < 10.0
+    assert time.monotonic() - begun < at_most(10.0)
     assert not private_services()
 
 

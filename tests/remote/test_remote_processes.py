@@ -16,6 +16,7 @@ from loader_service.cli import cli
 from tests.remote.cut_network import cut_network
 from tests.remote.scene import of_module, remote_service, remote_workers, steps
 from tests.support import processes
+from tests.support.machine import at_most
 from tests.support.services import running_service, started_service
 from tests.support.waiting import eventually
 
@@ -74,7 +75,7 @@ def test_lost_workers_and_receivers_are_replaced_and_no_step_is_lost_doubled_or_
                 if number == 3:
                     os.kill(victims[0], signal.SIGKILL)
             assert got == expected
-            assert longest < PAUSE_S * 5, f"a pause of {longest:.1f} s after {module} was killed"
+            assert longest < at_most(PAUSE_S * 5), f"a pause of {longest:.1f} s after {module} was killed"
             eventually(lambda: len(remote_workers(connection)) == 2, f"two remote workers after {module} was killed")
             eventually(lambda victim=victims[0]: not processes.is_alive(victim), f"the {module} has ended")
 
@@ -108,7 +109,7 @@ def test_a_network_that_is_cut_costs_a_pause_and_its_worker_comes_again(small_vi
             longest, last = max(longest, time.monotonic() - last), time.monotonic()
             network.is_cut = network.is_cut or number == 2
         assert got == expected
-        assert longest < PAUSE_S * 2
+        assert longest < at_most(PAUSE_S * 2)
         eventually(lambda: not remote_workers(connection), "the worker behind the cut to be let go")
         network.is_cut = False
         (after,) = eventually(lambda: remote_workers(connection), "it to come again")

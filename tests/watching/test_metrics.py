@@ -31,6 +31,7 @@ from loader_service.watching.metric_table import METRICS
 from loader_service.watching.metrics_process import StatusCollector, application
 from loader_service.watching.verdict import verdicts
 from tests.support import processes
+from tests.support.machine import at_most
 from tests.support.services import command_line, new_endpoint, running_service
 from tests.support.waiting import eventually
 from tests.watching.looks import look, stream, worker
@@ -169,7 +170,7 @@ def serving(small_videos: Path) -> Iterator[tuple[Any, str]]:
 
 def scrape(url: str) -> str:
     """Return the metrics; wait for a process that starts."""
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=100) as answer:
         text: str = answer.read().decode()
     return text
 
@@ -201,7 +202,7 @@ def test_metrics_that_nobody_reads_to_the_end_hold_nobody_up(serving: tuple[Any,
     try:
         began = time.monotonic()
         assert "loader_service_steps_total" in scrape(url)
-        assert time.monotonic() - began < 5.0
+        assert time.monotonic() - began < at_most(5.0)
         with loader_client.connect(service.endpoint) as connection:
             assert sum(1 for _ in connection.batches(4, clip=Clip(1))) > 0
     finally:
