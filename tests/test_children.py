@@ -29,7 +29,7 @@ def python(program: str, oom: OomWatch | None = None) -> Child:
     return Child([sys.executable, "-c", program], environment(), oom=oom)
 
 
-def ended(child: Child, within_s: float = 20.0) -> str:
+def ended(child: Child, within_s: float = 60.0) -> str:
     """Return the cause of a child's end."""
     assert child.wait(within_s)
     return child.cause()
@@ -137,7 +137,7 @@ def test_one_that_says_more_than_a_pipe_holds_comes_to_its_end_when_it_is_heard(
     with python("import os; [os.write(1, b'x' * 1000) for _ in range(2000)]; os.write(2, b'done')") as child:
         said = b""
         while child.code is None or child.outputs:
-            assert child.listen(20.0)
+            assert child.listen(60.0)
             said += child.out.read()
             child.errors.read()
         assert said == b"x" * 2_000_000
@@ -150,7 +150,7 @@ def test_a_wait_ends_at_its_deadline_or_with_another_descriptor() -> None:
         assert child.listen(0.1) == set()
         assert 0.1 <= time.monotonic() - begun < 10.0
         wake = os.eventfd(1)
-        assert child.listen(20.0, wake) == {wake}
+        assert child.listen(60.0, wake) == {wake}
         os.close(wake)
     assert readable([], 0.0) == set()
 
@@ -206,7 +206,7 @@ def test_a_program_ends_with_the_process_that_started_it(program: str) -> None:
         "import sys, time; from loader_service.children import *; from loader_service.lifeline import arguments_for\n"
         "from tests.test_children import Told\n"
         f"child = Child(command({program!r}, *arguments_for(Told(1, '--wait'))), environment())\n"
-        "child.listen(20.0); print(child.pid, flush=True); time.sleep(600)"
+        "child.listen(60.0); print(child.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout is not None

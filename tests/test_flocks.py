@@ -53,7 +53,7 @@ def test_a_lock_that_another_process_has_is_taken_until_that_is_killed(parent: F
         for shared in (False, True):
             assert lock(inner.fileno(), parent, "inner", shared=shared) is Lock.TAKEN
         process.kill()
-        process.wait(20)
+        process.wait(60)
     assert lock(inner.fileno(), parent, "inner") is Lock.HAD
 
 

@@ -25,7 +25,7 @@ for line in sys.stdin:
         print(json.dumps({"number": number, "text": "y" * asked["bytes"]}), flush=True)
 """
 
-_PATIENCE_S = 30.0
+_PATIENCE_S = 100.0
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ import loader_client
 from loader_client import Clip, Connection, LoaderError, Spec
 
 #: How long a child may take, in seconds; on a busy machine a process takes a second to end.
-_CHILD_S = 8
+_CHILD_S = 60
 
 #: The longest time from the beginning of an opening to the fork, in seconds.
 _LATEST_S = 0.03

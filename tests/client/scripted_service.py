@@ -19,7 +19,7 @@ from tests.support.services import new_endpoint
 _M = TypeVar("_M")
 
 #: How long a message of the client may take to come, in seconds.
-_PATIENCE_S = 10.0
+_PATIENCE_S = 60.0
 
 FIELDS = (Field("frames", "uint8", (20_000,)), Field("index", "int64", ()))
 

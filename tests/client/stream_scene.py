@@ -16,7 +16,7 @@ from loader_service.protocol.spec import Clip, Spec
 from tests.client.scripted_service import ScriptedService
 
 SPEC = Spec(2, Clip(frames=1))
-SOON_S = 10.0
+SOON_S = 60.0
 
 
 class Scene:

@@ -227,7 +227,7 @@ connection.close()
 
 def test_a_forked_child_is_told_to_connect_again_and_its_parent_goes_on(service: Service) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _FORKING, service.endpoint], capture_output=True, text=True, check=False, timeout=30
+        [sys.executable, "-c", _FORKING, service.endpoint], capture_output=True, text=True, check=False, timeout=100
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -76,7 +76,7 @@ def _check_end(program: str, files: Path, end: str) -> None:
         process.stdin.flush()
         if end in _SIGNALS:
             process.send_signal(_SIGNALS[end])
-        process.wait(20)
+        process.wait(60)
         eventually(lambda: not any(map(processes.is_alive, everyone)), "daemon and workers end")
     # Sockets and segments: every test is searched for them.
 

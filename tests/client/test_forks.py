@@ -66,9 +66,9 @@ if __name__ == "__main__":
                 pipes.append(mine)
             for pipe, process in zip(pipes, processes):
                 for _ in range(3):
-                    assert pipe.poll(10)
+                    assert pipe.poll(60)
                     assert f"this is its forked child {process.pid}; connect again" in pipe.recv()
-                process.join(10)
+                process.join(60)
                 assert process.exitcode == 0, process.exitcode
             assert next(batches)["frames"].tobytes() != first
     print("all ended")

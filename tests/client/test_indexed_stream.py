@@ -22,7 +22,7 @@ from loader_service.protocol.spec import Frame, Spec
 from tests.client.scripted_service import ScriptedService
 
 _SPEC = Spec(2, Frame(), shuffle=False, indexed=True, on_error="substitute", max_bad_samples=2)
-_SOON_S = 10.0
+_SOON_S = 60.0
 _ENTRIES = np.arange(199, 99, -1)
 
 

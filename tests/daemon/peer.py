@@ -43,7 +43,7 @@ class Peer:
     def send_frames(self, *frames: bytes) -> None:
         self._socket.send_multipart(frames)
 
-    def expect(self, kind: type[_M], within_s: float = 10.0) -> _M:
+    def expect(self, kind: type[_M], within_s: float = 60.0) -> _M:
         """Return the next message of a kind; others are skipped."""
         deadline = time.monotonic() + within_s
         while True:

@@ -19,7 +19,7 @@ def test_a_client_whose_process_ends_is_told_of_at_once(
         clients.watch(b"\x02", os.getpid())
         assert watched.poll(0) == []
         sleeper.kill()
-        ended = {descriptor for descriptor, _ in watched.poll(10)}
+        ended = {descriptor for descriptor, _ in watched.poll(60)}
         assert clients.ended(ended) == [b"\x01"]
 
 
@@ -31,7 +31,7 @@ def test_a_client_that_is_not_watched_any_more_is_not_told_of(
         clients.unwatch(b"\x01")
         clients.unwatch(b"\x01")
         sleeper.kill()
-        sleeper.wait(10)
+        sleeper.wait(60)
         assert watched.poll(0) == []
 
 

@@ -12,7 +12,7 @@ from loader_service.errors import ConfigError
 
 
 def ready(watched):
-    return {descriptor for descriptor, _ in watched.poll(10)}
+    return {descriptor for descriptor, _ in watched.poll(60)}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

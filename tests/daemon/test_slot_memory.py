@@ -152,7 +152,7 @@ def test_slots_are_made_while_the_loop_goes_on(memory, watched, monkeypatch):
     goes_on, allocate = threading.Event(), os.posix_fallocate
 
     def slow(*arguments: int) -> None:
-        assert goes_on.wait(10)
+        assert goes_on.wait(60)
         allocate(*arguments)
 
     monkeypatch.setattr(os, "posix_fallocate", slow)
@@ -160,7 +160,7 @@ def test_slots_are_made_while_the_loop_goes_on(memory, watched, monkeypatch):
     assert memory.next_deadline() == 100.0 + MAKING_S
     assert memory.made(set(), now=101.0) == []
     goes_on.set()
-    ready = {descriptor for descriptor, _ in watched.poll(10)}
+    ready = {descriptor for descriptor, _ in watched.poll(60)}
     assert [(each.stream, len(each.slots)) for each in memory.made(ready, now=102.0)] == [(1, 2)]
     assert memory.next_deadline() is None
 
@@ -171,7 +171,7 @@ def test_slots_that_are_made_too_late_are_removed_and_their_stream_is_told_at_th
     goes_on, allocate = threading.Event(), os.posix_fallocate
 
     def slow(*arguments: int) -> None:
-        assert goes_on.wait(10)
+        assert goes_on.wait(60)
         allocate(*arguments)
 
     monkeypatch.setattr(os, "posix_fallocate", slow)
@@ -180,7 +180,7 @@ def test_slots_that_are_made_too_late_are_removed_and_their_stream_is_told_at_th
     assert answer.slots == ()
     assert answer.shortage == Shortage("batches of 4096 bytes could not be made within 20 s")
     goes_on.set()
-    ready = {descriptor for descriptor, _ in watched.poll(10)}
+    ready = {descriptor for descriptor, _ in watched.poll(60)}
     assert memory.made(ready, now=130.0) == []
     assert store.total_bytes == 0
 

@@ -51,7 +51,7 @@ def dealer(context, endpoint, router):
 
 
 def received_by(router):
-    assert router.socket.poll(10_000)
+    assert router.socket.poll(60_000)
     return list(router.receive())
 
 

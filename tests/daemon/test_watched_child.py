@@ -24,6 +24,6 @@ def test_what_a_child_prints_and_the_end_of_its_pipes_wake_the_loop_once(
         assert watched.poll(0) == [], "the loop would turn for ever"
         assert caplog.messages == ["a child says: hello"]
         os.close(write)
-        assert child.wait(20)
+        assert child.wait(60)
         assert child.bury() == "exited with code 1: hello"
     os.close(read)

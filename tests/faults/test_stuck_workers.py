@@ -79,7 +79,7 @@ def test_scaling_down_lets_the_one_go_that_stands_still_and_the_training_goes_on
             first, second = connection.status().workers
             os.kill(first.pid, signal.SIGSTOP)  # the older one: until now, the newest ones left
             rest = threads.submit(list, steps)
-            eventually(lambda: connection.status().workers[0].busy_s > 2.5, "it is late", within_s=30)
+            eventually(lambda: connection.status().workers[0].busy_s > 2.5, "it is late")
             connection.scale(1)
             states = {each.worker: each.state for each in connection.status().workers}
             assert states == {first.worker: "draining", second.worker: "working"}

@@ -129,7 +129,7 @@ def _train_until_killed(endpoint: str, folder: Path, most_steps: int) -> Iterato
             yield eval(line, {"Entry": Entry})
             if number == most_steps:
                 return
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=100) == 0
 
 
 # ---- slow and greedy

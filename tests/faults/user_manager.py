@@ -128,7 +128,7 @@ def user_manager(folder: Path, bound: Mapping[Path, str], log: Path) -> Iterator
         )
     try:
         manager = UserManager(process, environment)
-        eventually(manager.is_up, "the user manager is up", within_s=30)
+        eventually(manager.is_up, "the user manager is up")
         yield manager
     finally:
         process.terminate()

@@ -87,7 +87,7 @@ class ReceiverScene:
     def hear(self, kind: type) -> Any:
         """Return the next message of a kind, and leave out others."""
         while True:
-            assert self.router.socket.poll(20_000), f"no {kind.__name__}"
+            assert self.router.socket.poll(60_000), f"no {kind.__name__}"
             for received in self.router.receive():
                 if isinstance(received.message, kind):
                     return received.message

@@ -26,7 +26,7 @@ from loader_service.protocol.segment_files import user_directory
 from tests.support import processes
 
 #: How long a service may take to be ready, or to drain and exit; generous, since the machine may be busy.
-_PATIENCE_S = 30.0
+_PATIENCE_S = 100.0
 
 
 class Service:

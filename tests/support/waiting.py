@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 _PAUSE_S = 0.005
 
 
-def eventually(look: Callable[[], _T], what: str, *, within_s: float = 30.0) -> _T:
+def eventually(look: Callable[[], _T], what: str, *, within_s: float = 100.0) -> _T:
     """Return the first true value of `look`; fail, saying what was awaited, when there is none within the time."""
     deadline = time.monotonic() + within_s
     while True:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 #: How long a page may take to show what is waited for, in seconds.
-_PATIENCE_S = 30.0
+_PATIENCE_S = 100.0
 
 
 class Tab:

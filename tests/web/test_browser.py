@@ -103,7 +103,7 @@ def test_who_waits_is_said_first_and_the_charts_move(tab: Tab, page: Page, servi
     with Trainer(service.endpoint) as trainer:
         eventually(lambda: trainer.steps > 3, "some steps")
         tab.await_that(lambda: tab.run("return document.querySelector('.verdict')?.dataset.kind") == "decoding",
-                       "the verdict", within_s=60)  # fmt: skip
+                       "the verdict")  # fmt: skip
         said = tab.text(".verdict")
         assert "decoding" in said.lower()
         assert "waits for data" in said
@@ -119,7 +119,7 @@ def test_who_waits_is_said_first_and_the_charts_move(tab: Tab, page: Page, servi
         shot(tab, "web-now")
         trainer.pause_s = 0.5
         tab.await_that(lambda: tab.run("return document.querySelector('.verdict')?.dataset.kind") == "trainer",
-                       "another verdict for a slow trainer", within_s=60)  # fmt: skip
+                       "another verdict for a slow trainer")  # fmt: skip
     assert tab.complaints() == []
 
 

@@ -21,6 +21,7 @@ from loader_service.worker.read_pace import SLOW_S, ReadPace
 from loader_service.worker.read_threads import ReadThreads, ThreadRead
 from loader_service.worker.scattered_read import scattered_read
 from loader_service.worker.task_reads import TaskReads
+from tests.support.waiting import eventually
 
 CONTENT = np.random.default_rng(0).integers(0, 256, 1_000_000, np.uint8).tobytes()
 
@@ -56,7 +57,7 @@ class Files:
     def read(self, offset, length):
         """Return bytes, when that is allowed."""
         self.reads.append((offset, length))
-        assert self.may_read.wait(10)
+        assert self.may_read.wait(60)
         if self.fails:
             raise OSError(5, "no")
         return CONTENT[offset : offset + length]
@@ -75,20 +76,13 @@ def ahead(files):
     ahead.close()
 
 
-def eventually(condition):
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-
-
 def test_what_was_expected_is_there(ahead, files):
     ahead.expect(7, [ByteRange(0, 10, 20), ByteRange(1, 500_000, 30)])
     ahead.begin(7)
     assert ahead.read(0, 10, 20) == CONTENT[10:30]
     assert ahead.read(1, 500_000, 30) == CONTENT[500_000:500_030]
     ahead.end(7)
-    eventually(lambda: files.open == 0)
+    eventually(lambda: files.open == 0, "the files are closed")
 
 
 def test_ranges_that_nearly_touch_are_one_read(ahead, files):
@@ -157,9 +151,9 @@ def test_a_thread_that_fails_says_so_where_the_result_is_asked_for():
     for each in reads:
         threads.begin(each)
     with pytest.raises(ZeroDivisionError):
-        reads[0].result(10)
-    assert reads[1].result(10) == 7  # the thread goes on
-    eventually(lambda: over == [0, 1])
+        reads[0].result(60)
+    assert reads[1].result(60) == 7  # the thread goes on
+    eventually(lambda: over == [0, 1], "both are over")
     threads.close()
 
 
@@ -169,12 +163,12 @@ def test_what_was_read_is_held_by_who_asked_for_it_alone():
     stuck, quick = ThreadRead(may_read.wait, lambda: None), ThreadRead(lambda: np.zeros(9), lambda: None)
     threads.begin(stuck)
     threads.begin(quick)
-    result = weakref.ref(quick.result(10))
+    result = weakref.ref(quick.result(60))
     assert result() is not None
     del quick
-    eventually(lambda: result() is None)
+    eventually(lambda: result() is None, "its result is gone")
     may_read.set()
-    assert stuck.result(10)
+    assert stuck.result(60)
     threads.close()
 
 
@@ -189,9 +183,9 @@ def test_a_read_that_does_not_end_is_given_up_and_one_that_was_cancelled_is_neve
     cancelled.cancel()
     assert over == [1]
     may_read.set()
-    assert stuck.result(10)
+    assert stuck.result(60)
     threads.close()
-    eventually(lambda: over == [1, 0])
+    eventually(lambda: over == [1, 0], "both are over")
 
 
 def test_what_nobody_expected_is_for_the_caller(ahead):
@@ -206,7 +200,7 @@ def test_what_nobody_expected_is_for_the_caller(ahead):
 def test_memory_is_bounded_and_comes_back(files):
     ahead = ReadAhead(files.hold, most_bytes=300_000)
     ahead.expect(1, [ByteRange(number, 0, 100_000) for number in range(6)])
-    eventually(lambda: len(files.reads) == 3)
+    eventually(lambda: len(files.reads) == 3, "three reads")
     ahead.begin(1)
     for number in range(6):
         assert ahead.read(number, 0, 100_000) == CONTENT[:100_000]
@@ -250,11 +244,11 @@ def test_files_stay_open_until_their_reads_have_ended(files):
     files.may_read.clear()
     ahead = ReadAhead(files.hold)
     ahead.expect(1, [ByteRange(number, 0, 10) for number in range(2 * MOST_READS)])
-    eventually(lambda: len(files.reads) == MOST_READS)
+    eventually(lambda: len(files.reads) == MOST_READS, "as many reads as may be")
     ahead.close()
     assert files.open == MOST_READS  # what had not begun is let go
     files.may_read.set()
-    eventually(lambda: files.open == 0)
+    eventually(lambda: files.open == 0, "the files are closed")
 
 
 def test_what_is_in_memory_is_looked_for_once_a_read_and_left_to_the_caller(files):
