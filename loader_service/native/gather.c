@@ -12,6 +12,7 @@
 
 #include "copy.h"
 #include "exports.h"
+#include "pieces.h"
 
 /* Pieces that are shorter, or altogether less, stay in the processor's cache, where the next reader finds them. */
 #define LONG_BYTES 4096
@@ -19,11 +20,6 @@
 
 /* Bytes of the next piece that are asked for while a short one is copied. */
 #define AHEAD_BYTES 512
-
-/* One piece of a file: where it lies there, where it goes, and how long it is, in bytes. */
-struct piece {
-    int64_t from, to, length;
-};
 
 /* A file in memory: where it begins, how much of it is mapped, and a descriptor of it. */
 struct mapped_file {

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from loader_service import failpoints
 from loader_service.catalog.columns import Catalog
 from loader_service.errors import DecodeError
+from loader_service.plan.image_draws import NOTHING_DRAWN
 from loader_service.plan.window_cuts import window_of
 from loader_service.progress import Progress
 from loader_service.protocol.fields import Field
 from loader_service.protocol.spec import Clip, Image, Spec
 from loader_service.worker.decode import DecodeLimits
-from loader_service.worker.frame_ranges import frame_ranges
-from loader_service.worker.gather import Runs, gather
+from loader_service.worker.frame_ranges import bytes_of_frame, frame_ranges
+from loader_service.worker.gather import Runs, beyond_memory, gather
 from loader_service.worker.image import ImageWriter
 from loader_service.worker.picks import Pick
 from loader_service.worker.png import decode_depth
@@ -194,6 +195,13 @@ class Arrays(_OneField):
             Which frames go where.
         """
         gather(self._origin.catalog, self._origin.reader, (video, self._name), runs, frames)
+
+    def ranges_of_runs(self, video: int, runs: Runs) -> Iterator[ByteRange]:
+        """Return where those frames lie that the kernel does not have in memory; parameters as of `write_runs`."""
+        catalog, place = self._origin.catalog, (video, self._name)
+        row_bytes = bytes_of_frame(catalog, self._name, video)
+        for number in beyond_memory(catalog, self._origin.reader, place, runs, row_bytes):
+            yield from self.ranges(Pick(video, int(runs.starts[number]), int(runs.lengths[number]), NOTHING_DRAWN))
 
 
 class EncodedArrays(_OneField):

@@ -43,10 +43,14 @@ def frame_ranges(
                 if length:
                     yield ByteRange(file, offset, length)
         return
-    address, shape = catalog.address(pick.video, name), catalog.shape_in(pick.video, name)
-    row_bytes = np.dtype(catalog.field(name).dtype).itemsize * math.prod(shape)
+    address, row_bytes = catalog.address(pick.video, name), bytes_of_frame(catalog, name, pick.video)
     if address < 0 and fetch is not None:
         fetch(pick.video, name, range(pick.start, end, stride))
     elif address >= 0 and row_bytes:
         for frame in range(pick.start, end, stride):
             yield ByteRange(file, address + frame * row_bytes, row_bytes)
+
+
+def bytes_of_frame(catalog: Catalog, name: str, video: int) -> int:
+    """Return how long each frame of an array is in a video, in bytes."""
+    return np.dtype(catalog.field(name).dtype).itemsize * math.prod(catalog.shape_in(video, name))

@@ -71,13 +71,42 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Runs,
     rows = _GatheredRows(reader.open_file(video), address, frames.nbytes // len(frames), runs, frames)
     reads.spent.turn_to(int(catalog.video_file[video]))
     while rows.done < len(runs.starts):
-        # Where reads are slow, those that threads have begun are not done here once more.
-        end = rows.end_of_memory() if reads.are_slow else len(runs.starts)
+        # Those that threads have begun are not done here once more.
+        end = rows.end_of_memory() if reads.are_ahead else len(runs.starts)
         if end == rows.done or not reads.timed_rows(rows.read, end):
             # Interrupted, cut off, or a fault: the slow way tries again, or says which.
             read_alone(rows.done)
             rows.done += 1
             rows.file = reader.open_file(video)
+
+
+def beyond_memory(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Runs, row_bytes: int) -> list[int]:
+    """Return the numbers of the runs that the kernel does not have in memory: all of them where nobody can tell.
+
+    Parameters
+    ----------
+    catalog, reader, place, runs
+        As `gather` takes them.
+    row_bytes
+        Of a frame.
+    """
+    address, file = catalog.address(*place), reader.if_open(place[0])
+    if address < 0 or file is None:
+        return list(range(len(runs.starts)))
+    pieces = _pieces_of(runs, address, row_bytes)
+    absent, done = [], file.count_in_memory(pieces)
+    while done < len(pieces):
+        absent.append(done)
+        done += 1 + file.count_in_memory(pieces[done + 1 :])
+    return absent
+
+
+def _pieces_of(runs: Runs, address: int, row_bytes: int) -> NDArray[np.int64]:
+    pieces = np.empty((len(runs.starts), 3), np.int64)
+    pieces[:, 0] = runs.starts * row_bytes + address
+    pieces[:, 1] = runs.begins * row_bytes
+    pieces[:, 2] = runs.lengths * row_bytes
+    return pieces
 
 
 class _GatheredRows:
@@ -97,19 +126,11 @@ class _GatheredRows:
         self.file = file
         self.done = 0  # runs that were read
         self._frames = frames
-        self._pieces = np.empty((len(runs.starts), 3), np.int64)
-        self._pieces[:, 0] = runs.starts * row_bytes + address
-        self._pieces[:, 1] = runs.begins * row_bytes
-        self._pieces[:, 2] = runs.lengths * row_bytes
+        self._pieces = _pieces_of(runs, address, row_bytes)
 
     def end_of_memory(self) -> int:
         """Return up to which run the next ones are those that the kernel has in memory."""
-        if self.file.descriptor < 0:
-            return self.done
-        for number, (offset, _, size) in enumerate(self._pieces[self.done :].tolist(), self.done):
-            if not self.file.is_in_memory(offset, size):
-                return number
-        return len(self._pieces)
+        return self.done + self.file.count_in_memory(self._pieces[self.done :])
 
     def read(self, end: int) -> int:
         """Read the next runs up to one; return how many bytes, of `done` runs more, came before a fault."""

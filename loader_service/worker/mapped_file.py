@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,8 @@ class MappedFile:
     ----------
     descriptor
         Of the file; stays the caller's, and open for as long as this is used.
-    gather
-        The native function.
+    library
+        The native code.
 
     Raises
     ------
@@ -29,8 +28,9 @@ class MappedFile:
         When it cannot be mapped.
     """
 
-    def __init__(self, descriptor: int, gather: Any) -> None:
-        self._gather = gather
+    def __init__(self, descriptor: int, library: ctypes.CDLL) -> None:
+        self._gather, self._in_memory = library.native_gather, library.native_in_memory
+        self._descriptor = descriptor
         self._mapped = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
         view = np.frombuffer(self._mapped, np.uint8)
         self._file = np.array([view.ctypes.data, len(view), descriptor], np.int64)
@@ -53,6 +53,11 @@ class MappedFile:
         count: int = self._gather(self._address, pieces.ctypes.data, len(pieces), memory, SLOW_S)
         return count
 
+    def count_in_memory(self, pieces: NDArray[np.int64]) -> int:
+        """Return how many of the first pieces, as `gather` takes them, the kernel has in memory."""
+        count: int = self._in_memory(self._descriptor, pieces.ctypes.data, len(pieces))
+        return count
+
     def close(self) -> None:
         """Unmap it."""
         self._mapped.close()
@@ -63,11 +68,11 @@ def map_file(descriptor: int) -> MappedFile | None:
     functions = native_library().functions
     if functions is None:
         return None
-    gather = functions.native_gather
-    address = ctypes.c_void_p
-    gather.argtypes = (address, address, ctypes.c_int64, address, ctypes.c_double)
-    gather.restype = ctypes.c_int64
+    address, number = ctypes.c_void_p, ctypes.c_int64
+    functions.native_gather.argtypes = (address, address, number, address, ctypes.c_double)
+    functions.native_in_memory.argtypes = (number, address, number)
+    functions.native_gather.restype = functions.native_in_memory.restype = number
     try:
-        return MappedFile(descriptor, gather)
+        return MappedFile(descriptor, functions)
     except (OSError, ValueError):  # an empty file is no memory
         return None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import h5py
+    import numpy as np
+    from numpy.typing import NDArray
 
     from loader_service.catalog.hdf5.arrays import ArrayReader, RowsPlace
     from loader_service.catalog.hdf5.plain import PlainReader
@@ -122,12 +124,22 @@ class OpenFile:
     def is_in_memory(self, offset: int, length: int) -> bool:
         """Tell whether the kernel has bytes of the file in memory, as far as the last and some before it say."""
         try:
-            for place in (*range(offset, offset + length - 1, _LOOK_EVERY_BYTES), offset + length - 1):
+            for place in range(offset + length - 1, offset - 1, -_LOOK_EVERY_BYTES):
                 if os.preadv(self.descriptor, [_ONE_BYTE], place, os.RWF_NOWAIT) != 1:
                     return False
         except OSError:  # it has not, or the file system cannot tell
             return False
         return True
+
+    def count_in_memory(self, pieces: NDArray[np.int64]) -> int:
+        """Return how many of the first pieces, as `MappedFile.gather` takes them, can be read without waiting."""
+        mapped = self.mapped()
+        if mapped is not None:
+            return mapped.count_in_memory(pieces)
+        for number, (offset, _, size) in enumerate(pieces.tolist()):
+            if self.descriptor < 0 or not self.is_in_memory(offset, size):
+                return number
+        return len(pieces)
 
     def mapped(self) -> MappedFile | None:
         """Return the file in memory, valid until `close`; None where that cannot be had."""

@@ -155,6 +155,11 @@ class ReadAhead:
         """Tell whether a task is expected."""
         return task in self._plans
 
+    @property
+    def has_some(self) -> bool:
+        """Whether there is anything to read ahead for the present task."""
+        return self._current is not None and bool(self._current.pieces)
+
     def begin(self, task: int) -> None:
         """Come to a task, whether it is expected or not."""
         self._current = self._plans.get(task)

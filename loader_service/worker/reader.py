@@ -246,10 +246,14 @@ class Reader:
 
     def fetch_rows(self, video: int, field: str, frames: range) -> None:
         """Have the kernel read what only HDF5 finds into memory, if the file is open; a fault shows when it is read."""
-        file = self._files.if_open(int(self._catalog.video_file[video]))
+        file = self.if_open(video)
         if file is not None:
             with contextlib.suppress(OSError, HDF5Failure):
                 file.through_hdf5(lambda: file.fetch_rows(self._catalog.rows_place(video, field), frames))
+
+    def if_open(self, video: int) -> OpenFile | None:
+        """Return a video's file if it is open; nobody has looked whether it is still the one scanned."""
+        return self._files.if_open(int(self._catalog.video_file[video]))
 
     def descriptor(self, video: int) -> int:
         """Return a descriptor of a video's file; valid, and raises, as `open_file` says."""

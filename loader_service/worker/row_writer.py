@@ -80,9 +80,19 @@ class RowWriter:
         return tuple(sorted((self._blame(each, picks) for each in bad), key=lambda each: each.row))
 
     def ranges(self, epoch: int, rows: Rows) -> Iterator[ByteRange]:
-        """Yield the bytes of files that `write` will read for these rows, in order; none for what only HDF5 finds."""
-        if self._parts:
-            picks = make_picks(self._samples, self._spec, epoch, rows)
+        """Yield the bytes of files that `write` will read for these rows, in order.
+
+        Those that only HDF5 finds are not among them, and of many short rows those in memory need not be.
+        """
+        if not self._parts:
+            return
+        picks = make_picks(self._samples, self._spec, epoch, rows)
+        if self._gathers:
+            for video, _, runs in runs_by_video(picks):
+                for part in self._parts:
+                    if isinstance(part, Arrays):
+                        yield from part.ranges_of_runs(video, runs)
+        else:
             each = picks.each()
             for entry in self._order(picks):
                 for part in self._parts:

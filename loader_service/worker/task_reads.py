@@ -57,6 +57,11 @@ class TaskReads:
         """Whether reads are begun ahead now."""
         return self._pace.is_slow
 
+    @property
+    def are_ahead(self) -> bool:
+        """Whether some of the present task's reads are begun ahead."""
+        return self._pace.is_slow and self._ahead.has_some
+
     def expect(self, task: int, foresee: Callable[[], Iterable[ByteRange]]) -> None:
         """Begin the reads of a task that waits, if reads are slow.
 

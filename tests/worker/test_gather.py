@@ -22,7 +22,7 @@ from loader_service.catalog.columns import Catalog
 from loader_service.errors import FileTouched
 from loader_service.native.library import native_library
 from loader_service.worker import mapped_file, open_file
-from loader_service.worker.gather import Runs, gather
+from loader_service.worker.gather import Runs, beyond_memory, gather
 from loader_service.worker.mapped_file import MappedFile, map_file
 from loader_service.worker.read_ahead import ByteRange
 from loader_service.worker.reader import Reader
@@ -203,7 +203,14 @@ def test_rows_in_memory_are_copied_where_reads_are_slow_too(
         asked.append((offset - catalog.address(0, "features")) // (WIDTH * 4))
         return asked[-1] != absent and real(offset, length)
 
+    def count_in_memory(pieces: NDArray[np.int64]) -> int:
+        rows = (pieces[:, 0] - catalog.address(0, "features")) // (WIDTH * 4)
+        return int(np.append(np.flatnonzero(rows == absent), len(rows))[0])
+
     file.is_in_memory = is_in_memory  # type: ignore[method-assign]
+    row = WIDTH * 4
+    ahead = [ByteRange(0, catalog.address(0, "features") + number * row, row) for number in (7, absent)]
+    file.count_in_memory = count_in_memory  # type: ignore[method-assign]
     alone: list[int] = []
     read_array = reader.read_array
 
@@ -215,11 +222,28 @@ def test_rows_in_memory_are_copied_where_reads_are_slow_too(
     starts = np.array([7, absent, 90, 91])
     frames = np.zeros((4, WIDTH), np.float32)
     runs = Runs(starts, np.ones(4, np.int64), np.arange(4))
-    reader.begin(1, lambda: [ByteRange(0, catalog.address(0, "features") + 7 * WIDTH * 4, WIDTH * 4)])
+    reader.begin(1, lambda: ahead)
+    begun = reader.reads._ahead._current
+    assert begun is not None
+    assert [piece.place for piece in begun.pieces] == [1]  # what is in memory is not begun by a thread
     gather(catalog, reader, (0, "features"), runs, frames)
     reader.end()
     np.testing.assert_array_equal(frames, matrix[starts])
     assert alone == [absent]
-    assert asked[:2] == [7, 7]  # what is in memory is not begun by a thread
-    assert reader.reads._ahead.latency_s == 0
+    assert asked == [7, absent]
+    reader.close()
+
+
+@pytest.mark.parametrize("is_mapped", [True, False])
+def test_of_many_rows_those_alone_are_read_ahead_that_are_not_in_memory(catalog: Catalog, is_mapped: bool) -> None:
+    reader = Reader(catalog)
+    runs = Runs(np.array([3, 41, 90]), np.array([1, 2, 1]), np.array([0, 1, 3]))
+    place, row_bytes = (0, "features"), WIDTH * 4
+    assert beyond_memory(catalog, reader, place, runs, row_bytes) == [0, 1, 2]  # the file is not open
+    file = reader.open_file(0)
+    if not is_mapped:
+        file.mapped = lambda: None  # type: ignore[method-assign]
+    assert beyond_memory(catalog, reader, place, runs, row_bytes) == []  # it was written a moment ago
+    beyond = Runs(np.array([3, ROWS, 90]), *runs[1:])
+    assert beyond_memory(catalog, reader, place, beyond, row_bytes) == [1]
     reader.close()
