@@ -129,7 +129,8 @@ class CachedImages(EncodedImages):
         sizes, out = self._forms.sizes(pick.video), outs[0]
         is_straight = is_as_kept(sizes.scaled, out.shape[1:3], pick.draws)
         missing = row.copy(out) if is_straight else row.cut(self._pixels(sizes, out), self._finish(out, pick.draws))
-        self._decode(row, missing, sizes, out, pick, is_straight=is_straight)
+        kept = self._decode(row, missing, sizes, out, pick, is_straight=is_straight) if missing else 0
+        self._cache.counts.add(pick.length - len(missing), len(missing), kept)
 
     def ranges(self, pick: Pick) -> Iterator[ByteRange]:
         """Return where those of a row's frames lie that are not kept, as `FieldWriter` says."""
@@ -177,8 +178,8 @@ class CachedImages(EncodedImages):
 
     def _decode(
         self, row: _KeptRow, missing: list[_Missing], sizes: FrameSizes, out: Any, pick: Pick, *, is_straight: bool
-    ) -> None:
-        """Decode the frames of a row that are not there, and keep them."""
+    ) -> int:
+        """Decode the frames of a row that are not there, and keep them; return how many are kept."""
         kept, codec = 0, self._origin.catalog.codec(pick.video, self._name)
         numbers = self._numbers(pick)
         finish = self._finish(out, pick.draws)
@@ -202,7 +203,7 @@ class CachedImages(EncodedImages):
             except DecodeError as error:
                 raise self._blamed(error, pick.video, number) from error
             failpoints.passing("worker.frame_written")
-        self._cache.counts.add(pick.length - len(missing), len(missing), kept)
+        return kept
 
     def _decoder(self, scaled: Size) -> ImageWriter:
         """Return what writes frames as they are kept: scaled, and with their colours as the sample has them."""
