@@ -251,6 +251,17 @@ def test_a_size_that_came_before_its_stream_is_as_old_as_what_the_stream_opened_
     assert len(talk.take_sent(m.Want)) == 3
 
 
+@pytest.mark.parametrize("instance", [1, 2], ids=["the same run", "another run"])
+def test_who_welcomes_us_again_is_asked_at_once_what_was_asked_before(talk, instance):
+    lost, unsaid = Pending(), Pending()
+    talk.do(talk.session.request(lost, m.GetStatus, 0.0))
+    talk.hear(m.Stranger())
+    talk.do(talk.session.request(unsaid, m.GetCatalog, 0.0))
+    assert talk.take_sent() == [m.GetStatus(1)]
+    talk.welcome(instance)
+    assert talk.take_sent() == [m.GetStatus(1), m.GetCatalog(2)]
+
+
 def test_a_request_is_said_again_until_it_is_answered_or_given_up(talk):
     answered, given_up = Pending(), Pending()
     for each in (answered, given_up):

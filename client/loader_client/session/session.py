@@ -213,12 +213,10 @@ class Session:
         self._contact.welcomed(welcome)
         if before is not None and before.fingerprint != welcome.fingerprint:
             return [e.EndSession(CatalogChanged(other_catalog(self._endpoint, before, welcome)))]
-        if before is None:
-            effects: list[Effect] = self._requests.all()
-        elif before.instance == welcome.instance:
-            effects = [e.Enqueue(m.CloseStream(number)) for number in self._numbers.closed]
-        else:
-            effects = []
+        effects = self._requests.all()  # what was lost with another run, or said to nobody
+        if before is not None and before.instance == welcome.instance:
+            effects += [e.Enqueue(m.CloseStream(number)) for number in self._numbers.closed]
+        elif before is not None:
             self._renumber()
         for request, stream in self._by_request.items():
             if stream.failure is None:
