@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import logging
 import os
 import shutil
@@ -14,6 +13,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from loader_service.protocol import segment_files
@@ -28,6 +28,10 @@ LENGTHS = ((9, 12, 20, 3), (8, 16, 11), (30, 1, 17, 14, 5))
 """Frames of the videos of `small_videos`, by file."""
 
 _HAS_FAILED = pytest.StashKey[bool]()
+
+# How long an example takes, or the making of some, tells of the machine.
+hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("tests")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -126,10 +130,8 @@ def tf(request: pytest.FixtureRequest) -> Any:
 def _keep_for_good() -> None:
     """Take what is there now out of all later looks of the garbage collector, which many a test asks for.
 
-    The 350,000 objects of TensorFlow, and pytest's own, took 0.2 s of each look. Hypothesis, loaded later, would ask
-    the collector who holds its random sources, and find nobody.
+    The 350,000 objects of TensorFlow, and pytest's own, took 0.2 s of each look.
     """
-    importlib.import_module("hypothesis")
     gc.collect()
     gc.freeze()
 
@@ -154,7 +156,7 @@ def nothing_left_behind(private_directories: Path, request: pytest.FixtureReques
     yield
     request.node.funcargs.clear()  # pytest would hold the values of fixtures, and what they hold open, until later
     try:
-        left = [] if request.node.stash[_HAS_FAILED] else before.what_stays(_PATIENCE_S)
+        left = [] if request.node.stash.get(_HAS_FAILED, False) else before.what_stays(_PATIENCE_S)
     finally:
         processes.bury_orphans()
     if left:

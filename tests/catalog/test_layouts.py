@@ -76,7 +76,7 @@ def test_bytes_that_lie_plainly_in_the_file_are_read_without_hdf5(tmp_path, layo
     assert [frames_of(catalog, video) for video in range(2)] == list(videos.values())
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     lengths=st.lists(st.integers(0, 9000), min_size=1, max_size=60),
     chunks=st.sampled_from([None, 1, 7]),

@@ -24,7 +24,7 @@ def epoch_of(index: RowIndex, epoch: int) -> list[tuple[int, int]]:
     return [pair for step in steps for pair in zip(step.samples, step.positions, strict=True)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 7), st.integers(0, 3))
 def test_an_epoch_has_each_entry_once_with_its_sample(entries, batch_size, epoch):
     index = RowIndex(entries, spec(batch_size, drop_remainder=False))

@@ -49,7 +49,7 @@ _steps = st.integers(1, 12)
 _prefetch = st.integers(1, 9)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_steps, _prefetch, st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11)), min_size=1, max_size=60))
 def test_never_more_wants_are_out_than_the_prefetch(steps, prefetch, positions):
     books = Books(steps, prefetch)
@@ -107,7 +107,7 @@ class Slots:
 _asked = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11)), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(_steps, st.integers(2, 9), st.lists(st.tuples(_asked, st.booleans()), min_size=1, max_size=40))
 def test_however_few_the_slots_a_step_that_is_asked_for_gets_one(steps, slots, turns):
     """By any number of iterators and threads, and with all that the trainer may keep kept."""
@@ -118,7 +118,7 @@ def test_however_few_the_slots_a_step_that_is_asked_for_gets_one(steps, slots, t
             service.let_go()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_prefetch, _prefetch, st.integers(0, 20))
 def test_a_new_service_with_less_room_is_asked_for_less(before, after, steps):
     books = Books(10, before)
@@ -133,7 +133,7 @@ def test_a_new_service_with_less_room_is_asked_for_less(before, after, steps):
     assert len(books.open) == after
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_steps, _prefetch, st.integers(1, 40), st.integers(0, 2))
 def test_a_single_reader_has_exactly_the_prefetch_wanted_and_waits_for_its_first_step_only(
     steps, prefetch, length, epoch
@@ -170,7 +170,7 @@ def test_two_cursors_share_the_prefetch_and_take_turns():
     assert all(len(claim.new) == 1 and not claim.forgotten for claim in claims)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_steps, st.integers(2, 9), st.lists(st.booleans(), min_size=1, max_size=40))
 def test_two_readers_of_any_pace_always_find_their_next_step_wanted(steps, prefetch, turns):
     books = Books(steps, prefetch)
@@ -304,7 +304,7 @@ def test_the_announced_steps_of_a_dropped_iterator_are_forgotten():
     assert not books.open
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(1, 6), st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=80))
 def test_whoever_announces_and_reads_in_turn_gets_each_step_and_no_more_are_wanted_than_may(prefetch, moves):
     books = Announcer(prefetch)
@@ -321,7 +321,7 @@ def test_whoever_announces_and_reads_in_turn_gets_each_step_and_no_more_are_want
         assert len(books.open) <= max(prefetch, 4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     _steps,
     _prefetch,

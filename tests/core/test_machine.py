@@ -100,5 +100,5 @@ class AnyOrder(RuleBasedStateMachine):
             moves.settle(self.world)
 
 
-AnyOrder.TestCase.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+AnyOrder.TestCase.settings = settings(max_examples=300, stateful_step_count=40)
 test_invariants_hold_in_any_order = AnyOrder.TestCase

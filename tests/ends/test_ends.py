@@ -68,5 +68,5 @@ class BothEnds(RuleBasedStateMachine):
             moves.end(self.world)
 
 
-BothEnds.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+BothEnds.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 test_promises_hold_in_any_order = BothEnds.TestCase

@@ -45,7 +45,7 @@ def from_tensorflow(features: Any) -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(NAMES, FEATURES, max_size=4))
 def test_tensorflow_and_this_project_read_the_same_example(features: dict[str, Any]) -> None:
     data = encode_example(features)
@@ -57,7 +57,7 @@ def test_tensorflow_and_this_project_read_the_same_example(features: dict[str, A
         assert same(ours[name], theirs[name])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.dictionaries(NAMES, FEATURES, max_size=3), st.dictionaries(NAMES, st.lists(FEATURES, max_size=3), max_size=2))
 def test_sequence_examples_come_back(context: dict[str, Any], lists: dict[str, list[Any]]) -> None:
     data = encode_sequence_example(context, lists)

@@ -62,7 +62,7 @@ def test_what_tarfile_writes_is_read_here(mode: str) -> None:
     assert list(read_samples(io.BytesIO(archive(*members, mode=mode)))) == SAMPLES
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.dictionaries(
         st.from_regex(r"([a-z]{1,5}/){0,2}[a-z0-9_ é-]{1,60}", fullmatch=True),

@@ -65,7 +65,7 @@ def test_what_tensorflow_writes_is_read_here(tmp_path: Path, compression: Compre
         assert path.read_bytes() == written(RECORDS)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.binary(max_size=600)), st.sampled_from(COMPRESSIONS), st.integers(1, 97))
 def test_any_records_come_back_however_few_bytes_a_read_gives(
     records: list[bytes], compression: Compression, most: int
@@ -74,7 +74,7 @@ def test_any_records_come_back_however_few_bytes_a_read_gives(
     assert [record.data for record in read_records(_Dribble(data, most))] == records
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.binary(max_size=300), min_size=1), st.sampled_from([40, 100, 2**18]))
 def test_the_fast_way_and_the_way_by_places_agree(
     tmp_path_factory: pytest.TempPathFactory, records: list[bytes], block_bytes: int
@@ -109,7 +109,7 @@ def test_a_file_of_records_is_known_by_its_first_bytes(compression: Compression)
     assert not begins_records(b"x" * 512)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_no_cut_and_no_changed_byte_goes_unnoticed(data: st.DataObject) -> None:
     records = data.draw(st.lists(st.binary(max_size=40), min_size=1, max_size=4))

@@ -42,7 +42,7 @@ def test_bytes_are_copied_at_any_address():
     native = copies._native_copy()
     assert native is not None
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(st.integers(0, 5_000), st.integers(0, 130), st.integers(0, 130))
     def check(length, begin_out, begin_data):
         _check(lambda out, data: native(out.ctypes.data, data.ctypes.data, len(out)), length, begin_out, begin_data)

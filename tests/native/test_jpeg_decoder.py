@@ -107,7 +107,7 @@ def test_tables_made_for_a_picture_and_restart_markers_are_taken(
         assert np.array_equal(got, by_codec(written.getvalue()))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     size=st.tuples(st.integers(1, 90), st.integers(1, 90)),
     subsampling=st.sampled_from(list(FACTORS)),

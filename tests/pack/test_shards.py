@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.errors import ConfigError, PackError
@@ -24,7 +24,6 @@ def items_of(sizes: list[int]) -> list[Item]:
     return [Item("images", f"v{number}", f"/in/v{number}", (), size) for number, size in enumerate(sizes)]
 
 
-@settings(deadline=None)  # a busy machine
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.integers(1, 70))
 def test_a_number_of_shards_is_made_and_none_is_empty(sizes: list[int], shards: int) -> None:
     plan = ShardPlan(items_of(sizes), shards, 0)
@@ -33,7 +32,6 @@ def test_a_number_of_shards_is_made_and_none_is_empty(sizes: list[int], shards: 
     assert set(placed) == set(range(min(shards, len(sizes))))
 
 
-@settings(deadline=None)  # a busy machine
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=60), st.integers(1, 2000))
 def test_no_shard_of_several_videos_is_larger_than_its_size(sizes: list[int], limit: int) -> None:
     plan = ShardPlan(items_of(sizes), 0, limit)
@@ -44,7 +42,6 @@ def test_no_shard_of_several_videos_is_larger_than_its_size(sizes: list[int], li
     assert list(filled) == list(range(len(filled)))
 
 
-@settings(deadline=None)  # a busy machine
 @given(st.lists(st.integers(0, 2**23), max_size=200), st.integers(1, 9))
 def test_units_hold_all_videos_once_and_in_order(sizes: list[int], processes: int) -> None:
     items = items_of(sizes)

@@ -20,7 +20,7 @@ def buckets(count: int, batch_size: int, lengths=LENGTHS, **options) -> BucketPl
     return BucketPlan(count, spec, lambda samples: lengths[samples])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     count=st.integers(0, 2000),
     batch_size=st.integers(1, 40),
@@ -35,7 +35,7 @@ def test_shards_together_have_every_sample_once(count, batch_size, world, shuffl
     assert sorted(sample for plan in shards for sample in epoch_of(plan, epoch)) == list(range(count))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(count=st.integers(1, 2000), batch_size=st.integers(1, 40), shuffle=st.booleans())
 def test_all_steps_but_the_last_are_full(count, batch_size, shuffle):
     plan = buckets(count, batch_size, shuffle=shuffle, drop_remainder=False)

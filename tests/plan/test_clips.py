@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.plan.clips import ClipSamples
@@ -44,7 +44,6 @@ def test_every_window_comes_once_and_in_order():
     assert plan.padded_videos == 1
 
 
-@settings(deadline=None)
 @given(COUNTS, CLIPS)
 def test_windows_equal_those_found_by_trying(counts, clip):
     if clip.sampling != "every":
@@ -58,7 +57,6 @@ def test_windows_equal_those_found_by_trying(counts, clip):
         assert plan.starts(0, samples).tolist() == [start for _, start in expected]
 
 
-@settings(deadline=None)
 @given(COUNTS, CLIPS, st.integers(0, 5))
 def test_frames_exist_and_are_as_many_as_the_length_says(counts, clip, epoch):
     plan = ClipSamples(counts, clip, seed=1)
@@ -74,7 +72,6 @@ def test_frames_exist_and_are_as_many_as_the_length_says(counts, clip, epoch):
             assert start == 0
 
 
-@settings(deadline=None)
 @given(COUNTS, CLIPS)
 def test_short_and_empty_videos_are_counted(counts, clip):
     plan = ClipSamples(counts, clip, seed=1)

@@ -28,7 +28,7 @@ def test_steps_are_those_of_earlier_versions():
     assert plan.samples(4, 749).tolist() == [2111, 3322, 348, 5691, 4051, 214, 995, 294]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     count=st.integers(0, 300),
     batch_size=st.integers(1, 40),
@@ -46,7 +46,7 @@ def test_shards_are_disjoint_and_cover_every_sample(count, batch_size, world, sh
     assert max(plan.steps_per_epoch for plan in shards) - min(plan.steps_per_epoch for plan in shards) <= 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     count=st.integers(0, 300),
     batch_size=st.integers(1, 40),
@@ -87,7 +87,6 @@ def test_remainder_differs_from_epoch_to_epoch():
     assert len(left_out) > 5
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 61)), max_size=60))
 def test_answers_depend_on_nothing_asked_before(wishes):
     reused = plan_of(8000, 128, seed=3)

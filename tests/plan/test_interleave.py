@@ -46,7 +46,7 @@ def interleaved(sizes, cycle_length: int, block_length: int) -> list[int]:
     return order
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(sizes=SIZES, cycle_length=CYCLES, block_length=BLOCKS)
 def test_the_order_is_that_of_files_read_in_turn(sizes, cycle_length, block_length):
     expected = interleaved(sizes, cycle_length, block_length)
@@ -67,7 +67,7 @@ def test_the_order_is_that_of_tf_data(tf, sizes, cycle_length, block_length):
     assert epoch_of(plan_of(sizes, cycle_length, block_length)) == [int(each) for each in reference.as_numpy_iterator()]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sizes=SIZES.filter(sum), cycle_length=CYCLES, block_length=BLOCKS, data=st.data())
 def test_any_place_is_found_without_the_places_before_it(sizes, cycle_length, block_length, data):
     whole = plan_of(sizes, cycle_length, block_length)
@@ -75,7 +75,7 @@ def test_any_place_is_found_without_the_places_before_it(sizes, cycle_length, bl
     assert plan_of(sizes, cycle_length, block_length).samples(0, position).tolist() == [epoch_of(whole)[position]]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sizes=SIZES, cycle_length=CYCLES, block_length=BLOCKS, world=st.integers(1, 5), batch_size=st.integers(1, 6))
 def test_shards_take_turns_in_the_order(sizes, cycle_length, block_length, world, batch_size):
     whole = epoch_of(plan_of(sizes, cycle_length, block_length))

@@ -40,7 +40,7 @@ def test_orders_are_those_of_earlier_versions(n, seed, epoch, positions, values)
     assert Permutation(n, seed, epoch)(np.array(positions)).tolist() == values
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.one_of(st.integers(1, 50), st.integers(1, 20_000)), SEEDS, EPOCHS)
 def test_each_value_comes_once(n, seed, epoch):
     values = Permutation(n, seed, epoch)(np.arange(n))
@@ -53,7 +53,6 @@ def test_bijection_holds_at_the_edges_of_tables_and_sides(n):
     assert np.bincount(values, minlength=n).tolist() == [1] * n
 
 
-@settings(deadline=None)
 @given(st.integers(1, MAX_POSITIONS), SEEDS, EPOCHS, st.data())
 def test_each_value_leads_back_to_its_position_for_any_count(n, seed, epoch, data):
     positions = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=20)))
@@ -65,7 +64,6 @@ def test_each_value_leads_back_to_its_position_for_any_count(n, seed, epoch, dat
     assert [plain_inverse(n, seed, epoch, int(value)) for value in values] == positions.tolist()
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2**62))
 def test_sides_span_the_positions_and_little_more(n):
     first, second = sides(n)
@@ -111,7 +109,6 @@ def plain_network(number: int, sides: tuple[int, int], keys: list[tuple[np.uint6
     return digits[0] + sides[0] * digits[1]
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2**31), st.integers(1, 2**31), st.integers(0, 9), st.data())
 def test_network_equals_plain_arithmetic(low, high, rounds, data):
     number = data.draw(st.integers(0, low * high - 1))

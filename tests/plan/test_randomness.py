@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loader_service.plan.randomness import Purpose, _key, _mix_one, below, draws, mix
@@ -69,7 +69,6 @@ def plain_mix(word: int, key: tuple[int, int]) -> int:
     return word ^ word >> 29
 
 
-@settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=20), st.tuples(WORDS, WORDS))
 def test_vectorised_mix_equals_plain_arithmetic(words, key):
     mixed = np.array(words, dtype=np.uint64)
@@ -77,7 +76,6 @@ def test_vectorised_mix_equals_plain_arithmetic(words, key):
     assert mixed.tolist() == [plain_mix(word, key) for word in words]
 
 
-@settings(deadline=None)
 @given(WORDS)
 def test_mix_of_one_word_equals_mix_under_the_zero_key(word):
     assert _mix_one(word) == plain_mix(word, (0, 0))
@@ -137,13 +135,11 @@ def test_neighbouring_samples_draw_independently():
     assert even_counts_p(np.bincount(pairs, minlength=256)) > 1e-4
 
 
-@settings(deadline=None)
 @given(WORDS, st.integers(1, 2**63 - 1))
 def test_below_is_the_exact_high_half_of_the_product(word, bound):
     assert below(np.array([word], dtype=np.uint64), bound).tolist() == [word * bound >> 64]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(WORDS, st.integers(1, 2**63 - 1)), min_size=1, max_size=10))
 def test_below_takes_a_bound_for_each_word(pairs):
     words, bounds = zip(*pairs, strict=True)

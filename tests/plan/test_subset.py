@@ -91,7 +91,7 @@ def test_positions_and_numbers_of_chosen_samples_are_each_others_inverse(chosen)
     assert subset.before(np.arange(len(chosen) + 1)).tolist() == [sum(chosen[:n]) for n in range(len(chosen) + 1)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     chosen=st.lists(st.booleans(), min_size=1, max_size=80).filter(any),
     batching=st.sampled_from(["pad", "bucket"]),

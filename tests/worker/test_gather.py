@@ -70,7 +70,7 @@ def bytes_in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
         yield file, np.fromfile(path, np.uint8)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pieces=st.lists(st.tuples(st.integers(-3, 5 * PAGE + 40), st.integers(0, 3000)), max_size=12))
 def test_pieces_are_copied_up_to_the_first_that_does_not_lie_in_the_file(
     bytes_in_memory: tuple[MappedFile, NDArray[np.uint8]], pieces: list[tuple[int, int]]

@@ -202,7 +202,7 @@ def test_damage_below_the_window_is_an_error_only_where_the_spec_is_strict(decod
                     part_decoder_of(strict=False).decode(ended, route_of(PICTURE, UPPER))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     size=st.tuples(st.integers(1, 70), st.integers(1, 70)),
     subsampling=st.sampled_from(SUBSAMPLINGS),

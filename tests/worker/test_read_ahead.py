@@ -268,7 +268,7 @@ def test_what_is_in_memory_is_looked_for_once_a_read_and_left_to_the_caller(file
     ahead.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 990_000), st.integers(0, 10_000)), max_size=40),
     st.integers(1_000, 200_000),
