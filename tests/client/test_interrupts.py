@@ -134,8 +134,8 @@ def test_waits_that_begin_long_after_an_interrupted_one_are_not_touched(
 _WAITING = """
 import sys
 import loader_client
-from loader_client import stream
-stream._SAY_EVERY_S = 0.5
+from loader_client.session import stream_wants
+stream_wants.SAY_EVERY_S = 0.5
 clip = loader_client.Clip(frames=4)
 dataset = loader_client.dataset(sys.argv[1], batch_size=4, clip=clip, fields=("frames", "label"))
 if sys.argv[2] == "fit":

@@ -14,6 +14,7 @@ import pytest
 import loader_client
 from loader_client import Clip, Frame, Image, Spec
 from tests.faults.training import entry
+from tests.support.machine import at_most
 from tests.support.services import running_service
 from tests.support.videos import make_videos, write_videos
 
@@ -76,4 +77,5 @@ def test_slow_reads_give_the_same_bytes_many_at_a_time(tmp_path, slow_reads, wri
         with running_service(tmp_path / "a.h5", environment=environment, **common) as service:
             taken, seconds = take_all(service.endpoint, options)
         assert taken == expected
-        assert seconds < reads * _LATENCY_MS / 1000 / 2  # with two workers, one read after the other takes this long
+        # With two workers, one read after the other takes this long.
+        assert seconds < at_most(reads * _LATENCY_MS / 1000 / 2)
