@@ -269,9 +269,7 @@ def _check(starts: Int64s, ends: Int64s, frame_count: int, paths: str) -> None:
 
 
 def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    for info in short:
-        if not (_ENDS.search(info.basename) or _STARTS.search(info.basename)):
-            continue
+    for info in (each for each in short if _ENDS.search(each.basename) or _STARTS.search(each.basename)):
         ends = _numbers(read, info)
         if (np.diff(ends) < 0).any() or ends[0] < 0:
             continue
@@ -285,9 +283,7 @@ def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bo
 
 
 def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    for info in pairs:
-        if info.shape[0] >= frame_count and not _PAIRS.search(info.basename):
-            continue
+    for info in (each for each in pairs if each.shape[0] < frame_count or _PAIRS.search(each.basename)):
         found = _numbers(read, info)
         for inclusive in (0, 1):
             first = found[0, 0] if len(found) and found[-1, 1] + inclusive - found[0, 0] == frame_count else 0
@@ -303,9 +299,7 @@ def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> B
 
 
 def _from_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    for info in short:
-        if not _LENGTHS.search(info.basename):
-            continue
+    for info in (each for each in short if _LENGTHS.search(each.basename)):
         lengths = _numbers(read, info)
         if (lengths >= 0).all() and lengths.sum() == frame_count:
             ends = np.cumsum(lengths)
