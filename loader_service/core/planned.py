@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -15,10 +15,10 @@ from loader_service.protocol.spec import Spec
 class RowSource(Protocol):
     """What the scheduler asks about a stream's order; a pure function of (catalog, spec)."""
 
-    def rows(self, epoch: int, step: int) -> tuple[Row, ...]:
+    def rows(self, epoch: int, step: int) -> Sequence[Row]:
         """Return the rows of a step."""
 
-    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> tuple[Row, ...]:
+    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> Sequence[Row]:
         """Return the rows of a step whose samples the client chose, from these entries of its index."""
 
     def substitute(self, epoch: int, bad: Row, attempt: int) -> Row | None:

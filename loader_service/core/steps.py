@@ -15,7 +15,7 @@ from loader_service.core.planned import Lengths, PlannedStream
 from loader_service.core.tasks import PendingTask
 from loader_service.errors import CatalogChanged
 from loader_service.protocol.messages import BadRow, Ready, Task, Want
-from loader_service.protocol.rows import Row, Rows
+from loader_service.protocol.rows import Row, Rows, StepRows
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Filling:
     plan: PlannedStream
     wanted: Want
     slot: int
-    rows: list[Row] = field(init=False)  # by row number; a substitute takes the place of a bad one
+    rows: StepRows = field(init=False)  # by row number; a substitute takes the place of a bad one
     planned: dict[int, Row] = field(default_factory=dict)  # what was to be where a substitute is
     failures: dict[int, int] = field(default_factory=dict)  # of a row, so far
     open_tasks: set[int] = field(default_factory=set)  # queued, or with a worker that may still write
@@ -45,7 +45,7 @@ class Filling:
             rows = source.rows_of(wanted.samples, wanted.positions)
         else:
             rows = source.rows(wanted.epoch, wanted.step)
-        self.rows = list(rows)
+        self.rows = StepRows.of(rows)
         match self.plan.lengths:
             case Lengths.PADDED:
                 self._room = max(row.frames for row in rows)
@@ -72,7 +72,7 @@ class Filling:
         told = (self.wanted.want, row, planned, other)
         require((other.frames, other.position) == (planned.frames, planned.position), "no fit substitute", *told)
         self.planned[row] = planned
-        self.rows[row] = other
+        self.rows = self.rows.with_row(row, other)
         return True
 
     def blame(self, bad: BadRow) -> None:

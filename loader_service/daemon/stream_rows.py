@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from loader_service.daemon.chosen_samples import chosen_samples
 from loader_service.plan.plans import make_plan
 from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.plan.samples import make_samples
-from loader_service.protocol.rows import Row
+from loader_service.protocol.rows import Row, StepRows
 from loader_service.protocol.spec import Spec
 
 #: Substitutes tried for a bad sample before the step fails all the same: that many bad ones in a row are no accident.
@@ -51,14 +51,14 @@ class CatalogRows:
         planned = dataclasses.replace(spec, resumed=None) if spec.indexed else spec
         self.plan = make_plan(self.samples, catalog.video_file, planned, self._subset)
 
-    def rows(self, epoch: int, step: int) -> tuple[Row, ...]:
+    def rows(self, epoch: int, step: int) -> StepRows:
         """Return the rows of a step."""
         samples = self.plan.samples(epoch, step)
-        return self._rows(samples, [None] * len(samples))
+        return self._rows(samples, samples.tolist(), [None] * len(samples))
 
-    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> tuple[Row, ...]:
+    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> StepRows:
         """Return the rows of a step whose samples the client chose."""
-        return self._rows(np.asarray(samples, np.int64), positions)
+        return self._rows(np.asarray(samples, np.int64), samples, positions)
 
     def substitute(self, epoch: int, bad: Row, attempt: int) -> Row | None:
         """Return what takes the place of a bad sample: drawn anew for each (seed, epoch, sample or position, attempt).
@@ -84,10 +84,13 @@ class CatalogRows:
         """Return a sample's file and video, for `status`."""
         return self._catalog.place(int(self.samples.videos(sample)))
 
-    def _rows(self, samples: NDArray[np.int64], positions: list[None] | tuple[int, ...]) -> tuple[Row, ...]:
+    def _rows(
+        self, samples: NDArray[np.int64], numbers: Sequence[int], positions: Sequence[int] | Sequence[None]
+    ) -> StepRows:
+        """Return the rows of some samples, which are given as an array and as Python's own numbers."""
         files = self._catalog.video_file[self.samples.videos(samples)]
         frames = self.samples.lengths(samples).tolist() if self._varies else [0] * len(samples)
-        return tuple(map(Row, samples.tolist(), files.tolist(), positions, frames))
+        return StepRows(numbers, files.tolist(), positions, frames)
 
     def _candidates(self, bad: Row) -> int:
         """Return how many other samples could take the place of a bad one."""

@@ -107,7 +107,7 @@ class World(Judge):
         if known is None:
             source = channel.opened.source
             rows = source.rows_of(asked.samples, asked.positions) if asked.samples else source.rows(asked.epoch, step)
-            channel.promises[want] = Promise(stream, want, asked.epoch, step, rows)
+            channel.promises[want] = Promise(stream, want, asked.epoch, step, tuple(rows))
             channel.last_want = max(channel.last_want, want)
         repeated = [known.ready] if known and known.ready else []
         told = [each.message for each in self.hear(client, asked) if isinstance(each, Send)]

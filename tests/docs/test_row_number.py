@@ -18,10 +18,10 @@ _EDITS = {
     "loader_service/protocol/rows.py": (
         ("    frames: int = 0  # that it takes in the fields that vary\n", "    weight: int = 0\n"),
         ("    room: int = 0\n", "    weights: tuple[int, ...] = ()\n"),
-        ("            room,\n", "            tuple([row.weight for row in rows]),\n"),
+        ("            room,\n", '            rows.column("weight", numbers),\n'),
     ),
     "loader_service/daemon/stream_rows.py": (
-        ("tuple(map(Row, samples.tolist(), files.tolist(), positions, frames", ", (samples % 3).tolist()"),
+        ("StepRows(numbers, files.tolist(), positions, frames", ", (samples % 3).tolist()"),
     ),
     "loader_service/protocol/fields.py": (('BOOKKEEPING = ("index", "video", "start", "length"', ', "weight"'),),
     "loader_service/worker/values.py": (
