@@ -16,6 +16,7 @@ from loader_service.core.tasks import PendingTask
 from loader_service.plan.order import MAX_POSITIONS
 from loader_service.plan.prefetch import steps_ahead
 from loader_service.protocol.messages import PrepareStream, Ready, Resized, StreamStatus, Want
+from loader_service.protocol.numbers import are_below
 from loader_service.protocol.recent_steps import MOST_RECENT_ROWS, RecentStep
 from loader_service.protocol.spec import Clip
 
@@ -135,7 +136,7 @@ class StreamState:
             ("sample", want.samples, plan.samples),
             ("position", want.positions, MAX_POSITIONS),
         ):
-            if min(numbers) < 0 or max(numbers) >= end:
+            if not are_below(numbers, end):
                 outside = next(each for each in numbers if not 0 <= each < end)
                 return f" names {what} {outside}; there are {end}, numbered from 0"
         return ""

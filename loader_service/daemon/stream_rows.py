@@ -14,6 +14,7 @@ from loader_service.daemon.chosen_samples import chosen_samples
 from loader_service.plan.plans import make_plan
 from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.plan.samples import make_samples
+from loader_service.protocol.numbers import int64_column
 from loader_service.protocol.rows import Row, StepRows
 from loader_service.protocol.spec import Spec
 
@@ -58,7 +59,7 @@ class CatalogRows:
 
     def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> StepRows:
         """Return the rows of a step whose samples the client chose."""
-        return self._rows(np.asarray(samples, np.int64), samples, positions)
+        return self._rows(int64_column(samples), samples, positions)
 
     def substitute(self, epoch: int, bad: Row, attempt: int) -> Row | None:
         """Return what takes the place of a bad sample: drawn anew for each (seed, epoch, sample or position, attempt).

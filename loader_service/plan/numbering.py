@@ -58,7 +58,7 @@ class Samples(ABC):
         """
         samples = np.asarray(samples, dtype=np.int64)
         # As words without a sign, in which what is negative is too large: one look at all of them instead of two.
-        if samples.size and samples.view(np.uint64).max() >= self.sample_count:
+        if samples.size and np.maximum.reduce(samples.view(np.uint64), axis=None) >= self.sample_count:
             outside = samples[(samples < 0) | (samples >= self.sample_count)]
             raise IndexError(f"looking up sample {int(outside.flat[0])} of {self.sample_count}; numbers begin at 0")
         if self._firsts is None:

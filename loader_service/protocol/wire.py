@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import struct
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -276,9 +277,14 @@ def _sequence_checker(item_hint: Any) -> _Check:
 
 
 def _are_ints(values: list[Any]) -> bool:
-    """Tell whether all are numbers that `_check_int` lets pass: of 128, in 2 µs instead of 17."""
-    # A truth value has a type of its own. msgpack has integers of 64 bits, with a sign or without.
-    return set(map(type, values)) == {int} and max(values) < _MAX_INT
+    """Tell whether all are numbers that `_check_int` lets pass: of 128, in 3 µs instead of 17."""
+    if set(map(type, values)) != {int}:  # a truth value has a type of its own
+        return False
+    try:
+        struct.pack(f"{len(values)}q", *values)  # takes a third of the time of `max`
+    except struct.error:
+        return False
+    return True
 
 
 def _literal_checker(hint: Any) -> _Check:

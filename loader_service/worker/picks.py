@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from loader_service.plan.image_draws import ImageDraws, draw_images
 from loader_service.plan.numbering import Samples
+from loader_service.protocol.numbers import int64_column
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Spec
 from loader_service.worker.gather import Runs
@@ -79,13 +80,13 @@ def make_picks(samples: Samples, spec: Spec, epoch: int, rows: Rows) -> Picks:
     IndexError
         When there is no such sample.
     """
-    places, numbers = np.asarray(rows.numbers, np.int64), np.asarray(rows.samples, np.int64)
-    keys = np.asarray(rows.positions, np.int64) if rows.positions else numbers
+    places, numbers = int64_column(rows.numbers), int64_column(rows.samples)
+    keys = int64_column(rows.positions) if rows.positions else numbers
     videos = samples.videos(numbers)
     starts = samples.starts(epoch, numbers, keys, videos)
     if spec.varies:
         room = rows.room
-        lengths, offsets = np.asarray(rows.lengths, np.int64), np.asarray(rows.offsets, np.int64)
+        lengths, offsets = int64_column(rows.lengths), int64_column(rows.offsets)
     else:
         room = spec.clip.frames if isinstance(spec.clip, Clip) else 1
         lengths, offsets = samples.lengths(numbers, videos), places * room
