@@ -40,7 +40,7 @@ def _looking() -> list[int]:
 def turn_until(looks, count):
     """Return what comes of so many files, as the daemon's loop would hear of it; fail when that loop would spin."""
     made, watched, _ = looks
-    found, turns, deadline = [], 0, time.monotonic() + 30
+    found, turns, deadline = [], 0, time.monotonic() + 100
     while len(found) < count:
         assert time.monotonic() < deadline
         wake = made.next_deadline()
