@@ -50,3 +50,10 @@ class Page:
         status, _, body = self.ask(path)
         assert status == 200, (path, status, body[:500])
         return json.loads(body)
+
+
+def page_of(said: Callable[[], str]) -> Page:
+    """Return the page of a service once it knows of that; `said` is as for `Page`."""
+    made = Page(said)
+    eventually(lambda: "service" in made.get("/api/now"), "the first status")
+    return made

@@ -22,7 +22,7 @@ from tests.support import processes
 from tests.support.services import Service, running_service
 from tests.support.videos import frame_jpeg
 from tests.support.waiting import eventually
-from tests.web.asking import Page
+from tests.web.asking import Page, page_of
 from tests.web.browsing import Tab, browser
 from tests.web.rehearsal import TASKS, write_rehearsals
 
@@ -82,7 +82,7 @@ def service(rehearsals: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def page(service: Service) -> Page:
-    return Page(lambda: service.said)
+    return page_of(lambda: service.said)
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_what_a_transform_returns_is_seen_with_its_numbers(rehearsals: Path) -> 
     with running_service(rehearsals / "*0.h5", transform=own, web="127.0.0.1:0") as running, browser() as tab:
         with Trainer(running.endpoint, 0.2) as trainer:
             eventually(lambda: trainer.steps > 1, "some steps")
-            tab.open(Page(lambda: running.said).link)
+            tab.open(page_of(lambda: running.said).link)
             tab.run("location.hash = 'samples'")
             tab.await_text("What the transform returns", "float32", "black is ", selector="#outputs")
             tab.await_that(lambda: tab.loaded_pictures(".sample img") >= 4, "pictures of outputs")
@@ -230,7 +230,7 @@ def hostile_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servic
 def test_names_and_errors_that_are_html_stay_texts(hostile_service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", [_ATTACK])  # what a client calls itself
     with browser() as tab, Trainer(hostile_service.endpoint):
-        tab.open(Page(lambda: hostile_service.said).link)
+        tab.open(page_of(lambda: hostile_service.said).link)
         tab.await_text("<img src=x")  # what a worker is at, which has no rest
         tab.await_text(f": {_ATTACK}@", selector=".verdict")
         tab.await_text("bad sample in stream", f"video {_ATTACK!r}"[:20], selector="#faults")

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from tests.support import processes
 from tests.support.services import Service, command_line, new_endpoint, running_service
 from tests.support.videos import frame_jpeg
 from tests.support.waiting import eventually
-from tests.web.asking import Page
+from tests.web.asking import Page, page_of
 
 HOSTILE = "<img src=x onerror=alert(1)>'\"&\u202e</script>"
 
@@ -47,13 +47,6 @@ def hostile_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def service(hostile_files: Path) -> Iterator[Service]:
     with running_service(hostile_files / "*.h5", workers=1, web="127.0.0.1:0", web_control=True) as running:
         yield running
-
-
-def page_of(said: Callable[[], str]) -> Page:
-    """Return a page once it knows of its service, by what printed its link."""
-    made = Page(said)
-    eventually(lambda: "service" in made.get("/api/now"), "the first status")
-    return made
 
 
 @pytest.fixture(scope="module")
