@@ -218,13 +218,13 @@ def test_a_program_ends_with_the_process_that_started_it(program: str) -> None:
 
 def test_a_program_whose_parent_ended_first_ends_at_once(program: str) -> None:
     words = command(program, "1", json.dumps({"path": "--wait"}))  # of which this process is no child
-    done = subprocess.run(words, env=environment(), capture_output=True, timeout=60, check=True)
+    done = subprocess.run(words, env=environment(), capture_output=True, timeout=300, check=True)
     assert done.stdout == b""
 
 
 def test_a_program_that_a_person_starts_says_so() -> None:
     words = command("loader_service.worker.main", "--help")
-    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (1, "this program is started by the service; it is not for people\n")
 
 

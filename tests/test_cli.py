@@ -32,7 +32,7 @@ def run(*arguments, **environment):
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, **environment},
     )
 

@@ -98,7 +98,7 @@ def completed(words: str, environment: dict[str, str]) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     return done.stdout.split()
 

@@ -24,7 +24,7 @@ from tests.support.waiting import eventually
 
 
 def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command_line(*arguments), capture_output=True, text=True, check=False, timeout=90, **options)  # type: ignore[call-overload]
+    return subprocess.run(command_line(*arguments), capture_output=True, text=True, check=False, timeout=300, **options)  # type: ignore[call-overload]
 
 
 def files_of(endpoint: str) -> list[Path]:

@@ -24,7 +24,7 @@ main()
 
 def _python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize(

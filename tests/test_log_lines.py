@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_written_is_named_with_what_to_do(tmp_path: Path) 
 )
 def test_a_log_that_cannot_be_is_refused_at_once(options: list[str], said: str) -> None:
     words = command_line("start", f"--endpoint={new_endpoint()}", *options, "no-such-file.h5")
-    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=300)
     assert done.returncode == 2
     assert said in done.stderr
 

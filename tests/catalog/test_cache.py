@@ -219,7 +219,7 @@ def test_several_processes_prune_at_once_and_each_gets_its_catalog(data: Path) -
         for number in range(4)
     ]
     crowd = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for command in commands]
-    said = [each.communicate(timeout=60)[0].decode() for each in crowd]
+    said = [each.communicate(timeout=300)[0].decode() for each in crowd]
     assert [each.returncode for each in crowd] == [0] * 4, said
     assert not [path for path in (cache_path(data / "cache") / "catalogs").iterdir() if path.name.startswith(".new-")]
 

@@ -76,7 +76,7 @@ def test_a_project_given_as_the_cache_loses_nothing(project: Path, data: Path) -
     before = everything(project)
     for file in sorted(data.glob("*.h5")):
         inspect = command_line("inspect", f"--cache-dir={project}", file)
-        done = subprocess.run(inspect, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(inspect, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
     own = cache_path(project)
     assert {path: what for path, what in everything(project).items() if own not in (path, *path.parents)} == before

@@ -227,7 +227,7 @@ connection.close()
 
 def test_a_forked_child_is_told_to_connect_again_and_its_parent_goes_on(service: Service) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _FORKING, service.endpoint], capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-c", _FORKING, service.endpoint], capture_output=True, text=True, check=False, timeout=300
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -268,7 +268,7 @@ def test_a_connection_that_a_spawned_process_gets_connects_anew(service: Service
     program = tmp_path / "spawning.py"
     program.write_text(_SPAWNED)
     done = subprocess.run(
-        [sys.executable, str(program), service.endpoint], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, str(program), service.endpoint], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
 

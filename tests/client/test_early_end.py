@@ -41,7 +41,7 @@ def _said(program: str, source: object) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=300,
     )
     return f"{done.returncode} {done.stdout}{done.stderr}"
 

@@ -205,6 +205,6 @@ def test_a_forked_child_that_ends_does_not_take_its_parents_service_with_it(smal
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr

@@ -24,7 +24,7 @@ from tests.support.services import Service
 
 def _result(*command: object) -> str:
     done = subprocess.run(
-        [sys.executable, *map(str, command)], capture_output=True, text=True, check=False, timeout=110
+        [sys.executable, *map(str, command)], capture_output=True, text=True, check=False, timeout=300
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout

@@ -51,7 +51,7 @@ def _run(folder: Path, *words: str, stdin: str = "", **environment: str) -> tupl
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     return ended.stdout.strip(), (ended.stderr.strip().splitlines() or [""])[-1]
 

@@ -48,7 +48,7 @@ def labels_of(connection: loader_client.Connection, field: str = "label") -> dic
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command_line(*arguments), check=False, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command_line(*arguments), check=False, capture_output=True, text=True, timeout=300)
 
 
 def restarted(service: Service, *files: object, **options: Any) -> Any:

@@ -83,7 +83,7 @@ os._exit(0)
 def _life(service: Service, folder: Path, **options: Any) -> dict[Any, Any]:
     """Return what a training said, which was to be killed or not."""
     with trainer(_TRAINING, service.endpoint, folder, json.dumps(options)) as process:
-        said, errors = process.communicate(timeout=100)
+        said, errors = process.communicate(timeout=300)
     assert process.returncode == (-signal.SIGKILL if options.get("die_at") else 0), errors
     return dict(map(json.loads, said.splitlines()))
 

@@ -90,7 +90,7 @@ def test_a_type_checker_finds_a_misspelt_option_and_takes_a_right_one(tmp_path: 
         check=False,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=300,
     )
     found = [line for line in checked.stdout.splitlines() if ": error: " in line]
     places = [line.partition(": error: ")[0].rpartition("/")[2] for line in found]

@@ -13,7 +13,7 @@ from tests.support.services import Service
 
 def _run(program: str, *arguments: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
 

@@ -104,7 +104,7 @@ def _as_stranger(*arguments: str) -> tuple[int, str, float]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     return done.returncode, done.stderr, time.monotonic() - begun
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from tests.support.warm_python import WarmPython
 
 #: How long a trainer may take, in seconds, on a busy machine.
-_PATIENCE_S = 100.0
+_PATIENCE_S = 300.0
 
 
 @contextmanager

@@ -373,7 +373,7 @@ def test_a_wrong_reference_is_one_line_that_names_the_fix(small_videos, argument
         command_line("start", f"--endpoint={new_endpoint()}", "--workers=1", *filled),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert ended.returncode == 2, ended.stderr

@@ -74,7 +74,7 @@ def _run(files: str, *command: str, nodes: int = 1, tasks: int = 3, **others: st
             **others,
         }
         done = subprocess.run(
-            ["bash", _JOB, files, *command], env=environment, capture_output=True, text=True, check=False, timeout=100
+            ["bash", _JOB, files, *command], env=environment, capture_output=True, text=True, check=False, timeout=300
         )
         assert {each.name for each in Path(folder).iterdir()} <= {"srun", "steps"}  # no socket is left
         steps = Path(folder) / "steps"

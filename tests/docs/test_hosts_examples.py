@@ -17,7 +17,7 @@ from tests.support.ports import free_ports
 from tests.support.services import running_service
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
-_PATIENCE_S = 200.0
+_PATIENCE_S = 300.0
 
 
 def _start(name: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:

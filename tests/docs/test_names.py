@@ -50,7 +50,7 @@ def test_no_other_folder_is_kept() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     folders = {path.partition("/")[0] for path in kept.stdout.splitlines() if "/" in path}
     assert folders - {".ci"} == FOLDERS

@@ -62,7 +62,7 @@ def bash(code: str, folder: Path, environment: dict[str, str], *, check_only: bo
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=300,
     )
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     return done.stdout

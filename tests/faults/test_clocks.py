@@ -20,7 +20,7 @@ _ROOT = Path(__file__).parents[2]
 _SOURCES = sorted([*(_ROOT / "loader_service").rglob("*.py"), *(_ROOT / "client").rglob("*.py")])
 
 #: How long the trainer may take, in seconds, on a busy machine.
-_PATIENCE_S = 100.0
+_PATIENCE_S = 300.0
 
 #: Which tell people the time of day, and decide nothing by it.
 _TELL_THE_TIME = {"loader_service/log_lines.py", "loader_service/watch_commands.py"}

@@ -74,7 +74,7 @@ def run() -> Iterator[Run]:
             except NoGroup as error:
                 pytest.skip(f"cannot make a control group: {error}")
             command = [*within, sys.executable, "-c", program, *map(str, arguments)]
-            return subprocess.run(command, check=False, capture_output=True, text=True, timeout=110)
+            return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
         yield run_in_group
 

@@ -87,7 +87,7 @@ def refusal(*arguments: object) -> str:
         capture_output=True,
         check=False,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert ended.returncode != 0
     (line,) = [line for line in ended.stderr.splitlines() if "cache=" in line]

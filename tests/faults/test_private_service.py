@@ -218,7 +218,7 @@ connection.close()
 
 def test_a_forked_child_neither_starts_its_parents_service_again_nor_ends_it(videos: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _FORKING, videos], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", _FORKING, videos], capture_output=True, text=True, check=False, timeout=300
     )
     assert (done.returncode, done.stdout.split()) == (0, ["2", "0"]), done.stderr
 

@@ -39,7 +39,7 @@ def play(scene: str, size: str, files: str, folder: Path, **environment: str) ->
     done = subprocess.run(
         [*UNSHARED, size, *command],
         check=False,
-        timeout=110,
+        timeout=300,
         capture_output=True,
         text=True,
         env={**os.environ, **environment},

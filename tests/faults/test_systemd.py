@@ -152,7 +152,7 @@ def test_the_unit_has_the_network_with_the_lines_that_it_names(videos: str, tmp_
 
 def read_metrics(address: str) -> bytes:
     try:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=300) as answer:
             return bytes(answer.read())
     except OSError:  # the program that serves them is only just starting
         return b""

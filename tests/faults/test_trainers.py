@@ -129,7 +129,7 @@ def _train_until_killed(endpoint: str, folder: Path, most_steps: int) -> Iterato
             yield eval(line, {"Entry": Entry})
             if number == most_steps:
                 return
-        assert process.wait(timeout=100) == 0
+        assert process.wait(timeout=300) == 0
 
 
 # ---- slow and greedy
@@ -204,7 +204,7 @@ connection.close()
 def test_a_child_forked_after_connecting_is_told_so_and_its_parent_goes_on(videos: str, undisturbed: Log) -> None:
     with running_service(videos, workers=2) as service:
         done = subprocess.run(
-            [sys.executable, "-c", _FORKING, service.endpoint], capture_output=True, text=True, check=False, timeout=60
+            [sys.executable, "-c", _FORKING, service.endpoint], capture_output=True, text=True, check=False, timeout=300
         )
     assert (done.returncode, done.stderr) == (0, "")
     assert [eval(line, {"Entry": Entry}) for line in done.stdout.splitlines()] == undisturbed

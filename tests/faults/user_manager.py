@@ -75,7 +75,7 @@ class UserManager:
     def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
         inside = ["nsenter", f"--mount=/proc/{self._process.pid}/ns/mnt", *command]
         return subprocess.run(
-            inside, env=dict(self._environment), capture_output=True, text=True, check=False, timeout=60
+            inside, env=dict(self._environment), capture_output=True, text=True, check=False, timeout=300
         )
 
 

@@ -83,7 +83,7 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done
@@ -172,7 +172,7 @@ def test_a_users_module_with_the_name_of_a_library_is_refused_by_name(planted: P
     command = command_line(
         "start", f"--endpoint={new_endpoint()}", "--transform=copy:change", small_videos / "part0.h5"
     )
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 2
     assert f"'copy' is a module in {str(planted)!r}, and Python or the service uses another of that name" in done.stderr
 

@@ -71,7 +71,7 @@ def test_a_link_as_the_users_folder_ends_the_start_and_nothing_is_deleted(
 ) -> None:
     place().symlink_to(home)
     start = command_line("start", f"--endpoint={new_endpoint()}", small_videos / "part0.h5")
-    done = subprocess.run(start, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(start, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 2
     assert f"{str(place())!r} is a link or no folder" in done.stderr
     assert "Traceback" not in done.stderr

@@ -51,7 +51,7 @@ def bound(path: Path, kind: socket.SocketKind = socket.SOCK_STREAM) -> socket.so
 
 def start(endpoint: Path, files: Path) -> subprocess.CompletedProcess[str]:
     command = command_line("start", f"--endpoint=ipc://{endpoint}", "--workers=1", files / "part0.h5")
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 def is_refused(done: subprocess.CompletedProcess[str], said: str) -> None:

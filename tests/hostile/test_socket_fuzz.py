@@ -107,7 +107,7 @@ def test_connections_without_an_end_are_cut_off_before_they_take_all_descriptors
     flood = [sys.executable, "-m", "tests.hostile.connections", service.endpoint]
     with contextlib.ExitStack() as stack:
         floods = [stack.enter_context(subprocess.Popen(flood, stdout=subprocess.PIPE)) for _ in range(2)]
-        dropped = [int(each.communicate(timeout=100)[0]) for each in floods]
+        dropped = [int(each.communicate(timeout=300)[0]) for each in floods]
     resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (soft, hard))
     assert sum(dropped) > 4_096, "no flood was cut off"
     with Peer(service.endpoint) as peer:

@@ -39,7 +39,7 @@ def test_nothing_takes_the_place_of_a_file_and_that_is_said_before_any_work(smal
 
     def inspect(*more: str) -> subprocess.CompletedProcess[str]:
         words = command_line("inspect", files, "--contact-sheet", *more)
-        return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
     refused = inspect(str(target))
     assert (refused.returncode, refused.stdout) == (2, "")

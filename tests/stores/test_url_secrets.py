@@ -30,7 +30,7 @@ def nothing_kept() -> Iterator[None]:
 
 
 def _run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command_line(*arguments), capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command_line(*arguments), capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture

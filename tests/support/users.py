@@ -40,7 +40,7 @@ def run_as(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
 

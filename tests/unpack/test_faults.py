@@ -50,7 +50,7 @@ def whole(place: Path) -> dict[str, bytes]:
 def run(videos: Path, place: Path, *more: str, failpoint: str = "", prefix: tuple[str, ...] = ()) -> Any:
     words = command_line("unpack", str(videos / "a.h5"), "-o", str(place), "--to", "tfrecord", "--shards", "6", *more)
     environment = {**os.environ, ENVIRONMENT_VARIABLE: failpoint}
-    return subprocess.run([*prefix, *words], capture_output=True, text=True, timeout=60, check=False, env=environment)
+    return subprocess.run([*prefix, *words], capture_output=True, text=True, timeout=300, check=False, env=environment)
 
 
 @pytest.mark.parametrize("failpoint", ["unpack=kill@2", "piece_noted=kill@3", "piece_named=kill@1"])
@@ -205,10 +205,10 @@ def test_without_the_extra_all_other_commands_work_and_unpack_names_it(videos: P
     (tmp_path / "google_crc32c.py").write_text("raise ImportError")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     words = command_line("unpack", str(videos / "a.h5"), "-o", str(tmp_path / "out"))
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, env=environment)
     assert ended.returncode == 2
     assert "needs the package 'google-crc32c': pip install 'loader-service[pack]'" in ended.stderr
     other = subprocess.run(
-        command_line("start", "--help"), capture_output=True, text=True, timeout=60, check=False, env=environment
+        command_line("start", "--help"), capture_output=True, text=True, timeout=300, check=False, env=environment
     )
     assert other.returncode == 0, other.stderr

@@ -309,7 +309,7 @@ def asked(**options: Any) -> tuple[dict[str, Any], str]:
     """Return what the process that looks at sources answers, and what it wrote to the standard error."""
     told = arguments_for(Examined(**{"source": None, "transform": None, **options}))
     command = [sys.executable, "-m", "loader_service.user_code.source_process", *told]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     (line,) = done.stdout.splitlines()
     return json.loads(line), done.stderr
 

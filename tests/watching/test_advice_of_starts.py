@@ -81,7 +81,7 @@ def test_rows_that_are_not_encrypted_end_what_a_full_receiver_costs() -> None:
     (option,) = re.findall(r"on a closed network start it with (--no-encrypt)$", full.advice)
     assert read_option([option], "no_encrypt") == "True"
     assert ServiceConfig(("a.h5",), ray="auto", no_encrypt=True).no_encrypt
-    measured = subprocess.run([sys.executable, "-c", _MEASURED], cwd=ROOT, check=True, capture_output=True, timeout=100)
+    measured = subprocess.run([sys.executable, "-c", _MEASURED], cwd=ROOT, check=True, capture_output=True, timeout=300)
     cost = median(map(float, measured.stdout.split()))
     (after,) = verdicts(far_away(100.0, cost), far_away(110.0, cost))
     assert after.kind == "decoding", f"{after}: a row costs {cost:.2f} of what an encrypted one does"

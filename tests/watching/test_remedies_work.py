@@ -78,7 +78,7 @@ def test_smaller_frames_are_packed_by_the_command_and_cheaper_to_decode(
     (command,) = re.findall(r"`loader-service (pack .*?)`", advice)
     packed = tmp_path / "OUT.h5"
     words = [{"FILES": str(large), "OUT.h5": str(packed)}.get(each, each) for each in command.split()]
-    subprocess.run(command_line(*words), check=True, capture_output=True, timeout=60)
+    subprocess.run(command_line(*words), check=True, capture_output=True, timeout=300)
     with running_service(packed, workers=1) as service, loader_client.connect(service.endpoint) as other:
         assert other.status().stored_frame == (96, 128), "no smaller than what the trainer gets"
         _, after_s = train(other, Image(size=(96, 128)))

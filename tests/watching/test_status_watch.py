@@ -18,7 +18,7 @@ def test_watching_gives_an_object_a_line_and_ends_in_peace(small_videos: Path) -
             assert watching.stdout is not None
             looks = [json.loads(watching.stdout.readline()) for _ in range(2)]
             watching.send_signal(signal.SIGINT)
-            _, errors = watching.communicate(timeout=100)
+            _, errors = watching.communicate(timeout=300)
             assert (watching.returncode, errors) == (0, "")
         assert looks[0]["pid"] == looks[1]["pid"] == service.pid
         assert looks[1]["uptime_s"] - looks[0]["uptime_s"] > 0.5
@@ -28,7 +28,7 @@ def test_watching_gives_an_object_a_line_and_ends_in_peace(small_videos: Path) -
             assert watching.stdout.readline() == "no stream is open: nobody asks for data\n", "no codes in a pipe"
             watching.kill()
         pipe = "set -o pipefail; " + " ".join(words) + " | head -1"
-        done = subprocess.run(["bash", "-c", pipe], check=False, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["bash", "-c", pipe], check=False, capture_output=True, text=True, timeout=300)
         assert (done.stdout, done.stderr) == ("no stream is open: nobody asks for data\n", ""), (
             "a reader that has enough"
         )

@@ -37,7 +37,7 @@ class Page:
         told = {name.replace("_", "-"): value for name, value in headers.items()}
         if cookie:
             told["cookie"] = f"loader-service-{self.port}={self.token}"
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=300)
         try:
             connection.request(method, path, body, told)
             answer = connection.getresponse()

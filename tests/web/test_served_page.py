@@ -195,14 +195,14 @@ def test_many_half_requests_do_not_shut_the_others_out(page: Page) -> None:
     held = []
     try:
         for _ in range(100):
-            held.append(socket.create_connection((page.host, page.port), timeout=60))
+            held.append(socket.create_connection((page.host, page.port), timeout=300))
             held[-1].sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
         assert page.ask("/api/now")[0] == 200
         held[0].sendall(b"x" * 100_000)
         held[1].sendall(b"\r\n\r\n")
         assert held[1].recv(100).startswith(b"HTTP/1.1 401")
         for number in range(300):  # silent ones, and ones that go on letter by letter
-            held.append(socket.create_connection((page.host, page.port), timeout=60))
+            held.append(socket.create_connection((page.host, page.port), timeout=300))
             held[-1].sendall(b"GET / HTTP/1.1\r\nHost: l" * (number % 2))
         assert page.ask("/api/now")[0] == 200
         assert held[2].recv(100) == b"", "those that have waited longest are closed"
@@ -241,7 +241,7 @@ def test_files_after_the_option_are_files(small_videos: Path, words: list[str]) 
         assert lines[2].startswith(b"web page: http://127.0.0.1:")
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
 
 def test_a_page_for_a_service_that_runs_already(service: Service) -> None:
@@ -256,5 +256,5 @@ def test_a_page_for_a_service_that_runs_already(service: Service) -> None:
         assert page.get("/api/streams")["pictures"] is False
     finally:
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
     assert (process.returncode, errors) == (0, b"")

@@ -51,7 +51,7 @@ def inspect(package, tmp_path, *arguments):
         env={**os.environ, "PYTHONPATH": str(package.parent)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

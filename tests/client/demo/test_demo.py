@@ -107,7 +107,7 @@ def test_a_signal_ends_the_demo_which_removes_its_data(number: signal.Signals, t
             os.killpg(process.pid, number)  # as a terminal does
         else:
             process.send_signal(number)
-        said, errors = process.communicate(timeout=60)
+        said, errors = process.communicate(timeout=300)
     assert process.returncode == 128 + number, (said, errors)
     assert errors == b""
     assert os.listdir(str(tmp_path)) == []
