@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import io
-import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loader_service.stores.faults import LastingFault, StoreFault
+from loader_service.stores.faults import StoreFault
+from loader_service.stores.patience import until_it_comes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: HDF5 reads its metadata in pieces of some hundred bytes, which lie near each other. Where one fetch begins behind
-#: the one before, twice as many blocks are fetched each time, up to so many.
-BLOCK_BYTES, _IN_A_ROW = 16 * 2**10, 8
+#: HDF5 reads its metadata in pieces of some hundred bytes, which lie near each other.
+BLOCK_BYTES = 16 * 2**10
 
-#: Longer reads are data: they are fetched as they are asked for, and a few are kept.
-_DATA_BYTES, _MOST_READS = 4 * 2**10, 32
+#: Longer reads that are kept.
+_MOST_READS = 32
 
-#: Blocks that are kept: 32 MiB.
-_MOST_BLOCKS = 2048
 
-#: How long a read is tried again, in seconds, and the pauses between.
-_PATIENCE_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 15.0, 0.05, 2.0
+class BlockSizes(NamedTuple):
+    """In which pieces a file is fetched, and how many of them are kept.
+
+    Attributes
+    ----------
+    block_bytes
+        What is fetched at least.
+    in_a_row
+        Where one fetch begins behind the one before, twice as many blocks are fetched each time, up to so many.
+    kept
+        Blocks that are kept.
+    data_bytes
+        Longer reads are data: they are fetched as they are asked for, and a few are kept.
+    """
+
+    block_bytes: int
+    in_a_row: int
+    kept: int
+    data_bytes: int
+
+
+#: For files that are read as HDF5 does: keeps 32 MiB.
+OF_METADATA = BlockSizes(BLOCK_BYTES, 8, 2048, 4 * 2**10)
+
+#: For files that are read from begin to end: fetches up to 8 MiB at once, keeps 24 MiB, and has no other data.
+OF_STREAMS = BlockSizes(256 * 2**10, 32, 96, 2**63)
 
 
 class BlockFile(io.RawIOBase):
@@ -35,19 +56,24 @@ class BlockFile(io.RawIOBase):
         Reads bytes, ``(offset, length)``; raises StoreFault.
     size_bytes
         Of the file.
+    sizes
+        In which pieces it is fetched.
 
     Attributes
     ----------
+    size_bytes
+        As given.
     fault
         The latest fault that lasted, since HDF5 swallows what a file raises; None without one.
     fetched_bytes, requests
         What was read.
     """
 
-    def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int) -> None:
+    def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int, sizes: BlockSizes = OF_METADATA) -> None:
         super().__init__()
         self._read_at = read_at
-        self._size = size_bytes
+        self.size_bytes = size_bytes
+        self._sizes = sizes
         self._place = 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self._reads: OrderedDict[int, bytes] = OrderedDict()
@@ -69,7 +95,7 @@ class BlockFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a place; return where that is."""
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.size_bytes}[whence]
         self._place = max(0, base + offset)
         return self._place
 
@@ -89,12 +115,13 @@ class BlockFile(io.RawIOBase):
         StoreFault
             When they do not come, however often they are asked for.
         """
-        end = min(offset + length, self._size)
+        end = min(offset + length, self.size_bytes)
         if offset >= end:
             return b""
-        first, last = offset // BLOCK_BYTES, (end - 1) // BLOCK_BYTES
-        begin = first * BLOCK_BYTES
-        if end - offset > _DATA_BYTES:  # after its head, which HDF5 reads first, the rest and no more
+        block_bytes = self._sizes.block_bytes
+        first, last = offset // block_bytes, (end - 1) // block_bytes
+        begin = first * block_bytes
+        if end - offset > self._sizes.data_bytes:  # after its head, which HDF5 reads first, the rest and no more
             kept = next((number for number in range(first, last + 1) if number not in self._blocks), last + 1)
             there = b"".join(self._block(number) for number in range(first, kept))[offset - begin :][: end - offset]
             left = end - offset - len(there)
@@ -104,13 +131,14 @@ class BlockFile(io.RawIOBase):
 
     def _block(self, number: int) -> bytes:
         if number not in self._blocks:
-            begin = number * BLOCK_BYTES
-            self._row = min(2 * self._row, _IN_A_ROW) if number == self._behind else 1
-            data = self.fetch(begin, min(self._row * BLOCK_BYTES, self._size - begin))
+            size, most = self._sizes.block_bytes, self._sizes.in_a_row
+            begin = number * size
+            self._row = min(2 * self._row, most) if number == self._behind else 1
+            data = self.fetch(begin, min(self._row * size, self.size_bytes - begin))
             self._behind = number + self._row
-            for each in range(-(-len(data) // BLOCK_BYTES)):
-                self._blocks[number + each] = data[each * BLOCK_BYTES : (each + 1) * BLOCK_BYTES]
-            while len(self._blocks) > _MOST_BLOCKS:
+            for each in range(-(-len(data) // size)):
+                self._blocks[number + each] = data[each * size : (each + 1) * size]
+            while len(self._blocks) > self._sizes.kept:
                 self._blocks.popitem(last=False)
         self._blocks.move_to_end(number)
         return self._blocks[number]
@@ -121,23 +149,17 @@ class BlockFile(io.RawIOBase):
             if begin <= offset and offset + length <= begin + len(data):
                 return data[offset - begin : offset - begin + length]
         data = self._reads[offset] = self.fetch(offset, length)
-        if len(self._reads) > _MOST_READS or length > _MOST_BLOCKS * BLOCK_BYTES:
+        if len(self._reads) > _MOST_READS or length > self._sizes.kept * self._sizes.block_bytes:
             self._reads.popitem(last=False)
         return data
 
     def fetch(self, offset: int, length: int) -> bytes:
         """Return bytes that are not kept, asked for until they come; in any thread. Raises as `read_at` does."""
-        deadline, pause_s = time.monotonic() + _PATIENCE_S, _FIRST_PAUSE_S
-        while True:
-            try:
-                data = self._read_at(offset, length)
-            except StoreFault as fault:
-                if isinstance(fault, LastingFault) or time.monotonic() > deadline:
-                    self.fault = fault
-                    raise
-                time.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-            else:
-                self.requests += 1
-                self.fetched_bytes += len(data)
-                return data
+        try:
+            data = until_it_comes(lambda: self._read_at(offset, length))
+        except StoreFault as fault:
+            self.fault = fault
+            raise
+        self.requests += 1
+        self.fetched_bytes += len(data)
+        return data

@@ -56,6 +56,10 @@ class LastingFault(StoreFault):
     number = errno.EOPNOTSUPP
 
 
+class RefusedFault(StoreFault):
+    """There is no such object, or nobody may read it: that does not pass in a moment."""
+
+
 class ObjectChanged(LastingFault):
     """The object is not the one any more that was opened; opened anew it can be read."""
 
@@ -63,7 +67,14 @@ class ObjectChanged(LastingFault):
 
 
 #: By what `obstore` raises.
-_KINDS = {"PreconditionError": ObjectChanged, "NotSupportedError": LastingFault}
+_KINDS = {
+    "PreconditionError": ObjectChanged,
+    "NotSupportedError": LastingFault,
+    "NotFoundError": RefusedFault,
+    "FileNotFoundError": RefusedFault,
+    "PermissionDeniedError": RefusedFault,
+    "UnauthenticatedError": RefusedFault,
+}
 
 #: What is said of a server that does not tell how long a file or an answer is, or which part of a file it gives.
 _NO_PARTS = ("Content-Length Header missing", "Content-Range header not present", "CONTENT_RANGE header")

@@ -6,11 +6,12 @@ look before is given out only when the file is the same still.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
 from loader_service.errors import ConfigError
-from loader_service.stores.faults import OTHER_VERSION, ObjectChanged, StoreFault, missing_extra
+from loader_service.stores.faults import OTHER_VERSION, ObjectChanged, RefusedFault, StoreFault, missing_extra
 from loader_service.stores.object_version import ObjectVersion
 from loader_service.url_secrets import whole_url, without_secrets
 
@@ -34,6 +35,8 @@ class FsspecObject:
     ----------
     url
         Where it lies.
+    version
+        The one that is read, where that is known.
 
     Raises
     ------
@@ -43,10 +46,10 @@ class FsspecObject:
         When a library that reaches it is not installed.
     """
 
-    def __init__(self, url: StoreUrl) -> None:
+    def __init__(self, url: StoreUrl, version: ObjectVersion | None = None) -> None:
         self.url = url
-        self.version = look(url)
-        self._looked_at = time.monotonic()
+        self.version = version or look(url)
+        self._looked_at = -math.inf if version else time.monotonic()
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Return bytes of the file, all of them.
@@ -118,12 +121,24 @@ def matching(url: StoreUrl) -> list[str]:
     return [url.listed_prefix + str(each).removeprefix(folder.rstrip("/")).lstrip("/") for each in found]
 
 
+def below(url: StoreUrl) -> list[str]:
+    """Return the keys of all files in a folder and below it, in any order; raises as `FsspecObject` does."""
+    system, folder = file_system(url)
+    try:
+        found = system.find(folder)
+    except Exception as error:
+        raise fsspec_fault(url, error) from error
+    return [url.key + str(each).removeprefix(folder.rstrip("/")).lstrip("/") for each in found]
+
+
 def fsspec_fault(url: StoreUrl, error: Exception) -> StoreFault:
     """Return the fault that an error stands for, in one line without secrets."""
     if isinstance(error, StoreFault):
         return error
     if isinstance(error, FileNotFoundError):
-        return StoreFault(f"{str(url)!r}: there is no such file; check the name, and what may be read without a login")
+        return RefusedFault(
+            f"{str(url)!r}: there is no such file; check the name, and what may be read without a login"
+        )
     return StoreFault(f"{str(url)!r}: {_one_line(url, error)}")
 
 

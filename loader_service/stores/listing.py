@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from loader_service.errors import ConfigError
-from loader_service.stores.faults import StoreFault, fault_of
+from loader_service.stores.faults import RefusedFault, StoreFault, fault_of
 from loader_service.stores.object_version import ObjectVersion
 from loader_service.stores.objects import open_store
 from loader_service.stores.open_stored import version_of
@@ -14,7 +15,7 @@ from loader_service.stores.urls import StoreUrl, matches, parse_url
 from loader_service.url_secrets import keep_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 #: Objects that are asked for at a time.
 _AT_A_TIME = 32
@@ -49,6 +50,69 @@ def expand_url(text: str) -> list[str]:
         raise ConfigError(str(fault.strerror)) from fault
 
 
+def objects_at(text: str) -> dict[str, ObjectVersion]:
+    """Return the objects that a URL names, as `expand_url` does, and what identifies each; of a folder all below it.
+
+    Their order is that of a walk through folders: the files of one, by name, before its folders. What is hidden, by a
+    dot before a part of its name below the folder, is not there.
+
+    Raises
+    ------
+    ConfigError
+        As from `expand_url`.
+    """
+    url = parse_url(keep_secrets(text))
+    try:
+        listed = {} if url is None or url.is_web else _below(url)
+        if not listed:
+            names = expand_url(text)
+            listed = dict(zip(names, versions_of(names), strict=True))
+    except StoreFault as fault:
+        raise ConfigError(str(fault.strerror)) from fault
+    return {name: listed[name] for name in sorted(listed, key=_in_walk)}
+
+
+def _below(url: StoreUrl) -> dict[str, ObjectVersion]:
+    """Return what lies in the folder that a URL names, or may name; nothing where it names a file, or a pattern."""
+    if url.is_pattern:
+        return {}
+    folder = url._replace(key=url.key and url.key.rstrip("/") + "/")
+    if folder != url:
+        with suppress(RefusedFault):
+            return {str(url): version_of(str(url))}
+    found = {name: version for key, name, version in _listed(folder) if not _is_hidden(key[len(folder.key) :])}
+    if not found and folder == url:
+        raise ConfigError(f"{str(url)!r} holds no objects; check the bucket and the prefix")
+    unknown = [name for name, version in found.items() if version is None]
+    return {**found, **dict(zip(unknown, versions_of(unknown), strict=True))}  # type: ignore[dict-item]
+
+
+def _listed(folder: StoreUrl) -> Iterator[tuple[str, str, ObjectVersion | None]]:
+    """Yield key, URL and version of all below a folder."""
+    if folder.needs_fsspec:
+        from loader_service.stores.fsspec_objects import below  # noqa: PLC0415 - few services have such files
+
+        yield from ((key, str(folder._replace(key=key)), None) for key in below(folder))
+        return
+    for meta in _metas(folder):
+        url = folder._replace(key=meta["path"])
+        tag = meta.get("e_tag")
+        if tag and not tag.endswith('"'):  # as Azure lists it, which quotes it in all other answers
+            tag = f'"{tag}"'
+        version = ObjectVersion(int(meta["size"]), tag) if tag else None
+        if url.key.startswith(folder.key):  # but for the object that some programs make to stand for a folder
+            yield url.key, str(url), version
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/"))
+
+
+def _in_walk(name: str) -> list[tuple[bool, str]]:
+    *folders, last = name.split("/")
+    return [*((True, folder) for folder in folders), (False, last)]
+
+
 def _matching(url: StoreUrl) -> list[str]:
     if url.needs_fsspec:
         from loader_service.stores.fsspec_objects import matching  # noqa: PLC0415 - few services have such files
@@ -56,7 +120,8 @@ def _matching(url: StoreUrl) -> list[str]:
         keys = matching(url)
     else:
         keys = []
-        for key in _keys(url):
+        for meta in _metas(url):
+            key = meta["path"]
             if key == url.key:  # what is there as it is written counts, as on a local disk
                 return [str(url)]
             if matches(key, url.key):
@@ -67,7 +132,8 @@ def _matching(url: StoreUrl) -> list[str]:
     return found
 
 
-def _keys(url: StoreUrl) -> Iterator[str]:
+def _metas(url: StoreUrl) -> Iterator[Mapping[str, Any]]:
+    """Yield what a store says of the objects in the folder that a URL is in, or that holds all matches."""
     store = open_store(url)
     import obstore  # noqa: PLC0415 - most services have no store
 
@@ -81,7 +147,7 @@ def _keys(url: StoreUrl) -> Iterator[str]:
         if some is None:
             return
         count += len(some)
-        yield from (each["path"] for each in some)
+        yield from some
     raise ConfigError(f"{str(url)!r}: more than {_MOST_OBJECTS:,} objects lie there; give a longer prefix")
 
 

@@ -22,6 +22,11 @@ class ObjectVersion:
     tag: str
 
     @property
+    def is_etag(self) -> bool:
+        """Whether a request can ask for this version: a weak ETag matches nothing."""
+        return self.tag.startswith('"')
+
+    @property
     def number(self) -> int:
         """Stands for the tag in a catalog, in 63 bits."""
         return int.from_bytes(hashlib.blake2b(self.tag.encode(), digest_size=8).digest(), "little") >> 1

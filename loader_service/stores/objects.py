@@ -41,6 +41,8 @@ class StoredObject:
     ----------
     path
         Its URL.
+    version
+        The one that is read, where that is known.
 
     Raises
     ------
@@ -50,13 +52,15 @@ class StoredObject:
         When the library that reads objects is not installed.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, version: ObjectVersion | None = None) -> None:
         url = parse_url(path)
         if url is None:
             raise ValueError(f"{path!r} is no URL of an object")
         self.url = url
         self._store = open_store(url)
-        self._etag, self.version = look_at(self._store, url)
+        if version is None:
+            version = look_at(self._store, url)
+        self.version = version
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Return bytes of the object, all of them.
@@ -74,11 +78,11 @@ class StoredObject:
         import obstore  # noqa: PLC0415 - 30 ms, and most services have no store
 
         options: Any = {"range": (offset, offset + length)}
-        if self._etag and not self._etag.startswith("W/"):  # a weak one matches nothing
-            options["if_match"] = self._etag
+        if self.version.is_etag:
+            options["if_match"] = self.version.tag
         try:
             answer = obstore.get(self._store, self.url.name, options=options)
-            seen = _version(self.url, answer.meta)
+            seen = version_in(self.url, answer.meta)
             data = bytes(answer.bytes())
         except StoreFault:
             raise
@@ -135,8 +139,8 @@ def _opened(root: str, _environment: tuple[tuple[str, str], ...]) -> Any:
     return from_url(root, client_options=client, retry_config=retry)
 
 
-def look_at(store: Any, url: StoreUrl) -> tuple[str | None, ObjectVersion]:
-    """Return the ETag of an object, and what identifies its version; raises StoreFault."""
+def look_at(store: Any, url: StoreUrl) -> ObjectVersion:
+    """Return what identifies an object's version; raises StoreFault."""
     import obstore  # noqa: PLC0415 - as above
 
     try:
@@ -146,10 +150,11 @@ def look_at(store: Any, url: StoreUrl) -> tuple[str | None, ObjectVersion]:
             meta = obstore.get(store, url.name, options={"range": (0, 1)}).meta
     except Exception as error:
         raise fault_of(url, error) from error
-    return meta.get("e_tag"), _version(url, meta)
+    return version_in(url, meta)
 
 
-def _version(url: StoreUrl, meta: Mapping[str, Any]) -> ObjectVersion:
+def version_in(url: StoreUrl, meta: Mapping[str, Any]) -> ObjectVersion:
+    """Return what an answer says of an object's version; raises StoreFault when it says nothing."""
     changed = meta.get("last_modified")
     tag = meta.get("e_tag") or (changed.isoformat() if changed is not None and changed.timestamp() > 0 else None)
     if tag is None:

@@ -21,8 +21,15 @@ class OpenStored(Protocol):
         ...
 
 
-def open_stored(path: str) -> OpenStored:
+def open_stored(path: str, version: ObjectVersion | None = None) -> OpenStored:
     """Open an object.
+
+    Parameters
+    ----------
+    path
+        Its URL.
+    version
+        Which version of it is read, where that is known: it is not asked for then.
 
     Raises
     ------
@@ -35,10 +42,10 @@ def open_stored(path: str) -> OpenStored:
     if url.needs_fsspec:
         from loader_service.stores.fsspec_objects import FsspecObject  # noqa: PLC0415 - few services have such files
 
-        return FsspecObject(url)
+        return FsspecObject(url, version)
     from loader_service.stores.objects import StoredObject  # noqa: PLC0415 - likewise
 
-    return StoredObject(path)
+    return StoredObject(path, version)
 
 
 def version_of(path: str) -> ObjectVersion:
@@ -50,7 +57,7 @@ def version_of(path: str) -> ObjectVersion:
         return look(url)
     from loader_service.stores.objects import look_at, open_store  # noqa: PLC0415 - likewise
 
-    return look_at(open_store(url), url)[1]
+    return look_at(open_store(url), url)
 
 
 def _url(path: str) -> StoreUrl:
