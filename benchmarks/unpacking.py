@@ -28,6 +28,7 @@ import simplejpeg
 
 from benchmarks.data import DEFAULT_DIRECTORY, prepare
 from loader_service.catalog.scan.catalog_scan import scan
+from loader_service.formats.range_file import DiskFile
 from loader_service.formats.tfrecord import RecordWriter, locate_records, read_records
 from loader_service.scan_options import ScanOptions
 from loader_service.unpack.unpack_options import UnpackOptions
@@ -57,7 +58,8 @@ def _read_here(path: Path) -> int:
 
 def _find_here(path: Path) -> int:
     """Find where all records lie, as `pack` does before its processes read them."""
-    return sum(1 for _ in locate_records(path))
+    with DiskFile(path) as file:
+        return sum(1 for _ in locate_records(file))
 
 
 def _read_tensorflow(path: Path) -> int:

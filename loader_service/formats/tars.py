@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from loader_service.formats.damage import DamagedInput
+from loader_service.formats.range_file import RangeFile
 
 #: Folder and name up to the first dot; what comes after it.
 _KEY = re.compile(r"((?:.*/)?[^./][^./]*)\.([^/]+)\Z", re.DOTALL)
@@ -58,8 +59,13 @@ def split_name(name: str) -> tuple[str, str] | None:
     return (found[1], found[2].lower()) if found else None
 
 
-def locate_samples(path: str | os.PathLike[str]) -> Iterator[TarSample]:
+def locate_samples(file: RangeFile) -> Iterator[TarSample]:
     """Yield the samples of an archive that is not compressed, in order, and where their files lie; for `read_member`.
+
+    Parameters
+    ----------
+    file
+        At its beginning; is not closed.
 
     Raises
     ------
@@ -67,26 +73,21 @@ def locate_samples(path: str | os.PathLike[str]) -> Iterator[TarSample]:
         When the archive is cut off, or is none, or is compressed; when a member is a link or a device; when a sample
         has two files of one extension.
     OSError
-        When the archive cannot be opened or read.
+        When the archive cannot be read.
     """
-    with Path(path).open("rb") as file:
-        for key, group in _groups(_members(file, os.fspath(path), "r:"), os.fspath(path)):
-            yield TarSample(key, {extension: member for extension, (member, _) in group.items()})
+    for key, group in _groups(_members(file, file.name, "r:"), file.name):
+        yield TarSample(key, {extension: member for extension, (member, _) in group.items()})
 
 
-def read_member(descriptor: int, member: TarMember, name: str) -> bytes:
-    """Return the bytes of a file in an open archive, which is called `name` in errors; raises DamagedInput, OSError."""
-    pieces, offset, left = [], member.offset, member.size
-    while left:
-        piece = os.pread(descriptor, left, offset)
-        if not piece:
-            raise DamagedInput(name, f"file {member.name!r}", member.offset, f"the archive is cut off; {_REMEDY}")
-        pieces.append(piece)
-        offset, left = offset + len(piece), left - len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+def read_member(file: RangeFile, member: TarMember) -> bytes:
+    """Return the bytes of a file in an archive; raises DamagedInput, OSError."""
+    data = file.read_at(member.offset, member.size)
+    if len(data) != member.size:
+        raise DamagedInput(file.name, f"file {member.name!r}", member.offset, f"the archive is cut off; {_REMEDY}")
+    return data
 
 
-def read_samples(source: str | os.PathLike[str] | BinaryIO) -> Iterator[TarContent]:
+def read_samples(source: str | os.PathLike[str] | BinaryIO | RangeFile) -> Iterator[TarContent]:
     """Yield the samples of an archive with their content, in order; ``.tar``, ``.tar.gz``, ``.tar.bz2``, ``.tar.xz``.
 
     Parameters
@@ -172,7 +173,7 @@ _HEADER_ERROR: Any = tarfile.HeaderError
 _Found = tuple[TarMember, bytes]
 
 
-def _members(file: BinaryIO, name: str, mode: str) -> Iterator[_Found]:
+def _members(file: BinaryIO | RangeFile, name: str, mode: str) -> Iterator[_Found]:
     """Yield the regular files, with their content where the archive is read as a stream."""
     count, offset = 0, 0
     try:
@@ -248,6 +249,6 @@ def _groups(members: Iterator[_Found], name: str) -> Iterator[tuple[str, dict[st
         yield key, group
 
 
-def _contents(file: BinaryIO, name: str) -> Iterator[TarContent]:
+def _contents(file: BinaryIO | RangeFile, name: str) -> Iterator[TarContent]:
     for key, group in _groups(_members(file, name, "r|*"), name):
         yield TarContent(key, {extension: data for extension, (_, data) in group.items()})

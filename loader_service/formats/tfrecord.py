@@ -11,12 +11,12 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from loader_service.formats.checksums import masked_crc32c
 from loader_service.formats.damage import DamagedInput
 from loader_service.formats.inflate import InflatedFile, InflateError, inflated_head
+from loader_service.formats.range_file import RangeFile
 
 #: Length and its checksum; the checksum of the data.
 _HEADER, _FOOTER = struct.Struct("<QI"), struct.Struct("<I")
@@ -83,7 +83,9 @@ def begins_records(head: bytes) -> bool:
     return len(begin) >= _HEADER_BYTES and masked_crc32c(begin[:8]) == _HEADER.unpack_from(begin)[1]
 
 
-def read_records(source: str | os.PathLike[str] | BinaryIO, on_bad: OnBad | None = None) -> Iterator[Record]:
+def read_records(
+    source: str | os.PathLike[str] | BinaryIO | RangeFile, on_bad: OnBad | None = None
+) -> Iterator[Record]:
     """Yield the records of a file, in order; GZIP and ZLIB are found out from the bytes.
 
     Parameters
@@ -101,7 +103,7 @@ def read_records(source: str | os.PathLike[str] | BinaryIO, on_bad: OnBad | None
     OSError
         When the file cannot be opened or read.
     """
-    opened: AbstractContextManager[BinaryIO]
+    opened: AbstractContextManager[BinaryIO | RangeFile]
     if isinstance(source, (str, os.PathLike)):
         name, opened = os.fspath(source), open(source, "rb", buffering=0)  # noqa: SIM115 - closed below
     else:
@@ -156,26 +158,20 @@ def _records(window: _StreamBlock, name: str, on_bad: OnBad | None) -> Iterator[
         number += 1
 
 
-def locate_records(path: str | os.PathLike[str]) -> Iterator[RecordPlace]:
+def locate_records(file: RangeFile) -> Iterator[RecordPlace]:
     """Yield where the records of a file lie, without reading their data: for `read_record`, in any order and process.
+
+    Headers of small records lie in one block with their neighbours'; behind a large record a header is read alone. As
+    in `_records`, lengths whose checksum was right are remembered.
 
     Raises
     ------
     DamagedInput
         When a length does not match its checksum, or the file is cut off or compressed, and so cannot be read this way.
     OSError
-        When the file cannot be opened or read.
+        When the file cannot be read.
     """
-    name = os.fspath(path)
-    with Path(path).open("rb", buffering=0) as file:
-        yield from _places(file.fileno(), os.fstat(file.fileno()).st_size, name)
-
-
-def _places(descriptor: int, size: int, name: str) -> Iterator[RecordPlace]:
-    """Yield where records lie; as in `_records`, lengths whose checksum was right are remembered.
-
-    Headers of small records lie in one block with their neighbours'; behind a large record a header is read alone.
-    """
+    name, size, read_at = file.name, file.size_bytes, file.read_at
     number = offset = length = 0
     block, base = b"", 0  # bytes of the file, and where they begin
     known: dict[int, int] = {}
@@ -184,7 +180,7 @@ def _places(descriptor: int, size: int, name: str) -> Iterator[RecordPlace]:
         place = offset - base
         if len(block) - place < _HEADER_BYTES:
             count = _BLOCK_BYTES if length < _BLOCK_BYTES // 8 else _HEADER_BYTES
-            block, base, place = os.pread(descriptor, count, offset), offset, 0
+            block, base, place = read_at(offset, count), offset, 0
             if len(block) < _HEADER_BYTES:
                 raise _cut(name, number, offset)
             if not number and compression_of(block):
@@ -202,33 +198,32 @@ def _places(descriptor: int, size: int, name: str) -> Iterator[RecordPlace]:
         offset, number = following, number + 1
 
 
-def read_record(descriptor: int, place: RecordPlace, name: str) -> bytes:
-    """Return the data of one record of an open file.
+def data_range(place: RecordPlace) -> tuple[int, int]:
+    """Return the first byte of a record's data in its file, and how many there are with their checksum."""
+    return place.offset + _HEADER_BYTES, place.length + _FOOTER_BYTES
+
+
+def read_record(file: RangeFile, place: RecordPlace) -> bytes:
+    """Return the data of one record.
 
     Parameters
     ----------
-    descriptor
-        Of the file.
+    file
+        It is in.
     place
         From `locate_records`.
-    name
-        Of the file, for errors.
 
     Raises
     ------
     DamagedInput
         When the data do not match their checksum, or are not there.
     """
-    size = place.length + _FOOTER.size
-    data = os.pread(descriptor, size, place.offset + _HEADER.size)
-    if len(data) != size:  # a signal can cut a read short, and so does a file that has become shorter
-        with os.fdopen(os.dup(descriptor), "rb", buffering=0) as file:
-            file.seek(place.offset + _HEADER.size)
-            data = _read_fully(file, size)
+    begin, size = data_range(place)
+    data = file.read_at(begin, size)
     if len(data) != size:
-        raise _cut(name, place.number, place.offset)
+        raise _cut(file.name, place.number, place.offset)
     if masked_crc32c(data[:-4]) != _FOOTER.unpack_from(data, place.length)[0]:
-        raise _bad_data(name, place.number, place.offset)
+        raise _bad_data(file.name, place.number, place.offset)
     return data[:-4]
 
 
@@ -310,7 +305,7 @@ class _StreamBlock:
 class _Rewound:
     """A file of which some bytes were read already, as if they were not."""
 
-    def __init__(self, head: bytes, file: BinaryIO) -> None:
+    def __init__(self, head: bytes, file: BinaryIO | RangeFile) -> None:
         self._head, self._file = head, file
 
     def read(self, size: int) -> bytes:
@@ -320,7 +315,7 @@ class _Rewound:
         return self._file.read(size) or b""
 
 
-def _read_fully(file: BinaryIO, size: int) -> bytes:
+def _read_fully(file: BinaryIO | RangeFile, size: int) -> bytes:
     pieces: list[bytes] = []
     while size > 0 and (piece := file.read(size)):
         pieces.append(piece)

@@ -129,11 +129,6 @@ def _by_folder(item: Item) -> bool:
 def _items_in(look: Look, kind: str | None, *, labelled: bool) -> list[Item]:
     if not look.files:
         raise PackError(f"{look.given!r} holds no files; name another folder")
-    if look.only_kind is not None and kind not in (None, look.only_kind):
-        raise ConfigError(
-            f"--from {kind}: {look.given!r} lies in a store, where HDF5 files alone are read; copy it here"
-        )
-    kind = kind or look.only_kind
     chosen = KIND_NAMED[kind] if kind else _kind_of(look)
     found = list(chosen.items(look, labelled=labelled))
     if not found:

@@ -19,6 +19,8 @@ from loader_service.lifeline import arguments_for
 from loader_service.line_worker import LineWorker
 from loader_service.pack.pack_worker import PackWorkerOptions
 from loader_service.pack.records import Item, PackedVideo
+from loader_service.pack.source_files import known
+from loader_service.pack.sources import KIND_NAMED
 
 #: Units that a process is to read: one that it is at, and one that it need not wait for.
 _TO_READ = 2
@@ -194,4 +196,5 @@ class _Hand:
     def ask(self, unit: int, items: list[Item], bad: dict[int, str]) -> None:
         self.asked[unit] = items
         self.unread.add(unit)
-        self.line.tell({"unit": unit, "read": [asdict(item) for item in items], "bad": bad})
+        versions = known(file for item in items if not item.fault for file in KIND_NAMED[item.kind].files(item))
+        self.line.tell({"unit": unit, "read": [asdict(item) for item in items], "bad": bad, "versions": versions})

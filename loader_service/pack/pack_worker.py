@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -19,8 +20,10 @@ from loader_service.failpoints import passing
 from loader_service.lifeline import answers, told
 from loader_service.pack.frame_blob import FrameBlob, FrameSink
 from loader_service.pack.records import Beside, Item, PackedVideo, Recoding, to_plain
+from loader_service.pack.source_files import expect, know
 from loader_service.pack.sources import KIND_NAMED
 from loader_service.pack.sources.source_kind import Unchanged
+from loader_service.stores.object_version import ObjectVersion
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,15 @@ class _Desk:
         """
         held: list[FrameBlob | None] = []
         said: list[dict[str, Any]] = []
-        for place, each in enumerate(items):
+        chosen = [Item.of_json(each) for each in items]
+        with suppress(LoaderError):  # whoever reads them says so
+            expect(part for item in chosen if not item.fault for part in KIND_NAMED[item.kind].parts(item))
+        for place, item in enumerate(chosen):
             if str(place) in bad:
                 held.append(None)
                 said.append({"failed": bad[str(place)]})
                 continue
             self.say({"unit": unit, "at": place})
-            item = Item.of_json(each)
             sink = FrameSink(self._folder, lambda frames: self.say({"unit": unit, "alive": frames}))
             try:
                 record, blob = read_item(item, self._recoding, sink)
@@ -152,6 +157,7 @@ def serve(requests: Iterable[bytes], replies: BinaryIO, options: PackWorkerOptio
     for line in requests:
         request = json.loads(line)
         if "read" in request:
+            know({url: ObjectVersion(*version) for url, version in request["versions"].items()})
             desk.read(request["unit"], request["read"], request["bad"])
         else:
             desk.write(request["unit"], request["write"])

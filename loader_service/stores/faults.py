@@ -161,6 +161,8 @@ def _explain_refusal(url: Any) -> str:
     if whole_url(str(url)) != str(url):
         return "access was refused: the signature or token of the URL has expired, or is not for GET; give a fresh one"
     refused = "access was refused: the credentials have no permission to read it, or have expired"
+    if url.is_web:
+        return f"{refused}; give a signed URL, or one with user and password, https://user:password@host/…"
     credentials = _CREDENTIALS.get(url.scheme)
     return f"{refused}; set {credentials}" if credentials else refused
 

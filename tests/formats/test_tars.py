@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loader_service.formats.damage import DamagedInput
+from loader_service.formats.range_file import DiskFile
 from loader_service.formats.tars import (
     SampleWriter,
     TarContent,
+    TarSample,
     locate_samples,
     read_member,
     read_samples,
@@ -25,6 +27,11 @@ SAMPLES = [
     TarContent("cats/002", {"jpg": b"\xff\xd8" + bytes(5000), "frames.0001.npy": b"", "json": b"{}"}),
     TarContent("dögs/" + "long" * 40, {"txt": "é".encode()}),
 ]
+
+
+def samples_in(path: Path) -> list[TarSample]:
+    with DiskFile(path) as file:
+        return list(locate_samples(file))
 
 
 def written(samples: list[TarContent]) -> bytes:
@@ -80,10 +87,10 @@ def test_places_and_contents_agree_and_come_back(
     path = tmp_path_factory.mktemp("tar") / "a.tar"
     path.write_bytes(written(expected))
     assert list(read_samples(path)) == expected
-    with path.open("rb") as file:
+    with DiskFile(path) as file:
         placed = [
-            TarContent(key, {name: read_member(file.fileno(), each, "a.tar") for name, each in members.items()})
-            for key, members in locate_samples(path)
+            TarContent(key, {name: read_member(file, each) for name, each in members.items()})
+            for key, members in list(locate_samples(file))
         ]
     assert placed == expected
 
@@ -110,14 +117,14 @@ def test_an_archive_that_is_cut_off_is_named_wherever_that_is(tmp_path: Path, cu
     with pytest.raises(DamagedInput, match=r"cut\.tar', member \d at byte \d+: .*cut off"):
         list(read_samples(path))
     with pytest.raises(DamagedInput, match=r"cut\.tar', member \d at byte \d+: .*cut off"):
-        list(locate_samples(path))
+        samples_in(path)
 
 
 def test_an_archive_without_its_end_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "cut.tar"
     path.write_bytes(written(SAMPLES)[:-1024])
     with pytest.raises(DamagedInput, match="cut off"):
-        list(locate_samples(path))
+        samples_in(path)
 
 
 def test_an_archive_behind_the_end_of_another_is_not_left_out_in_silence() -> None:

@@ -17,6 +17,7 @@ from loader_service.formats import tfrecord
 from loader_service.formats.checksums import crc32c
 from loader_service.formats.damage import DamagedInput
 from loader_service.formats.inflate import InflatedFile
+from loader_service.formats.range_file import DiskFile
 from loader_service.formats.tfrecord import (
     Compression,
     RecordPlace,
@@ -32,6 +33,11 @@ pytestmark = pytest.mark.usefixtures("tf")
 
 RECORDS = [b"", b"a", b"x" * 300_000, bytes(range(256)) * 40, b"last"]
 COMPRESSIONS: list[Compression] = ["", "GZIP", "ZLIB"]
+
+
+def places_in(path: Path) -> list[RecordPlace]:
+    with DiskFile(path) as file:
+        return list(locate_records(file))
 
 
 def written(records: list[bytes], compression: Compression = "") -> bytes:
@@ -81,9 +87,9 @@ def test_the_fast_way_and_the_way_by_places_agree(
 ) -> None:
     path = tmp_path_factory.mktemp("places") / "a.tfrecord"
     path.write_bytes(written(records))
-    with path.open("rb") as file, pytest.MonkeyPatch.context() as patch:
+    with DiskFile(path) as file, pytest.MonkeyPatch.context() as patch:
         patch.setattr(tfrecord, "_BLOCK_BYTES", block_bytes)
-        placed = [(place.offset, read_record(file.fileno(), place, str(path))) for place in locate_records(path)]
+        placed = [(place.offset, read_record(file, place)) for place in locate_records(file)]
     assert placed == [tuple(record) for record in read_records(path)]
 
 
@@ -94,11 +100,11 @@ def test_no_cut_and_no_changed_length_goes_unnoticed_by_those_who_look_for_place
     for cut in set(range(len(whole))) - ends:
         path.write_bytes(whole[:cut])
         with pytest.raises(DamagedInput, match="cut off"):
-            list(locate_records(path))
+            places_in(path)
     for place in (3, len(written([b"one"])) + 9):
         path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
         with pytest.raises(DamagedInput, match="the length does not match its checksum"):
-            list(locate_records(path))
+            places_in(path)
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
@@ -179,18 +185,18 @@ def test_places_of_a_compressed_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     path.write_bytes(written([b"one"], "GZIP"))
     with pytest.raises(DamagedInput, match="the file is compressed"):
-        list(locate_records(path))
+        places_in(path)
 
 
 def test_a_file_that_becomes_shorter_after_its_places_were_found_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     path.write_bytes(written([b"one" * 100]))
-    places = list(locate_records(path))
+    places = places_in(path)
     os.truncate(path, 60)
-    with path.open("rb") as file, pytest.raises(DamagedInput, match="record 0 at byte 0: the file is cut off"):
-        read_record(file.fileno(), places[0], str(path))
+    with DiskFile(path) as file, pytest.raises(DamagedInput, match="record 0 at byte 0: the file is cut off"):
+        read_record(file, places[0])
     with pytest.raises(DamagedInput, match="cut off"):
-        list(locate_records(path))
+        places_in(path)
     assert places == [RecordPlace(0, 300, 0)]
 
 

@@ -15,13 +15,13 @@ from loader_service.config import default_cache_directory
 from loader_service.pack.named_values import pictures_name
 from loader_service.pack.recode import add_picture, encode
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.sources.source_kind import Look, SourceKind
 from loader_service.scan_options import ScanOptions
 from loader_service.worker.reader import Reader
 
 if TYPE_CHECKING:
     from loader_service.catalog.columns import Catalog
     from loader_service.pack.frame_blob import FrameSink
-    from loader_service.pack.sources.source_kind import Look
     from loader_service.protocol.fields import CatalogField
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -30,7 +30,7 @@ _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _FRAMES_AT_ONCE = 256
 
 
-class HDF5Files:
+class HDF5Files(SourceKind):
     """A video for each of the catalog."""
 
     name = "hdf5"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from loader_service.catalog.codecs import codec_of
 from loader_service.catalog.natural import natural_key
@@ -14,7 +13,8 @@ from loader_service.catalog.split_words import WORDS
 from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
-from loader_service.pack.sources.source_kind import Look, folder_label, size_on_disk, stem_of
+from loader_service.pack.source_files import Part, content_of, size_of
+from loader_service.pack.sources.source_kind import Look, folder_label, stem_of
 
 _ENDINGS = frozenset({".jpg", ".jpeg", ".jpe", ".jfif", ".png"})
 _LAST_NUMBER = re.compile(r"([0-9]+)[^0-9]*$")
@@ -36,7 +36,7 @@ class FrameFolders:
             name = checked_name(folder or os.path.basename(os.path.abspath(look.root)), look.given)
             frames = sorted(map(os.path.basename, files), key=natural_key)
             path = os.path.join(look.root, folder)
-            size = sum(size_on_disk(os.path.join(path, each)) for each in frames)
+            size = sum(size_of(os.path.join(path, each)) for each in frames)
             label = folder_label(name) if labelled else None
             yield Item(self.name, name, path, tuple(frames), size, label)
 
@@ -44,10 +44,14 @@ class FrameFolders:
         """Return its pictures."""
         return [os.path.join(item.path, each) for each in item.place]
 
+    def parts(self, item: Item) -> Iterable[Part]:
+        """Return all of them."""
+        return [(path, 0, None) for path in self.files(item)]
+
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the pictures."""
         for path in self.files(item):
-            add_picture(sink, _content(path), recoding, repr(path))
+            add_picture(sink, content_of(path), recoding, repr(path))
         return Beside()
 
 
@@ -66,15 +70,19 @@ class ImageFolders:
         for file in _pictures(look):
             name = checked_name(stem_of(file), look.given)
             path = os.path.join(look.root, file)
-            yield Item(self.name, name, path, (), size_on_disk(path), folder_label(name) if labelled else None)
+            yield Item(self.name, name, path, (), size_of(path), folder_label(name) if labelled else None)
 
     def files(self, item: Item) -> list[str]:
         """Return the picture."""
         return [item.path]
 
+    def parts(self, item: Item) -> Iterable[Part]:
+        """Return all of them."""
+        return [(path, 0, None) for path in self.files(item)]
+
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the picture."""
-        add_picture(sink, _content(item.path), recoding, repr(item.path))
+        add_picture(sink, content_of(item.path), recoding, repr(item.path))
         return Beside()
 
 
@@ -83,10 +91,6 @@ def _pictures(look: Look) -> list[str]:
     if named or not look.files:
         return named
     return [file for file, head in look.sample() if codec_of(head).served and len(look.files) == 1]
-
-
-def _content(path: str) -> bytes:
-    return Path(path).read_bytes()
 
 
 def reading_of(files: Sequence[str]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from loader_service.errors import LoaderError, PackError
+from loader_service.formats.range_file import RangeFile
+from loader_service.pack.source_files import FileState, opened, states_of
 
 _Entry = TypeVar("_Entry")
 
@@ -17,13 +18,13 @@ class InTurnReader(Generic[_Entry]):
     Parameters
     ----------
     read_all
-        Yields the entries of a file, by its path.
+        Yields the entries of a file.
     """
 
-    def __init__(self, read_all: Callable[[str], Iterator[_Entry]]) -> None:
+    def __init__(self, read_all: Callable[[RangeFile], Iterator[_Entry]]) -> None:
         self._read_all = read_all
         self._entries: Iterator[_Entry] = iter(())
-        self._file: tuple[str, int, int, int] | None = None
+        self._file: tuple[str, FileState] | None = None
         self._next = 0
 
     def read(self, path: str, number: int) -> _Entry:
@@ -45,10 +46,9 @@ class InTurnReader(Generic[_Entry]):
         OSError
             When the file cannot be opened or read.
         """
-        status = os.stat(path)
-        file = (path, status.st_mtime_ns, status.st_size, status.st_ino)
+        file = (path, states_of([path])[0])
         if file != self._file or number < self._next:
-            self._file, self._entries, self._next = file, self._read_all(path), 0
+            self._file, self._entries, self._next = file, self._all(path), 0
         try:
             for entry in self._entries:
                 self._next += 1
@@ -59,3 +59,7 @@ class InTurnReader(Generic[_Entry]):
             raise
         self._file = None
         raise PackError(f"{path!r} has no entry {number} any more; pack again when nobody writes to it")
+
+    def _all(self, path: str) -> Iterator[_Entry]:
+        with opened(path) as file:
+            yield from self._read_all(file)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,16 +20,20 @@ from loader_service.errors import ConfigError, PackError
 from loader_service.pack.named_values import RaggedColumn, field_name, put_value
 from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding
+from loader_service.pack.source_files import content_of, for_library
+from loader_service.pack.sources.source_kind import Look, SourceKind
 from loader_service.pack.sources.video_files import FilmPart, read_film
 
 if TYPE_CHECKING:
     from loader_service.pack.frame_blob import FrameSink
-    from loader_service.pack.sources.source_kind import Look
 
 _INFO = "meta/info.json"
 
+#: Where sets of version 3 list their episodes.
+_EPISODES = re.compile(r"meta/episodes/[^/]+/[^/]+\.parquet")
 
-class LeRobotSets:
+
+class LeRobotSets(SourceKind):
     """A video for each episode, with a field for each camera and for each column of numbers."""
 
     name = "lerobot"
@@ -42,8 +46,9 @@ class LeRobotSets:
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - episodes have tasks
         """Yield a video for each episode."""
         root = str(look.root)
-        info = _info(root)
-        for entry, episode in enumerate(_episodes(root, info)):
+        info = _info(look.path_of(_INFO))
+        there = set(map(look.path_of, look.files))
+        for entry, episode in enumerate(_episodes(look, info)):
             try:
                 number = int(episode["episode_index"])
                 table, films = _files(root, info, episode)
@@ -52,7 +57,7 @@ class LeRobotSets:
                 raise PackError(f"{root!r}, entry {entry} of the list of episodes: {reason}") from error
             spans = [(key, path, span) for key, (path, span) in films.items()]
             paths = [table, *(path for _, path, _ in spans)]
-            missing = next((path for path in paths if not os.path.exists(path)), None)
+            missing = next((path for path in paths if path not in there), None)
             fault = f"{missing!r}, of episode {number}, is not there; download the set again" if missing else ""
             if fault and not look.skips:
                 raise PackError(fault)
@@ -89,20 +94,21 @@ class LeRobotSets:
 _FRAME_BYTES = 20_000
 
 
-def _parquet() -> Any:
+def _table(path: str, filters: list[tuple[str, str, Any]] | None = None) -> Any:
+    """Return a table, or its rows that a filter lets through; raises what PyArrow and `for_library` raise."""
     try:
         import pyarrow.parquet  # noqa: PLC0415 - in an extra
     except ImportError as error:
         raise ConfigError(
             "tables are read by PyArrow, which is not here; pip install 'loader-service[pack]'"
         ) from error
-    return pyarrow.parquet
+    with for_library(path) as source:
+        return pyarrow.parquet.read_table(source, filters=filters)
 
 
-def _info(root: str) -> dict[str, Any]:
-    path = os.path.join(root, _INFO)
+def _info(path: str) -> dict[str, Any]:
     try:
-        info = json.loads(Path(path).read_text(encoding="utf-8"))
+        info = json.loads(content_of(path))
         version, _ = str(info["codebase_version"]), info["features"].items()
     except (ValueError, KeyError, TypeError) as error:
         raise PackError(f"{path!r} does not describe a LeRobot set: {error!r}; download it again") from error
@@ -111,17 +117,16 @@ def _info(root: str) -> dict[str, Any]:
     return dict(info)
 
 
-def _episodes(root: str, info: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _episodes(look: Look, info: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the entries of all episodes, in order; raises PackError when they cannot be read."""
-    parquet = _parquet()
-    path = os.path.join(root, "meta", "episodes.jsonl")
+    path = look.path_of("meta/episodes.jsonl")
     try:
         if str(info["codebase_version"]).startswith("v2"):
-            lines = Path(path).read_text(encoding="utf-8").splitlines()
+            lines = content_of(path).decode().splitlines()
             yield from (json.loads(line) for line in lines if line.strip())
             return
-        for path in sorted(map(str, Path(root, "meta", "episodes").glob("*/*.parquet"))):
-            table = parquet.read_table(path)
+        for path in map(look.path_of, sorted(filter(_EPISODES.fullmatch, look.files))):
+            table = _table(path)
             names = [name for name in table.column_names if not name.startswith("stats/")]
             yield from table.select(names).to_pylist()
     except (OSError, ValueError) as error:  # PyArrow's own are of these kinds
@@ -148,12 +153,12 @@ def _files(root: str, info: dict[str, Any], episode: dict[str, Any]) -> tuple[st
 def _inside(root: str, pattern: str, values: dict[str, Any]) -> str:
     """Return a path that a set names, which must lie in it."""
     try:
-        path = os.path.normpath(os.path.join(root, pattern.format(**values)))
+        inner = os.path.normpath(pattern.format(**values))
     except (KeyError, ValueError, AttributeError, IndexError) as error:
         raise PackError(f"{root!r}: {pattern!r} is no path of LeRobot: {error!r}; download the set again") from error
-    if not path.startswith(os.path.join(root, "")):
-        raise PackError(f"{root!r}: {path!r} lies outside of the set; do not use it")
-    return path
+    if os.path.isabs(inner) or inner.startswith(".."):
+        raise PackError(f"{root!r}: {inner!r} lies outside of the set; do not use it")
+    return os.path.join(root, inner)
 
 
 def _texts(found: Any) -> list[str]:
@@ -162,7 +167,7 @@ def _texts(found: Any) -> list[str]:
 
 def _rows(path: str, episode: int) -> dict[str, tuple[list[Any], Any]]:
     """Return the columns of one episode, and the type of their numbers; None of what is no number."""
-    table = _parquet().read_table(path, filters=[("episode_index", "=", episode)])
+    table = _table(path, [("episode_index", "=", episode)])
     if not table.num_rows:
         raise PackError(f"{path!r} has no rows of episode {episode}; download the set again")
     return {each.name: (table.column(each.name).to_pylist(), _number_type(each.type)) for each in table.schema}

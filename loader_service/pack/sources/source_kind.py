@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -16,8 +15,7 @@ from loader_service.errors import PackError
 from loader_service.formats.damage import DamagedInput
 from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.records import Beside, Item, Recoding
-from loader_service.stores.open_stored import version_of
-from loader_service.stores.urls import is_url
+from loader_service.pack.source_files import Part, change_of, states_of
 
 _Entry = TypeVar("_Entry")
 
@@ -42,6 +40,10 @@ class SourceKind(Protocol):
     def files(self, item: Item) -> list[str]:
         """Return the files that a video is made of, which must not change while they are read."""
         ...
+
+    def parts(self, item: Item) -> Iterable[Part]:  # noqa: ARG002 - of those that read all, or as they go
+        """Return the parts of files that `read` will read, in its order, as far as that is known."""
+        return ()
 
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Give all frames of a video to `sink`, and return what lies beside them.
@@ -77,16 +79,12 @@ class Look:
         hidden ones, and what is no file, such as a pipe.
     is_folder
         Whether the user gave a folder.
-    only_kind
-        The kind of source that can be read there; None: any.
 
     Raises
     ------
     PackError
         When there is nothing, or nothing that can be read.
     """
-
-    only_kind: str | None = None
 
     def __init__(self, given: str, schema: str | None = None, *, skips: bool = False) -> None:
         path = Path(os.path.abspath(given))
@@ -127,6 +125,9 @@ class Look:
         except OSError:
             return b""
 
+    def looked_at(self, files: Iterable[str]) -> None:
+        """Be told whose first bytes will be asked for: so many can be fetched at a time."""
+
     def those(self, is_one: Callable[[str, bytes], bool]) -> Iterator[tuple[str, bytes, str]]:
         """Yield the files of a kind, each with its first bytes and its path.
 
@@ -135,6 +136,7 @@ class Look:
         is_one
             Tells that of a file and its first bytes.
         """
+        self.looked_at(self.files)
         for file in self.files:
             head = self.head(file)
             if is_one(file, head):
@@ -145,15 +147,15 @@ class Look:
 
         Raises
         ------
-        DamagedInput
-            When it is damaged, and that is not skipped.
+        DamagedInput, PackError
+            When it is damaged, or does not come from its store, and that is not skipped.
         """
         count = 0
         try:
             for entry in entries:
                 yield entry
                 count += 1
-        except DamagedInput as error:
+        except (DamagedInput, PackError) as error:
             if not self.skips:
                 raise
             yield Item(kind, f"{self.name_of(path)}, all after {count}", path, fault=str(error))
@@ -161,7 +163,9 @@ class Look:
     def sample(self) -> Iterator[tuple[str, bytes]]:
         """Yield some files, the first, the last and those between at equal distances, with their first bytes."""
         step = max(1, len(self.files) // _LOOKED_AT)
-        for file in dict.fromkeys((*self.files[::step], *self.files[-1:])):
+        files = dict.fromkeys((*self.files[::step], *self.files[-1:]))
+        self.looked_at(files)
+        for file in files:
             yield file, self.head(file)
 
 
@@ -199,14 +203,6 @@ def _is_dead_link(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() and not os.path.exists(entry.path)
 
 
-def size_on_disk(path: str) -> int:
-    """Return the bytes of a file; 0 where it is gone, which whoever reads it says."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
 def stem_of(path: str) -> str:
     """Return a path without its ending, in the form of a video's name."""
     return os.path.splitext(path)[0].replace(os.sep, "/")
@@ -223,7 +219,7 @@ class Unchanged:
     Attributes
     ----------
     modified_ns
-        The newest time of change of the files.
+        The newest time of change of the files; what stands for the ETags of objects.
 
     Raises
     ------
@@ -233,25 +229,11 @@ class Unchanged:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths
-        self._before = [_state(path) for path in paths]
-        self.modified_ns = max((modified for modified, *_ in self._before), default=0)
+        self._before = states_of(paths)
+        self.modified_ns = change_of(self._before)
 
     def check(self) -> None:
         """Raise PackError when one has changed."""
-        for path, before in zip(self._paths, self._before, strict=True):
-            if _state(path) != before:
+        for path, before, now in zip(self._paths, self._before, states_of(self._paths), strict=True):
+            if before != now:
                 raise PackError(f"{path!r} has changed while it was read; pack again when nobody writes to it")
-
-
-def _state(path: str) -> tuple[int, int, int]:
-    if is_url(path):
-        return _state_in_store(path)
-    status = os.stat(path)
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-@lru_cache(maxsize=1024)
-def _state_in_store(url: str) -> tuple[int, int, int]:
-    """Return what identifies an object; asked for once, since each request for its bytes is for that version."""
-    version = version_of(url)
-    return version.number, version.size_bytes, 0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from loader_service.catalog.natural import natural_key
 from loader_service.errors import PackError
 from loader_service.formats.tars import TarMember, locate_samples, read_member, read_samples
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.source_files import Part, opened
 from loader_service.pack.sources.in_turn import InTurnReader
 from loader_service.pack.sources.source_kind import Look
 from loader_service.pack.sources.tfrecord_files import pack_features
@@ -78,6 +78,13 @@ class TarFiles:
         """Return the tar."""
         return [item.path]
 
+    def parts(self, item: Item) -> Iterable[Part]:
+        """Return where the files of the sample lie; of a compressed tar, which is read in order, nothing."""
+        if item.in_turn:
+            return []
+        members = [TarMember(*member) for member in item.place[1]]
+        return sorted((item.path, member.offset, member.size) for member in members)
+
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the files of the sample."""
         is_plain = not item.in_turn
@@ -90,15 +97,17 @@ class TarFiles:
 
 def _places(path: str) -> Iterator[tuple[str, tuple[Any, ...], int]]:
     """Yield the key of each sample of a tar, where its files lie, and their bytes."""
-    for sample in locate_samples(path):
-        members = tuple(tuple(member) for member in sample.members.values())
-        yield sample.key, (tuple(sample.members), members), sum(member.size for member in sample.members.values())
+    with opened(path) as file:
+        for sample in locate_samples(file):
+            members = tuple(tuple(member) for member in sample.members.values())
+            yield sample.key, (tuple(sample.members), members), sum(member.size for member in sample.members.values())
 
 
 def _inflated_places(path: str) -> Iterator[tuple[str, tuple[Any, ...], int]]:
     """Yield the key of each sample of a compressed tar, its number, and the bytes of its files; reads all of it."""
-    for number, sample in enumerate(read_samples(path)):
-        yield sample.key, (number,), sum(map(len, sample.files.values()))
+    with opened(path) as file:
+        for number, sample in enumerate(read_samples(file)):
+            yield sample.key, (number,), sum(map(len, sample.files.values()))
 
 
 def sample_places(path: str) -> Iterator[tuple[tuple[Any, ...], int]]:
@@ -109,14 +118,11 @@ def sample_places(path: str) -> Iterator[tuple[tuple[Any, ...], int]]:
 def contents_of(path: str, place: Sequence[Any]) -> dict[str, bytes]:
     """Return the files of a sample of a tar that is not compressed, by their extensions."""
     extensions, members = place
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with opened(path) as file:
         return {
-            extension: read_member(descriptor, TarMember(*member), path)
+            extension: read_member(file, TarMember(*member))
             for extension, member in zip(extensions, members, strict=True)
         }
-    finally:
-        os.close(descriptor)
 
 
 def _stem(file: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
@@ -16,6 +15,7 @@ from loader_service.formats.tfrecord import (
     RecordPlace,
     begins_records,
     compression_of,
+    data_range,
     locate_records,
     read_record,
     read_records,
@@ -23,6 +23,7 @@ from loader_service.formats.tfrecord import (
 from loader_service.pack.named_values import LABEL_NAMES, RaggedColumn, as_label, field_name, put_value
 from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.source_files import Part, opened
 from loader_service.pack.sources.in_turn import InTurnReader
 from loader_service.pack.sources.source_kind import Look, stem_of
 from loader_service.pack.sources.video_files import read_film
@@ -60,7 +61,7 @@ class TFRecordFiles:
             is_compressed = bool(compression_of(head))
             plain = file.removesuffix(".gz")
             stem = checked_name(stem_of(plain) if plain.endswith((".tfrecord", ".tfrecords")) else file, look.given)
-            places = _inflated_places(path) if is_compressed else locate_records(path)
+            places = _inflated_places(path) if is_compressed else record_places(path)
             for place in look.until_damage(places, self.name, path):
                 if isinstance(place, Item):
                     yield place
@@ -71,6 +72,10 @@ class TFRecordFiles:
     def files(self, item: Item) -> list[str]:
         """Return the file of the record."""
         return [item.path]
+
+    def parts(self, item: Item) -> Iterable[Part]:
+        """Return where the record lies; of a compressed file, which is read in order, nothing."""
+        return [] if item.in_turn else [(item.path, *data_range(RecordPlace(*item.place)))]
 
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the record."""
@@ -89,10 +94,17 @@ class TFRecordFiles:
         return pack_features(features, recoding, sink, where)
 
 
+def record_places(path: str) -> Iterator[RecordPlace]:
+    """Yield where the records of a file that is not compressed lie."""
+    with opened(path) as file:
+        yield from locate_records(file)
+
+
 def _inflated_places(path: str) -> Iterator[RecordPlace]:
     """Yield the records of a compressed file, with their places in what it holds; reads all of it."""
-    for number, record in enumerate(read_records(path)):
-        yield RecordPlace(record.offset, len(record.data), number)
+    with opened(path) as file:
+        for number, record in enumerate(read_records(file)):
+            yield RecordPlace(record.offset, len(record.data), number)
 
 
 def example_at(path: str, place: Sequence[Any], where: str) -> dict[str, Any]:
@@ -106,11 +118,8 @@ def example_at(path: str, place: Sequence[Any], where: str) -> dict[str, Any]:
 
 
 def _plain_record(path: str, place: RecordPlace) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return read_record(descriptor, place, path)
-    finally:
-        os.close(descriptor)
+    with opened(path) as file:
+        return read_record(file, place)
 
 
 def _is_records(file: str, head: bytes) -> bool:

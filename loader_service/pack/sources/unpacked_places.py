@@ -15,25 +15,24 @@ import numpy as np
 from loader_service.catalog.natural import natural_key
 from loader_service.conversion.unpack_manifest import TABLE_NAME, read_unpack_manifest
 from loader_service.errors import PackError
-from loader_service.formats.tfrecord import locate_records
 from loader_service.pack.named_values import pictures_name
 from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
 from loader_service.pack.restored_fields import restore_fields
-from loader_service.pack.sources.source_kind import size_on_disk
+from loader_service.pack.source_files import size_of
+from loader_service.pack.sources.source_kind import Look, SourceKind
 from loader_service.pack.sources.tar_files import contents_of, features_of, sample_places
-from loader_service.pack.sources.tfrecord_files import example_at
+from loader_service.pack.sources.tfrecord_files import example_at, record_places
 from loader_service.pack.sources.video_files import FilmPart, read_film
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from loader_service.pack.frame_blob import FrameSink
-    from loader_service.pack.sources.source_kind import Look
 
 _AGAIN = "unpack again, or say what it is with --from KIND"
 
 
-class UnpackedPlaces:
+class UnpackedPlaces(SourceKind):
     """A video for each sample, whatever it was written as."""
 
     name = "unpacked"
@@ -67,7 +66,7 @@ class UnpackedPlaces:
         for row in rows:
             name = row["name"] if counts[row["name"]] == 1 else row["video"]
             item = Item(self.name, checked_name(name, root), root, (root, target, row["video"], row))
-            yield Item(**{**vars(item), "size_bytes": sum(map(size_on_disk, self.files(item)))})
+            yield Item(**{**vars(item), "size_bytes": sum(map(size_of, self.files(item)))})
 
     def files(self, item: Item) -> list[str]:
         """Return the shard, or the files of the sample."""
@@ -122,7 +121,7 @@ def _fields(root: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
 
 
 def _record_places(path: str) -> Iterator[tuple[tuple[Any, ...], int]]:
-    return ((tuple(place), place.length) for place in locate_records(path))
+    return ((tuple(place), place.length) for place in record_places(path))
 
 
 def _by_field(features: dict[str, Any], called: dict[str, str]) -> dict[str, Any]:

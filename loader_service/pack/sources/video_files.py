@@ -6,6 +6,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterator
+from contextlib import nullcontext
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -17,8 +18,9 @@ from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.orientation import UPRIGHT, Orientation, of_matrix
 from loader_service.pack.recode import FramePicker, encode
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
+from loader_service.pack.source_files import for_library, opened, size_of
 from loader_service.pack.sources.film_size import HEAD_BYTES, stated_bytes
-from loader_service.pack.sources.source_kind import Look, folder_label, size_on_disk, stem_of
+from loader_service.pack.sources.source_kind import Look, SourceKind, folder_label, stem_of
 from loader_service.sizes import counted
 
 _ENDINGS = frozenset(
@@ -26,7 +28,7 @@ _ENDINGS = frozenset(
 )
 
 
-class VideoFiles:
+class VideoFiles(SourceKind):
     """A video for each film."""
 
     name = "videos"
@@ -43,7 +45,7 @@ class VideoFiles:
                 continue
             name = checked_name(stem_of(file), look.given)
             path = os.path.join(look.root, file)
-            yield Item(self.name, name, path, (), size_on_disk(path), folder_label(name) if labelled else None)
+            yield Item(self.name, name, path, (), size_of(path), folder_label(name) if labelled else None)
 
     def files(self, item: Item) -> list[str]:
         """Return the film."""
@@ -92,7 +94,7 @@ def read_film(
     Parameters
     ----------
     film
-        A path, or all its bytes.
+        A path, a URL, or all its bytes.
     recoding
         How its frames are encoded.
     sink
@@ -111,7 +113,10 @@ def read_film(
     where = where or repr(film)
     try:
         _check_size(film, where)
-        with av.open(film) as container:
+        with (
+            nullcontext(film) if isinstance(film, BytesIO) else for_library(film) as source,
+            av.open(source) as container,
+        ):
             films = [each for each in container.streams.video if not _is_cover(each)]
             if not films:
                 raise PackError(f"{where} has no moving pictures; leave it out")
@@ -128,8 +133,8 @@ def _check_size(film: str | BytesIO, where: str) -> None:
     if isinstance(film, BytesIO):
         head, size_bytes = bytes(film.getbuffer()[:HEAD_BYTES]), film.getbuffer().nbytes
     else:
-        with open(film, "rb") as file:
-            head, size_bytes = file.read(HEAD_BYTES), os.fstat(file.fileno()).st_size
+        with opened(film) as file:
+            head, size_bytes = file.read_at(0, HEAD_BYTES), file.size_bytes
     stated = stated_bytes(head)
     if size_bytes < stated:
         expected = f"expected at least {stated:,} bytes, as it says itself, found {size_bytes:,}"
