@@ -101,17 +101,18 @@ def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], Runs]]:
     frames are neighbours (a stride of 1).
     """
     order = picks.by_place()
-    videos, starts, lengths, begins = (
-        each[order] for each in (picks.videos, picks.starts, picks.lengths, picks.offsets)
-    )
-    leaves = videos[1:] != videos[:-1]
-    breaks = leaves | (starts[1:] != starts[:-1] + lengths[:-1]) | (begins[1:] != begins[:-1] + lengths[:-1])
-    firsts = np.flatnonzero(np.concatenate([[True], breaks]))
-    totals = np.add.reduceat(lengths, firsts)
-    runs = Runs(starts[firsts], totals, begins[firsts])
-    changes = [0, *(np.flatnonzero(leaves) + 1).tolist(), len(order)]
-    run_changes = np.searchsorted(firsts, changes).tolist()
+    videos, *columns = (each[order] for each in (picks.videos, picks.starts, picks.lengths, picks.offsets))
     entries = order.tolist()
-    for place, (first, end) in enumerate(itertools.pairwise(changes)):
-        these = slice(run_changes[place], run_changes[place + 1])
-        yield int(videos[first]), entries[first:end], Runs(*(column[these] for column in runs))
+    for first, end in itertools.pairwise([0, *(np.flatnonzero(videos[1:] != videos[:-1]) + 1).tolist(), len(order)]):
+        yield int(videos[first]), entries[first:end], _merged(*(each[first:end] for each in columns))
+
+
+def _merged(starts: _Numbers, lengths: _Numbers, begins: _Numbers) -> Runs:
+    """Return the runs of frames of one video, in its order; those that follow each other here and there are one."""
+    if len(starts) == 1:
+        return Runs(starts, lengths, begins)
+    breaks = (starts[1:] != starts[:-1] + lengths[:-1]) | (begins[1:] != begins[:-1] + lengths[:-1])
+    if breaks.all():
+        return Runs(starts, lengths, begins)
+    firsts = np.flatnonzero(np.concatenate([[True], breaks]))
+    return Runs(starts[firsts], np.add.reduceat(lengths, firsts), begins[firsts])
