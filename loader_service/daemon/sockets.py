@@ -35,6 +35,9 @@ _SEND_LIMIT = 10_000
 #: Payloads of a peer that wait here; more wait at its end.
 _RECEIVE_LIMIT = 128
 
+#: A plain number: with members of an enum, `&` is a call in Python.
+_READABLE = int(zmq.POLLIN)
+
 #: Questions in one payload, each of which gets an answer of its own. An honest client opens its streams together.
 _QUESTIONS = 128
 
@@ -119,6 +122,9 @@ class Router(Generic[_M]):
                 return
             for message in self._decode(frames):
                 yield Received(peer, message)
+            # To ask takes half of the time that it takes to make the error that tells of an empty socket.
+            if not int(self.socket.getsockopt(zmq.EVENTS)) & _READABLE:
+                return
 
     def post(self, peer: bytes, message: Any) -> None:
         """Send a message with the next `flush`: what one turn of the loop has to say to a peer is one payload."""
