@@ -168,11 +168,11 @@ def test_several_streams_of_one_connection_go_on(videos: str) -> None:
 
 
 def test_a_restart_takes_no_patience_of_the_trainers(videos: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    patience = Patience(reconnect_timeout_s=1.0)
+    patience = Patience(reconnect_timeout_s=3.0)
     with loader_client.connect(videos, workers=1, patience=patience) as connection:
         stream = connection.open(Spec(4, Clip(2), prefetch=1))
         stream.fetch(0, 0)
-        monkeypatch.setenv("LOADER_SERVICE_FAILPOINTS", "worker.starting=" + ";worker.starting=".join(["delay"] * 20))
+        monkeypatch.setenv("LOADER_SERVICE_FAILPOINTS", "worker.starting=" + ";worker.starting=".join(["delay"] * 40))
         kill()
         stream.fetch(3, 3)
 

@@ -11,7 +11,7 @@ from tests.faults.lossy_wire import LossyWire
 from tests.faults.training import Log, train_numpy
 from tests.support.services import running_service
 
-_PATIENCE = Patience(step_timeout_s=30, ask_again_s=0.2)
+_PATIENCE = Patience(step_timeout_s=300, ask_again_s=0.2)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

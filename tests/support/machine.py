@@ -25,7 +25,7 @@ def at_most(seconds: float) -> float:
     in the last minute counts too.
     """
     slower = statistics.median(_control_s() for _ in range(_TIMES)) / _USUAL_S
-    crowd = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    crowd = os.getloadavg()[0] / (os.cpu_count() or 1)  # both of the whole host
     return seconds * max(1.0, slower, crowd)
 
 
