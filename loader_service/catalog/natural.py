@@ -24,18 +24,33 @@ def natural_key(name: str) -> NaturalKey:
 
 def are_times(names: Sequence[str]) -> bool:
     """Tell whether names are times of one recording: seconds since 1970, or parts of one, that hardly differ."""
-    if (
-        len(names) < 2
-        or not all(map(_TIME.fullmatch, names))
-        or len({len(name.partition(".")[0]) for name in names}) > 1
-    ):
+    found = [match[1] for name in names if (match := _TIME.fullmatch(name))]
+    if len(found) < max(2, len(names)) or len({len(text.partition(".")[0]) for text in found}) > 1:
         return False
-    times = [float(name) for name in names]
+    times = list(map(float, found))
     return max(times) - min(times) < _ONE_RECORDING * min(times)
 
 
+def decimals_of(names: Sequence[str]) -> list[float]:
+    """Return the numbers that names are, as Python writes them, with or without an ending: ``0.25``, ``0.5.jpg``.
+
+    Their digits behind the point are no whole number, as they are in natural order; nothing if one is something else.
+    """
+    found = [match[1] for name in names if (match := _DECIMAL.fullmatch(name))]
+    return [float(text) for text in found] if len(found) == len(names) and all(map(_is_shortest, found)) else []
+
+
+def _is_shortest(text: str) -> bool:
+    return repr(float(text)) == text
+
+
+#: Of a file.
+_ENDING = "([.][A-Za-z][A-Za-z0-9]*)?"
+
+_DECIMAL = re.compile(rf"([0-9]+[.][0-9]+){_ENDING}")
+
 #: Ten digits or more, and perhaps a fraction.
-_TIME = re.compile(r"[0-9]{10,19}([.][0-9]+)?")
+_TIME = re.compile(rf"([0-9]{{10,19}}([.][0-9]+)?){_ENDING}")
 
 #: Two months of the years since 1970: ids of ten digits are spread wider.
 _ONE_RECORDING = 0.003

@@ -19,7 +19,7 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import join, parent_of, stem_of, to_bytes, unnumbered
 from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_times
+from loader_service.catalog.natural import are_times, decimals_of
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class Datasets(Layout[DatasetsVideo]):
         if not contents.named and not are_frames(groups):
             return []
         found = []
-        for group, frames in groups.items():
+        for group, members in groups.items():
+            frames = _by_value(members)
             _check_one_sequence(group, frames)
             helpers = frozenset(info.path for info in frames)
             codec = images[frames[0].path]
@@ -87,6 +88,16 @@ class Datasets(Layout[DatasetsVideo]):
     def read_frame(self, hdf5: HDF5File, video: DatasetsVideo, frame: int, length: int) -> bytes:
         """Return a dataset by its path: a group may have a million of them, whose order takes a while to find out."""
         return read_whole(hdf5.node(video.members[frame].path), length)
+
+
+def _by_value(members: list[DatasetInfo]) -> list[DatasetInfo]:
+    """Return datasets that are called by seconds in their order: ``str(time.time())`` has no fixed count of digits."""
+    numbers = decimals_of([info.basename for info in members])
+    return (
+        [info for _, info in sorted(zip(numbers, members, strict=True), key=lambda pair: pair[0])]
+        if numbers
+        else members
+    )
 
 
 def read_whole(dataset: Any, length: int) -> bytes:
