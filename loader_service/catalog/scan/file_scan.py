@@ -54,7 +54,7 @@ from loader_service.catalog.videos.set_aside import (
 )
 from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
-from loader_service.catalog.videos.time_axes import lines_of_time_behind
+from loader_service.catalog.videos.time_axes import lines_of_time_behind, refuse_time_by_its_stamps
 from loader_service.catalog.videos.unfilled import lines_of_unfilled, lines_of_unwritten
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
@@ -270,6 +270,8 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     add_beside_pictures(tree, found, aside)
     refuse_frame_groups(tree, found)
     refuse_named_axes(hdf5, tree, found)
+    if not frames:
+        refuse_time_by_its_stamps(tree, found)
     found = cut_at_ends(hdf5, tree, found)
     check_labels(tree, found)
     found.left_out.update(

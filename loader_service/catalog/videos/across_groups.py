@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.cameras import groups_of_other_lengths
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, array_part, single_part
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
@@ -118,7 +119,13 @@ def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
 
 
 def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:
-    """Return the sequences of encoded frames of one group, where others beside it are fields of the same videos."""
+    """Return the sequences of encoded frames of one group, where others beside it are fields of the same videos.
+
+    Raises
+    ------
+    TwoReadingsError
+        When those are of other lengths, as flow is between frames.
+    """
     by_group: dict[str, list[FoundVideo]] = {}
     for video in found:
         by_group.setdefault(parent_of(_path(video)), []).append(video)
@@ -126,9 +133,15 @@ def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:
         return list(found)
     first, members = next(iter(by_group.items()))
     beside = beside_by_name(map(_path, found), {basename_of(_path(video)) for video in members}, first)
-    lengths = {basename_of(_path(video)): video.frame_count for video in members}
-    alike = all(lengths.get(basename_of(_path(video))) == video.frame_count for video in found)
-    return members if alike and {first, *beside} == set(by_group) else list(found)
+    if {first, *beside} != set(by_group):
+        return list(found)
+    named = {basename_of(_path(video)): video for video in members}
+    for video in found:
+        one = named[basename_of(_path(video))]
+        if one.frame_count != video.frame_count:
+            shown = " and ".join(f"{each.frame_count} frames in {_path(each)!r}" for each in (one, video))
+            raise groups_of_other_lengths(f"found {shown}", list(by_group))
+    return members
 
 
 def _path(video: FoundVideo) -> str:

@@ -169,9 +169,19 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
         [
             *(_one_each(members) if root is None else ()),
             *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown),
-            *(_one_sample(members) if root is None else ()),
+            *(_one_sample(members) if root is None else _of_their_own(members)),
         ],
     )
+
+
+def _of_their_own(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of what lies in a group, and differs in its length alone, as a video each, or each group."""
+    deep = [info for info in members if len(info.shape) > 1] or members
+    alike = len(deep) > 1 and len({(info.dtype, info.shape[1:]) for info in deep}) == 1
+    one = {info.basename for info in deep}
+    pattern = join(VIDEO, *one) if len(one) == 1 else VIDEO
+    each = Schema(("groups",), (SchemaField("values", _kind_of(deep[0]), (pattern,)),))
+    return [Reading("videos of their own", each)] if alike else []
 
 
 def _one_sample(members: Sequence[DatasetInfo]) -> list[Reading]:

@@ -256,3 +256,17 @@ def _of_one_length(layout: VideoLayout, fields: Sequence[SchemaField]) -> Readin
     more = f" and {len(fields) - 2} more of their length" if len(fields) > 2 else ""
     words = "its camera" if len(fields) == 1 else "its cameras"
     return Reading(f"one video by {words} {names}{more} alone", Schema((layout,), tuple(fields)))
+
+
+def groups_of_other_lengths(found: str, groups: Sequence[str]) -> TwoReadingsError:
+    """Return the error for groups with a sequence of each video, as fields have it, but of other lengths."""
+    alone = (SchemaField(basename_of(group), "image", (join(group, VIDEO),)) for group in groups)
+    each = SchemaField("frames", "image", (VIDEO,))
+    return TwoReadingsError(
+        f"{found}, in groups that seem to hold a field of each video; fields of one video have as many frames: write "
+        "the longer ones again without those that others lack",
+        [
+            *(Reading(f"videos by {field.name!r} alone", Schema(("groups",), (field,))) for field in alone),
+            Reading("videos of their own", Schema(("groups",), (each,))),
+        ],
+    )

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, join, unnumbered
+from loader_service.catalog.inner_paths import basename_of, join, parent_of, unnumbered
 from loader_service.catalog.layouts.nested import Nested, frame_place, in_sequence, place_of
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, SchemaField
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.layouts.layout import FoundVideo
@@ -63,6 +64,16 @@ _LITERAL = re.compile(r"\[([*?[])\]")
 _GLOB = re.compile(r"[*?[]")
 
 
+def root_of(video: FoundVideo) -> str | None:
+    """Return the group that is a video of encoded frames; None if a dataset is it."""
+    return video.dataset_path if video.layout.in_group and video.name == video.dataset_path else None
+
+
+def path_of_video(video: FoundVideo) -> str:
+    """Return the path of a video's dataset or group; of a frame that is a video, its own, and not its group's."""
+    return video.name if video.layout.in_group else video.dataset_path
+
+
 def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: str) -> NumberedFrames | None:
     """Return the datasets that a pattern names with a star for their number, of which the first has this path."""
     if path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
@@ -100,3 +111,20 @@ def _in_groups(members: Sequence[DatasetInfo]) -> Sequence[DatasetInfo] | None:
     """Return datasets at one path in numbered groups of frames, in their order, or None."""
     places = {(place.before, place.inner) if (place := frame_place(info.path)) else None for info in members}
     return in_sequence(members) if len(places) == 1 else None
+
+
+def lines_of_dropped(tree: Tree, roots: Sequence[str | None], kept: Sequence[str | None]) -> dict[str, str]:
+    """Return why groups that a schema names as videos are none of them, in one line; none of groups around videos."""
+    around = {parent for root in kept if root for parent in _upwards(root)}
+    dropped = [root for root in roots if root and root not in around]
+    found = next((info for info in tree.datasets.values() if dropped and info.path.startswith(f"{dropped[0]}/")), None)
+    text = found.describe() if found else "no dataset"
+    count = counted(len(dropped), "group")
+    line = f"{count} without all fields of the schema, or of another form, such as {text}, in a file"
+    return {dropped[0]: line} if dropped else {}
+
+
+def _upwards(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = parent_of(path)

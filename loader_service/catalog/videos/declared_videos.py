@@ -13,7 +13,15 @@ from loader_service.catalog.layouts import search as layouts
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import fits
-from loader_service.catalog.videos.declared_places import frames_at, has_number, numbered_at, path_of
+from loader_service.catalog.videos.declared_places import (
+    frames_at,
+    has_number,
+    lines_of_dropped,
+    numbered_at,
+    path_of,
+    path_of_video,
+    root_of,
+)
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
 from loader_service.catalog.videos.fields_beside import array_part, attribute_part, column_part, single_part
@@ -59,9 +67,11 @@ def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
             return _spans(hdf5, tree, schema)
         episodes = _groups(hdf5, tree, main) if layout == "groups" else _whole_file(tree, main)
         if episodes:
-            episodes = _filled(hdf5, tree, schema, episodes)
-            episodes.sort(key=lambda episode: natural_key(episode.name))
-            return Found(layout, episodes)
+            kept = _filled(hdf5, tree, schema, episodes)
+            kept.sort(key=lambda episode: natural_key(episode.name))
+            return Found(
+                layout, kept, lines_of_dropped(tree, [each.root for each in episodes], [each.root for each in kept])
+            )
     raise _not_there(main, schema, tree)
 
 
@@ -120,7 +130,7 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             found = layouts.find_frames(hdf5, tree, None, declared=True)
             if found:
                 videos = split_by_names(found)
-                return [Episode(video.name, _root_of(video), 0, _path_of_video(video)) for video in videos]
+                return [Episode(video.name, root_of(video), 0, path_of_video(video)) for video in videos]
             arrays = find_datasets(tree)
             if arrays:
                 return [Episode(each.name, None, 0, each.dataset_path) for each in arrays]
@@ -143,15 +153,6 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             if roots:
                 return [Episode(root, root, 0, "") for root in sorted(roots)]
     return []
-
-
-def _root_of(video: FoundVideo) -> str | None:
-    return video.dataset_path if video.layout.in_group and video.name == video.dataset_path else None
-
-
-def _path_of_video(video: FoundVideo) -> str:
-    """Return the path of a video's dataset or group; of a frame that is a video, its own, and not its group's."""
-    return video.name if video.layout.in_group else video.dataset_path
 
 
 def _filled(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: list[Episode]) -> list[Episode]:
@@ -322,10 +323,16 @@ def _only_dataset(tree: Tree, field: SchemaField) -> DatasetInfo | None:
 
 
 def _vlen_rows(hdf5: HDF5File, tree: Tree, schema: Schema, main: DatasetInfo) -> Found:
-    """Return the rows of a vlen dataset as videos, each with the fields that the schema declares."""
+    """Return the rows of a vlen dataset as videos, with the fields of the schema; ``@rate`` is an attribute of it."""
     found = find_vlen_rows(hdf5, tree, main)
     infos = {}
+    shared = {}
     for field in schema.fields:
+        owner, mark, name = field.dataset[0].rpartition("@")
+        if mark and field.kind == "value":
+            path = f"{owner or main.path}@{name}"
+            shared[field.name] = replace(_part(hdf5.file, tree, field, path, None), pattern=field.dataset[0])
+            continue
         info = _only_dataset(tree, field)
         keys = next(iter(found.episodes)).parts if found.episodes else {}
         key = next((key for key, part in keys.items() if info is not None and part.path == info.path), None)
@@ -336,8 +343,6 @@ def _vlen_rows(hdf5: HDF5File, tree: Tree, schema: Schema, main: DatasetInfo) ->
             )
         infos[field.name] = (key, field.dataset[0])
     for episode in found.episodes:
-        episode.parts = {
-            name: VideoField(**{**vars(episode.parts[key]), "pattern": pattern})
-            for name, (key, pattern) in infos.items()
-        }
+        own = {name: replace(episode.parts[key], pattern=pattern) for name, (key, pattern) in infos.items()}
+        episode.parts = own | shared
     return Found("vlen", found.episodes)

@@ -122,7 +122,7 @@ def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) 
             )
             return
         episode.parts[key] = replace(part, missing=1)
-    elif info.basename in LABEL_NAMES and (found.layout == "table" or len(info.shape) > 1):
+    elif info.basename in LABEL_NAMES and (found.layout == "table" or (len(info.shape) > 1 and set(info.shape) != {1})):
         found.left_out.setdefault(
             key,
             f"expected {counted(episode.frame_count, 'entry')}, one for each frame, found {info.describe()} in a video",

@@ -139,7 +139,7 @@ def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Epis
     lists = {part.path for part in video.parts.values() if part.kind == "array"}  # labels of its objects
     for group in groups:
         info = _named_in(tree, group) if group else None
-        if info is not None and info.shape in {(), (1,)} and info.path not in lists:
+        if info is not None and math.prod(info.shape) == 1 and info.path not in lists:
             return to_label(_read(file, info), repr(info.path))
     return None
 

@@ -11,6 +11,7 @@ from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.layouts.nested import in_sequence, place_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import are_times
+from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.catalog.videos.numbered import in_order, kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
@@ -54,7 +55,7 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
             _note_numbers(tree, found, filled, groups)
             return
     several = tuple(
-        SchemaField(_name(key), part.kind, (_pattern(key, part),), "", None if part.frames else part.shape)
+        SchemaField(_name(key), part.kind, (_pattern(key, part),), "", None if part.frames else _sides(filled, key))
         for key, part in filled[0].parts.items()
         if not part.attribute
     )
@@ -70,6 +71,11 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
             Reading("a video of one frame each", Schema(("groups",), several)),
         ],
     )
+
+
+def _sides(filled: Sequence[Episode], key: str) -> tuple[int, ...]:
+    """Return the sides that a field has in all videos, 0 for one that differs."""
+    return common_shape([episode.parts[key].shape for episode in filled if key in episode.parts])
 
 
 def _judge_datasets(found: Found, paths: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.natural import natural_key
+from loader_service.catalog.videos.array_readings import with_whole_groups
 from loader_service.catalog.videos.numbered import in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -40,12 +41,13 @@ def refuse_groups_of_frames(groups: Groups) -> None:
         return
     shown = next(iter(next(iter(frames.values())).values()))
     count = len(frames)
-    raise TwoReadingsError(
+    error = TwoReadingsError(
         f"found {count} numbered groups such as {next(iter(frames))!r}, with {shown.describe()}: a frame each, as it "
         "seems; what has one shape in all of them can be frames, and what differs is served by --source "
         "package.module:Name",
         [*_as_frames(frames), *_as_videos(frames)],
     )
+    raise error if _as_frames(frames) else with_whole_groups(error, frames)
 
 
 def _called_frames(groups: Groups) -> Groups:

@@ -28,6 +28,9 @@ _FRAME_WORDS = re.compile(
     r"(^|[^A-Za-z])(frame|img|image|picture|step|timestep|t|rgb|depth)s?[^A-Za-z]*$", re.IGNORECASE
 )
 
+#: Of these, what no camera is called: ``depth_1`` of three axes is a sequence of its own.
+_STEP_WORDS = re.compile(r"(^|[^A-Za-z])(frame|step|timestep|t)s?[^A-Za-z]*$", re.IGNORECASE)
+
 #: What stands before numbers that count frames wherever they begin: a part of a longer video.
 _COUNTS_FRAMES = re.compile(r"(^|[^A-Za-z])(frame|step|timestep)s?[^A-Za-z0-9]*$", re.IGNORECASE)
 
@@ -83,8 +86,10 @@ class NumberedFrames:
         if is_picture(info):
             return False  # sequences of pictures, such as numbered cameras
         grey = info.dtype == "uint8" and len(info.shape) == 2 and min(info.shape) >= _LEAST_SIDE
-        picture = info.dtype == "uint8" and sides_of(info) is not None
-        return picture or grey or bool(_FRAME_WORDS.search(info.path[: self.digits].rpartition("/")[2]))
+        single = sides_of(info) is not None
+        before = info.path[: self.digits].rpartition("/")[2]
+        sequence = len(info.shape) > 2 and not single and info.shape[0] > 1 and not _STEP_WORDS.search(before)
+        return (info.dtype == "uint8" and single) or grey or (not sequence and bool(_FRAME_WORDS.search(before)))
 
 
 def are_called_frames(names: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_number, frames_of_groups
@@ -30,13 +30,17 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
 
-def find_picture_videos(plain: Sequence[DatasetInfo], *, declared: bool = False) -> Found | None:
+def find_picture_videos(
+    plain: Sequence[DatasetInfo], scalars: Sequence[DatasetInfo] = (), *, declared: bool = False
+) -> Found | None:
     """Return a video of one frame for each picture, or for each group of pictures of the same names; None without any.
 
     Parameters
     ----------
     plain
         All arrays of a file.
+    scalars
+        Its single numbers.
     declared
         Whether a schema says that each picture is a video.
 
@@ -65,12 +69,20 @@ def find_picture_videos(plain: Sequence[DatasetInfo], *, declared: bool = False)
         raise _parts_or_classes(groups)
     if declared or not together:
         return found_of([Episode(info.path, None, 1, info.path, {"": single_part(info)}) for info in sure])
-    roots = list(groups) if len(groups) > 1 else [""]
+    roots = _roots([*plain, *scalars], list(groups)) if len(groups) > 1 else [""]
     episodes = []
     for root, members in zip(roots, groups.values(), strict=True):
         parts = {key_in(root, info.path): single_part(info) for info in members}
         episodes.append(Episode(root, root, 1, members[0].path, parts))
     return found_of(episodes)
+
+
+def _roots(datasets: Sequence[DatasetInfo], groups: Sequence[str]) -> Sequence[str]:
+    """Return the groups that are a sample each: those above ``0/obs``, ``1/obs``, … where more lies in these."""
+    above = list(map(parent_of, groups))
+    alike = len(set(map(basename_of, groups))) == 1 and len(set(above)) == len(above) and "" not in above
+    inside = {info.parent for info in datasets}
+    return above if alike and not inside.isdisjoint(above) else groups
 
 
 def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
@@ -143,8 +155,8 @@ def refuse_numbered_pictures(arrays: Sequence[DatasetInfo]) -> None:
         refuse_grey_pictures(arrays)
 
 
-def refuse_grey_groups(groups: Mapping[str, Mapping[str, DatasetInfo]], main: str) -> None:
-    """Make sure that the matrices of one name in groups are no grey pictures; no list beside them has their length.
+def refuse_grey_groups(groups: Mapping[str, Mapping[str, DatasetInfo]], names: Sequence[str]) -> None:
+    """Make sure that the matrices of some names in groups are no grey pictures; no list beside them has their length.
 
     Raises
     ------
@@ -152,9 +164,9 @@ def refuse_grey_groups(groups: Mapping[str, Mapping[str, DatasetInfo]], main: st
         When they may be, as `refuse_grey_pictures` says, and nothing but a few numbers lies beside them.
     """
     lists = [info for members in groups.values() for info in members.values() if len(info.shape) == 1]
-    matrices = [members[main] for members in groups.values()]
-    if all(info.shape[0] < LEAST_GREY_SIDE for info in lists) and _are_grey_pictures(matrices):
-        raise rows_or_pictures(matrices)
+    families = [[members[name] for members in groups.values()] for name in names]
+    if all(info.shape[0] < LEAST_GREY_SIDE for info in lists) and all(map(_are_grey_pictures, families)):
+        raise rows_or_pictures([info for matrices in families for info in matrices])
 
 
 def _are_grey_pictures(members: Sequence[DatasetInfo]) -> bool:

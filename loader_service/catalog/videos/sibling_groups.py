@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, parent_of
@@ -31,9 +32,20 @@ def sibling_groups(arrays: Sequence[DatasetInfo]) -> Groups | None:
             continue
         deeper = _at_depth(arrays, depth + 1)
         if deeper is None or not _are_alike(deeper) or not _paths(deeper) >= _paths(kept):
-            return kept
+            return kept | _elsewhere(arrays, kept)
         return deeper if not _are_alike(kept) or _are_recordings(deeper) else kept
     return None
+
+
+def _elsewhere(arrays: Sequence[DatasetInfo], groups: Groups) -> Groups:
+    """Return the groups at other depths that hold all that groups share: ``shod/fast`` beside ``barefoot``."""
+    shared = set.intersection(*(set(members) for members in groups.values()))
+    inside = _paths(groups)
+    found: Groups = {}
+    for info in arrays if not any("/" in name for name in shared) else ():
+        if info.path not in inside and info.parent:
+            found.setdefault(info.parent, {})[info.basename] = info
+    return {group: members for group, members in found.items() if shared <= set(members)}
 
 
 def _are_recordings(groups: Groups) -> bool:
@@ -60,6 +72,41 @@ _RECORDING = re.compile(
     r"scan|recording|rec|sample|rollout|segment|seg|shot)s?[_-]?[0-9]*$",
     re.IGNORECASE,
 )
+
+
+def have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether the largest array of each group is one that no other group has: they share axes and times alone."""
+    largest = [max(members, key=lambda name: members[name].size_bytes) for members in groups.values()]
+    deep = all(len(members[name].shape) > 1 for members, name in zip(groups.values(), largest, strict=True))
+    counts = Counter(name for members in groups.values() for name in members)
+    return deep and all(counts[name] == 1 for name in largest)
+
+
+def have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether what groups hold under one name may be a field of videos; else groups are what differs: fields.
+
+    It has one type, as many axes, and, if all are of one length, which rows of a table are, one size of an entry. What
+    is alike must have the most of their bytes: flags beside data of another size are no videos.
+    """
+    first, *others = groups.values()
+    alike, unlike = 0, 0
+    for name in set(first).intersection(*others):
+        infos = [members[name] for members in groups.values()]
+        size = sum(info.size_bytes for info in infos)
+        ragged = len({info.shape[0] for info in infos}) > 1 or len({info.shape for info in infos}) == 1
+        one_type = len({(info.dtype, len(info.shape)) for info in infos}) == 1
+        if one_type and (ragged or len(first) > 1):
+            alike += size
+        elif not one_type or not ragged:
+            unlike += size
+    return alike > unlike
+
+
+def have_namesakes(members: Mapping[str, DatasetInfo], count: int) -> bool:
+    """Tell whether matrices of one form have the name of another in several groups, and other lengths: own videos."""
+    forms = {(info.basename, info.dtype, info.shape[1:]) for info in members.values() if info.shape[0] == count}
+    others = [info for info in members.values() if len(info.shape) > 1 and abs(info.shape[0] - count) > 1]
+    return any((info.basename, info.dtype, info.shape[1:]) in forms for info in others)
 
 
 def share_little(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:

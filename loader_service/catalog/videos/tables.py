@@ -6,11 +6,11 @@ types and shapes alone, but for the lengths of vlen rows.
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.inner_paths import basename_of, common_group
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.across_groups import (
@@ -57,7 +57,15 @@ from loader_service.catalog.videos.picture_videos import (
     refuse_numbered_pictures,
 )
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
-from loader_service.catalog.videos.sibling_groups import is_recording, share_little, sibling_groups, sounds_of
+from loader_service.catalog.videos.sibling_groups import (
+    have_namesakes,
+    have_one_form,
+    have_own_data,
+    is_recording,
+    share_little,
+    sibling_groups,
+    sounds_of,
+)
 from loader_service.catalog.videos.time_axes import refuse_colours_before_time, refuse_other_time_axis
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_several_lists, refuse_table_with_lists
 
@@ -91,9 +99,9 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     numeric = _numeric(tree, aside)
     plain = [info for info in numeric if not info.dtype.startswith("vlen") and info.kind is not ElementKind.TEXT]
     unnamed = [info for info in plain if info.basename not in LABEL_NAMES]
-    numbered = [*plain, *(info for info in tree.datasets.values() if _is_scalar(info, aside))]
-    found = find_numbered_videos(tree, numbered, unnamed) or find_picture_videos(plain)
-    found = found or find_numbered_columns(numbered)
+    scalars = [info for info in tree.datasets.values() if _is_scalar(info, aside)]
+    found = find_numbered_videos(tree, [*plain, *scalars], unnamed) or find_picture_videos(plain, scalars)
+    found = found or find_numbered_columns([*plain, *scalars])
     if found is not None:
         return found
     refuse_frames_in_the_last_axis(unnamed)
@@ -115,7 +123,8 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
         if any(info.shape[1:] == each.shape for each in maps):
             raise rivals([info, *maps])  # channels come first
     refuse_colours_before_time(plain)
-    return _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed)
+    found = _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed)
+    return _of_lone_group(unnamed, found) if found is not None and found.layout == "table" else found
 
 
 def _numeric(tree: Tree, aside: Mapping[str, str]) -> list[DatasetInfo]:
@@ -193,11 +202,19 @@ def _are_few_words(members: Sequence[DatasetInfo]) -> bool:
 
 
 def _are_channels(members: Sequence[DatasetInfo]) -> bool:
-    """Tell whether few signals of one length may be channels of one recording: numbered, and not called as such."""
-    plain = all(len(info.shape) == 1 for info in members) and len({info.shape for info in members}) == 1
-    names = [info.basename for info in members]
-    return plain and len(members) <= _FEW and are_numbered(names) and not any(map(is_recording, names))
+    """Tell whether few sequences of one length may be parts of one recording: numbered, and not called recordings.
 
+    Those are signals, and what is called as a camera is, or has its number before a word: ``2ch frames``.
+    """
+    names = [info.basename for info in members]
+    signals = all(len(info.shape) == 1 for info in members)
+    parts = signals or have_roles(names) or not any(_NUMBER_OF_A_RECORDING.search(name) for name in names)
+    few = parts and len(members) <= _FEW and len({info.shape for info in members}) == 1
+    return few and are_numbered(names) and not any(map(is_recording, names))
+
+
+#: At the end of a name, or so long that it counts no parts.
+_NUMBER_OF_A_RECORDING = re.compile(r"[0-9]{3}|[0-9]$")
 
 #: So many sequences beside each other may be cameras, sensors or parts.
 _FEW = 8
@@ -229,7 +246,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
             return None
         raise with_fields_of_groups(rivals([info for each in groups.values() for info in each.values()]), groups)
     words = not (are_numbered(names) or are_ids(names))
-    if words and not _have_one_form(groups):
+    if words and not have_one_form(groups):
         return None
     if by_number(groups):
         inside = {info.path for members in groups.values() for info in members.values()}
@@ -237,7 +254,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         if outside > sum(info.size_bytes for info in arrays if info.path in inside):
             return None  # constants of cameras beside a table
         raise samples_of_groups(arrays, list(groups))
-    if _have_own_data(groups):
+    if have_own_data(groups):
         return None  # bands, each in a group of its own
     if words and len(groups) <= _FEW and share_little(groups):
         raise rivals([info for members in groups.values() for info in members.values()])
@@ -246,7 +263,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     refuse_other_time_axis(groups)
     for root, members in groups.items():
         rival = rival_of(list(members.values()), counts[root][0])
-        if rival is not None or len(counts[root]) > 1:
+        if rival is not None or len(counts[root]) > 1 or have_namesakes(members, counts[root][0]):
             raise with_whole_groups(rivals(list(members.values()), root), groups)
     shared = set.intersection(*(set(members) for members in groups.values()))
     timed = [
@@ -254,36 +271,17 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     ]
     sizes = {name: sum(members[name].size_bytes for members in groups.values()) for name in timed or shared}
     main = max(sorted(sizes, key=natural_key), key=lambda name: sizes[name])
-    if len(timed) == 1:
-        refuse_grey_groups(groups, main)
+    refuse_grey_groups(groups, sorted(timed, key=natural_key) or [main])
     return found_of([of_dataset(root, members[main]) for root, members in groups.items()])
 
 
-def _have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether the largest array of each group is one that no other group has: they share axes and times alone."""
-    largest = [max(members, key=lambda name: members[name].size_bytes) for members in groups.values()]
-    deep = all(len(members[name].shape) > 1 for members, name in zip(groups.values(), largest, strict=True))
-    counts = Counter(name for members in groups.values() for name in members)
-    return deep and all(counts[name] == 1 for name in largest)
-
-
-def _have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether what groups hold under one name may be a field of videos; else groups are what differs: fields.
-
-    It has one type, as many axes, and, if all are of one length, which rows of a table are, one size of an entry. What
-    is alike must have the most of their bytes: flags beside data of another size are no videos.
-    """
-    first, *others = groups.values()
-    alike, unlike = 0, 0
-    for name in set(first).intersection(*others):
-        infos = [members[name] for members in groups.values()]
-        size = sum(info.size_bytes for info in infos)
-        ragged = len({info.shape[0] for info in infos}) > 1 or len({info.shape for info in infos}) == 1
-        if len({(info.dtype, len(info.shape)) for info in infos}) == 1 and (ragged or len(first) > 1):
-            alike += size
-        elif not ragged:
-            unlike += size
-    return alike > unlike
+def _of_lone_group(arrays: Sequence[DatasetInfo], table: Found) -> Found:
+    """Return a table as a video where all lies in one group that is called a recording with its number: ``traj_0``."""
+    group = common_group([info.parent for info in arrays])
+    name = basename_of(group)
+    main = next(info for info in arrays if info.path == table.episodes[0].dataset_path)
+    lone = is_recording(name) and name[-1].isdigit()
+    return found_of([of_dataset(group, main)]) if lone else table
 
 
 def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:

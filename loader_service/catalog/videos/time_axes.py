@@ -6,13 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
+from loader_service.catalog.videos.bounds import TIMES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.videos.single_pictures import GREY
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found
     from loader_service.schema import VideoLayout
 
@@ -51,6 +53,37 @@ def refuse_other_time_axis(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> N
         f"np.moveaxis(array, {axis}, 0)",
         first,
         ("groups", "a group", paths, shapes),
+    )
+
+
+def refuse_time_by_its_stamps(tree: Tree, found: Found) -> None:
+    """Refuse lines of pictures as rows where the last axis has as many entries as there are times beside them.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for one sample, and for rows.
+    """
+    episode = next((each for each in found.episodes if each.frame_count), None)
+    root = episode.root if episode is not None else None
+    if episode is None or root is None:
+        return
+    parts = [part for part in episode.parts.values() if part.kind != "value"]
+    rows = [part.info for part in parts if part.info is not None and part.shape == part.info.shape[1:]]
+    if len(rows) < len(parts) or any(len(info.shape) != _LEAST_AXES or not GREY.search(info.dtype) for info in rows):
+        return
+    last = {info.shape[2:] for info in rows}
+    inside = [info for info in tree.datasets.values() if not root or info.path.startswith(f"{root}/")]
+    stamps = [info for info in inside if {info.shape} == last and TIMES.search(info.basename)]
+    if not stamps:
+        return
+    shapes = {info.path[len(root) :].removeprefix("/"): (*info.shape[:2], 0) for info in rows}
+    paths = {key: join(VIDEO, key) if root else key for key in shapes}
+    raise _samples_or_rows(
+        f"found {rows[0].describe()}, of which the last axis has as many entries as {stamps[0].path!r}",
+        "np.moveaxis(array, -1, 0)",
+        rows[0],
+        ("groups", "a group", paths, shapes) if root else ("files", "a file", paths, shapes),
     )
 
 
