@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 #: What lies in a place beside the samples: the manifest, and the table of all samples.
@@ -13,11 +12,11 @@ MANIFEST_NAME, TABLE_NAME = "manifest.json", "labels.csv"
 WRITTEN_BY = "loader-service unpack"
 
 
-def read_unpack_manifest(place: Path) -> dict[str, Any] | None:
-    """Return what the manifest of a place says; None where there is none, or it is of another program or an old one."""
+def unpack_manifest(content: bytes) -> dict[str, Any] | None:
+    """Return what the manifest of a place says, by its bytes; None where it is of another program or an old one."""
     try:
-        found = json.loads((place / MANIFEST_NAME).read_bytes())
-    except (OSError, ValueError):
+        found = json.loads(content)
+    except ValueError:
         return None
     is_ours = isinstance(found, dict) and found.get("written_by") == WRITTEN_BY and "names" in found
     return found if is_ours else None

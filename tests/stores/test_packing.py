@@ -19,8 +19,10 @@ from loader_service.pack.find_items import found_items
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.packing import Packed, pack
 from loader_service.stores import patience
+from loader_service.unpack.unpack_options import UnpackOptions
+from loader_service.unpack.unpacking import Unpacking
 from tests.pack.films import write_film
-from tests.pack.runs import contents, run_pack
+from tests.pack.runs import catalog_in, contents, run_pack
 from tests.pack.test_lerobot import write_v2, write_v3
 from tests.pack.test_pictures import write_frames
 from tests.pack.test_records import write_records, write_tar
@@ -119,6 +121,22 @@ def test_hdf5_files_that_match_a_pattern_are_packed_as_local_ones(s3, tmp_path):
     stored = run_pack("s3://data/sets/*.h5", output=tmp_path / "out.h5", workers=2)
     assert contents(tmp_path, tmp_path / "out.h5") == contents(tmp_path, tmp_path / "local.h5")
     assert {record.source for record in stored.records} == {"s3://data/sets/a.h5", "s3://data/sets/deep b.h5"}
+
+
+@pytest.mark.parametrize("target", ["webdataset", "folders"])
+def test_shards_that_unpack_wrote_are_read_and_single_files_refused(s3, tmp_path, target):
+    write_videos(tmp_path / "a.h5", "vlen", make_videos([3, 4]))
+    catalog = catalog_in(tmp_path, tmp_path / "a.h5")
+    Unpacking(catalog, UnpackOptions(output=str(tmp_path / "in"), to=target), 1).run(lambda *_: None)
+    catalog.close()
+    put_all(s3, tmp_path / "in", "in")
+    if target == "folders":
+        with pytest.raises(PackError, match="--to folders is read from local disks alone; copy the folder here"):
+            run_pack("s3://data/in/", output=tmp_path / "out.h5")
+        return
+    run_pack(tmp_path / "in", output=tmp_path / "local.h5")
+    run_pack("s3://data/in/", output=tmp_path / "out.h5")
+    assert (tmp_path / "out.h5").read_bytes() == (tmp_path / "local.h5").read_bytes()
 
 
 def test_shards_order_and_what_is_added_later_are_those_of_a_local_copy(s3, tmp_path):

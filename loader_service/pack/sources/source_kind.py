@@ -79,12 +79,16 @@ class Look:
         hidden ones, and what is no file, such as a pipe.
     is_folder
         Whether the user gave a folder.
+    is_stored
+        Whether it lies in a store.
 
     Raises
     ------
     PackError
         When there is nothing, or nothing that can be read.
     """
+
+    is_stored = False
 
     def __init__(self, given: str, schema: str | None = None, *, skips: bool = False) -> None:
         path = Path(os.path.abspath(given))

@@ -35,6 +35,8 @@ class StoredLook(Look):
         When it names no objects, or they cannot be had; in words of its own.
     """
 
+    is_stored = True
+
     def __init__(self, given: str, schema: str | None = None, *, skips: bool = False) -> None:
         self._versions = objects_at(given)
         know(self._versions)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.natural import natural_key
-from loader_service.conversion.unpack_manifest import TABLE_NAME, read_unpack_manifest
+from loader_service.conversion.unpack_manifest import MANIFEST_NAME, TABLE_NAME, unpack_manifest
 from loader_service.errors import PackError
 from loader_service.pack.named_values import pictures_name
 from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
 from loader_service.pack.restored_fields import restore_fields
-from loader_service.pack.source_files import size_of
+from loader_service.pack.source_files import content_of, size_of
 from loader_service.pack.sources.source_kind import Look, SourceKind
 from loader_service.pack.sources.tar_files import contents_of, features_of, sample_places
 from loader_service.pack.sources.tfrecord_files import example_at, record_places
@@ -40,12 +40,17 @@ class UnpackedPlaces(SourceKind):
 
     def claims(self, look: Look) -> bool:
         """Tell whether there is a manifest of ours."""
-        return look.is_folder and read_unpack_manifest(Path(look.root)) is not None
+        return look.is_folder and MANIFEST_NAME in look.files and _manifest(look.root) is not None
 
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - samples say their labels
         """Yield a video for each sample."""
-        manifest = read_unpack_manifest(Path(look.root)) or {"names": [], "options": {"to": ""}}
-        target, root = manifest["options"]["to"], str(look.root)
+        root, manifest = look.root, _manifest(look.root) or {"entries": [], "names": [], "options": {"to": ""}}
+        target = manifest["options"]["to"]
+        if look.is_stored and target not in {"tfrecord", "webdataset"}:
+            raise PackError(
+                f"{look.given!r}: what was unpacked with --to {target} is read from local disks alone; copy the folder "
+                "here, and name it there"
+            )
         if target in {"folders", "mp4"}:
             yield from self._files(root, target)
             return
@@ -111,10 +116,17 @@ def _is_pictures(field: dict[str, Any]) -> bool:
     return field["kind"] == "image" or bool(field["encoded"])
 
 
+def _manifest(root: str) -> dict[str, Any] | None:
+    try:
+        return unpack_manifest(content_of(os.path.join(root, MANIFEST_NAME)))
+    except (OSError, PackError):
+        return None
+
+
 @lru_cache(maxsize=8)
 def _fields(root: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the fields of a place, and what each is called in names of files."""
-    manifest = read_unpack_manifest(Path(root))
+    manifest = _manifest(root)
     if manifest is None:
         raise PackError(f"{root!r} has lost its manifest; {_AGAIN}")
     return manifest["fields"], manifest["called"]
