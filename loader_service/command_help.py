@@ -68,6 +68,7 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "loader-service pack films/ -o films.h5 --short-side 256",
             "loader-service pack photos/ -o photos.h5 --shards 16 --shuffle 0",
+            "loader-service pack s3://bucket/train-000.tar -o train.h5",
             "loader-service pack old.h5 -o new.h5 --check",
         ),
         ("temporary",),

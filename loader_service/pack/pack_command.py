@@ -34,7 +34,8 @@ KIND_WORDS = ("frames", "images", "videos", "hdf5", "tfrecord", "tar", "lerobot"
 def pack_command(**given: Any) -> None:
     """Pack SOURCES (films, folders of pictures, HDF5, TFRecord, tars, LeRobot) into HDF5 that is read fastest.
 
-    Run again, it goes on where it was stopped, and adds what is new.
+    Sources are files, folders, or URLs of either, such as s3://bucket/frames/. Run again, it goes on where it was
+    stopped, and adds what is new.
     """
     from loader_service.pack.find_items import found_items  # noqa: PLC0415 - with all kinds of sources
 
