@@ -22,7 +22,7 @@ from tests.support.services import running_service
 from tests.support.waiting import eventually
 
 _SERVICE, _TRAINER, _STRANGER = 2001, 3001, 4001
-_PATIENCE_S = 60.0
+_PATIENCE_S = 300.0
 
 in_containers = pytest.mark.skipif(bool(why_no_containers()), reason=why_no_containers() or "there are namespaces")
 
