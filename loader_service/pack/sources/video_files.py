@@ -40,11 +40,8 @@ class VideoFiles(SourceKind):
 
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:
         """Yield a video for each film."""
-        for file in look.files:
-            if not _is_film(file, look.head(file)):
-                continue
+        for file, _, path in look.those(_is_film):
             name = checked_name(stem_of(file), look.given)
-            path = os.path.join(look.root, file)
             yield Item(self.name, name, path, (), size_of(path), folder_label(name) if labelled else None)
 
     def files(self, item: Item) -> list[str]:
