@@ -103,7 +103,7 @@ def look(url: StoreUrl) -> ObjectVersion:
     except Exception as error:
         raise fsspec_fault(url, error) from error
     if info.get("type") == "directory" or info.get("size") is None:
-        raise StoreFault(f"{str(url)!r} is no file of a known size; give a file")
+        raise RefusedFault(f"{str(url)!r} is no file of a known size; give a file")
     tag = next((str(info[each]) for each in _TAGS if info.get(each)), None)
     if tag is None:
         raise StoreFault(f"{str(url)!r}: the server says neither a checksum nor a time, so a change would go unseen")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from loader_service.errors import ConfigError
@@ -63,9 +62,13 @@ def objects_at(text: str) -> dict[str, ObjectVersion]:
     """
     url = parse_url(keep_secrets(text))
     try:
-        listed = {} if url is None or url.is_web else _below(url)
-        if not listed:
+        if url is not None and not url.is_web and not url.is_pattern:
+            listed = _below(url)
+        else:
             names = expand_url(text)
+            if url is not None and url.is_pattern:
+                begin = len(str(url._replace(key=url.listed_prefix)))
+                names = [name for name in names if not _is_hidden(name[begin:])] or names
             listed = dict(zip(names, versions_of(names), strict=True))
     except StoreFault as fault:
         raise ConfigError(str(fault.strerror)) from fault
@@ -73,15 +76,21 @@ def objects_at(text: str) -> dict[str, ObjectVersion]:
 
 
 def _below(url: StoreUrl) -> dict[str, ObjectVersion]:
-    """Return what lies in the folder that a URL names, or may name; nothing where it names a file, or a pattern."""
-    if url.is_pattern:
-        return {}
+    """Return the file that a URL names, or else what lies in the folder of that name."""
     folder = url._replace(key=url.key and url.key.rstrip("/") + "/")
+    no_file = None
     if folder != url:
-        with suppress(RefusedFault):
+        try:
             return {str(url): version_of(str(url))}
-    found = {name: version for key, name, version in _listed(folder) if not _is_hidden(key[len(folder.key) :])}
-    if not found and folder == url:
+        except RefusedFault as fault:
+            no_file = fault
+    try:
+        found = {name: version for key, name, version in _listed(folder) if not _is_hidden(key[len(folder.key) :])}
+    except StoreFault as fault:
+        raise no_file or fault from fault
+    if not found and no_file is not None:
+        raise no_file
+    if not found:
         raise ConfigError(f"{str(url)!r} holds no objects; check the bucket and the prefix")
     unknown = [name for name, version in found.items() if version is None]
     return {**found, **dict(zip(unknown, versions_of(unknown), strict=True))}  # type: ignore[dict-item]

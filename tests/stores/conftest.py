@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 import urllib.request
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +16,9 @@ from obstore.store import MemoryStore
 from loader_service.stores import objects
 from loader_service.stores.urls import StoreUrl
 from tests.support.range_server import RangeServer, range_server
+
+#: What ``a.h5`` of the FTP server holds, which is no HDF5.
+CONTENT = bytes(range(256)) * 400
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -71,3 +76,33 @@ def s3(s3_address: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         obstore.put(objects.open_store(StoreUrl("s3", bucket, key)), key, content)
 
     return put
+
+
+@pytest.fixture
+def ftp(tmp_path: Path) -> Iterator[str]:
+    """Serve the folder ``ftp`` of the test's own; return its URL, with user and password."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of asyncore, which it takes from Python while it is there
+        from pyftpdlib.authorizers import DummyAuthorizer  # type: ignore[import-untyped] # noqa: PLC0415 - few tests need it
+        from pyftpdlib.handlers import FTPHandler  # type: ignore[import-untyped] # noqa: PLC0415
+        from pyftpdlib.servers import ThreadedFTPServer  # type: ignore[import-untyped] # noqa: PLC0415
+
+    folder = tmp_path / "ftp"
+    folder.mkdir()
+    (folder / "a.h5").write_bytes(CONTENT)
+    authorizer = DummyAuthorizer()
+    authorizer.add_user("me", "pass-word", str(folder), perm="elr")
+    handler = type("Handler", (FTPHandler,), {"authorizer": authorizer})
+    server = ThreadedFTPServer(("127.0.0.1", 0), handler)
+    ended = threading.Event()
+
+    def serve() -> None:
+        while not ended.is_set():
+            server.serve_forever(timeout=0.05, blocking=False, handle_exit=False)
+        server.close_all()  # by the thread that polls, which would meet a closed descriptor otherwise
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield f"ftp://me:pass-word@127.0.0.1:{server.address[1]}/"
+    ended.set()
+    thread.join()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,41 +14,10 @@ from loader_service.stores import fsspec_objects
 from loader_service.stores.faults import ObjectChanged, StoreFault
 from loader_service.stores.listing import expand_url, versions_of
 from loader_service.stores.open_stored import open_stored
+from tests.stores.conftest import CONTENT
 from tests.stores.test_serving import JPEGS, from_disk, take
 from tests.support.services import running_service
 from tests.support.videos import make_videos, write_videos
-
-CONTENT = bytes(range(256)) * 400
-
-
-@pytest.fixture
-def ftp(tmp_path: Path) -> Iterator[str]:
-    """Serve the folder ``ftp`` of the test's own; return its URL, with user and password."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of asyncore, which it takes from Python while it is there
-        from pyftpdlib.authorizers import DummyAuthorizer  # noqa: PLC0415 - only these tests need it
-        from pyftpdlib.handlers import FTPHandler  # noqa: PLC0415
-        from pyftpdlib.servers import ThreadedFTPServer  # noqa: PLC0415
-
-    folder = tmp_path / "ftp"
-    folder.mkdir()
-    (folder / "a.h5").write_bytes(CONTENT)
-    authorizer = DummyAuthorizer()
-    authorizer.add_user("me", "pass-word", str(folder), perm="elr")
-    handler = type("Handler", (FTPHandler,), {"authorizer": authorizer})
-    server = ThreadedFTPServer(("127.0.0.1", 0), handler)
-    ended = threading.Event()
-
-    def serve() -> None:
-        while not ended.is_set():
-            server.serve_forever(timeout=0.05, blocking=False, handle_exit=False)
-        server.close_all()  # by the thread that polls, which would meet a closed descriptor otherwise
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    yield f"ftp://me:pass-word@127.0.0.1:{server.address[1]}/"
-    ended.set()
-    thread.join()
 
 
 def test_ranges_are_the_bytes(ftp: str) -> None:

@@ -112,6 +112,34 @@ def test_a_folder_of_a_bucket_is_packed_as_its_local_copy(s3, tmp_path, kind):
     assert (again.added, again.changed) == (0, [])
 
 
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("s3://data", ["in/cat/v0", "in/dog/v0"]),
+        ("s3a://data/in", ["cat/v0", "dog/v0"]),
+        ("s3://data/in/*/*/*.jpg", ["cat/v0", "dog/v0"]),
+        ("s3://data/in/cat/v0/1.jpg", ["1"]),
+    ],
+)
+def test_videos_are_called_by_what_lies_below_the_place_that_was_named(s3, tmp_path, given, names):
+    write_frames(tmp_path / "in", lengths=(3,))
+    put_all(s3, tmp_path / "in", "in")
+    s3("in/.hidden/x/1.jpg", frame_jpeg(1))
+    kind = "images" if given.endswith("1.jpg") else None
+    with found_items(PackOptions((given,), "out.h5", kind=kind)) as items:
+        assert [item.name for item in items] == names
+
+
+def test_what_only_fsspec_reaches_is_packed_too(ftp, tmp_path):
+    write_frames(tmp_path / "ftp" / "set", lengths=(3,))
+    run_pack(tmp_path / "ftp" / "set", output=tmp_path / "local.h5")
+    run_pack(f"{ftp}set/", output=tmp_path / "out.h5")
+    assert (tmp_path / "out.h5").read_bytes() == (tmp_path / "local.h5").read_bytes()
+    assert "pass-word" not in (tmp_path / "out.manifest.jsonl").read_text()
+    again = run_pack(f"{ftp}set", output=tmp_path / "out.h5")
+    assert (again.added, again.changed) == (0, [])
+
+
 def test_hdf5_files_that_match_a_pattern_are_packed_as_local_ones(s3, tmp_path):
     (tmp_path / "in").mkdir()
     for name, layout in (("a.h5", "vlen"), ("deep b.h5", "padded")):
