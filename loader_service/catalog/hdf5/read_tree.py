@@ -12,7 +12,7 @@ from loader_service.catalog.hdf5.attributes import names_of_attributes
 from loader_service.catalog.hdf5.filters import check_filters
 from loader_service.catalog.hdf5.foreign_storage import check_storage, lies_elsewhere
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
-from loader_service.catalog.inner_paths import parent_of, to_text
+from loader_service.catalog.inner_paths import join, parent_of, to_text
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     """List a file's datasets.
 
-    Soft links are ignored: what they lead to is found at its own place. External links are not followed.
+    Soft links are not followed: what they lead to is found at its own place, as what has two names is at the first of
+    these. External links are not followed either.
 
     Raises
     ------
@@ -31,18 +32,20 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
         `allow_external` is False; when it is True, and such a dataset's other files are not there; when a dataset was
         compressed by a filter that HDF5 does not have here.
     """
-    links: list[tuple[bytes, int]] = []
+    links: list[tuple[bytes, int, Any]] = []
     # One pass in C; it enters each group once, so hard links that form a circle end.
-    file.id.links.visit(lambda name, info: links.append((name, info.type)), info=True)
+    file.id.links.visit(lambda name, info: links.append((name, info.type, info.u)), info=True)
     datasets: dict[str, DatasetInfo] = {}
     file_path = os.fsdecode(file.id.name)
     external_links: list[str] = []
     groups: set[str] = set()
     parents: set[str] = set()
     unwritten: set[str] = set()
+    first_names: dict[Any, str] = {}
+    further: list[tuple[str, str]] = []
     opened: tuple[bytes, Any] = (b"", file.id)
     attributed = {"": names} if (names := names_of_attributes(h5py.h5g.open(file.id, b"/"))) else {}
-    for name, link_type in links:
+    for name, link_type, place in links:
         path = to_text(name)
         if link_type == h5py.h5l.TYPE_EXTERNAL:
             if not allow_external:
@@ -52,6 +55,9 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
                     "instead, copy the data into this one, or leave it out with --allow-external"
                 )
             external_links.append(path)
+        if link_type == h5py.h5l.TYPE_SOFT:
+            target = to_text(file.id.links.get_val(name))
+            further.append((path, target.strip("/") if target.startswith("/") else join(parent_of(path), target)))
         if link_type != h5py.h5l.TYPE_HARD:
             continue
         # Opening by the last part of the name, from its group, is four times as fast as from the root.
@@ -71,9 +77,13 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
                 if datasets[path].size_bytes and not node.get_storage_size() and not lies_elsewhere(node):
                     unwritten.add(path)
         elif isinstance(node, h5py.h5g.GroupID):
-            groups.add(path)
+            if place in first_names:
+                further.append((path, first_names[place]))
+            else:
+                first_names[place] = path
+                groups.add(path)
     empty = tuple(sorted(groups - parents))
-    return Tree(datasets, empty, tuple(external_links), attributed, frozenset(unwritten))
+    return Tree(datasets, empty, tuple(external_links), attributed, frozenset(unwritten), tuple(further))
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:

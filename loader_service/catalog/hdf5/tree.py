@@ -64,6 +64,7 @@ class Tree:
     """All datasets of a file by path; the paths of groups without members, external links, and unwritten datasets.
 
     `attributed` are the names of the attributes of groups and datasets that have some, by path; the root's is empty.
+    `links` are further names, soft links and other ways to a group, each with the path that it leads to.
     """
 
     datasets: Mapping[str, DatasetInfo]
@@ -71,6 +72,7 @@ class Tree:
     external_links: tuple[str, ...]
     attributed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unwritten: frozenset[str] = frozenset()
+    links: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def groups(self) -> frozenset[str]:

@@ -303,4 +303,6 @@ def _of_list(hdf5: HDF5File, tree: Tree, name: str, find: Finder) -> Chosen:
         )
     found = find(tree)
     names = [episode.name for episode in found.episodes]
+    line = f"lists names of videos, and --split {name} takes those of one list, in a file"
+    found.left_out.update(dict.fromkeys(lists_of_names(tree), line))
     return _some(found, named_videos(lists[0].path, read_names(hdf5, lists[0]), names))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.split_words import WORDS, said_by
 from loader_service.catalog.splits.split_names import PARENTS
 from loader_service.catalog.videos.episodes import Episode, Found
@@ -43,7 +43,7 @@ _NUMBERED = frozenset({"split", "splits", "data_split", "partition", "subset"})
 _MOST_NUMBERED = 4
 
 #: What is left of the name of a list, or of a mask, when the split's word is taken out.
-_NUMBERS = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows|id|ids|list)$")
+_NUMBERS = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows|id|ids|key|keys|list)$")
 _MASKS = re.compile(r"(?:^|_)(?:is|mask|flag|in)$")
 
 #: Runs of rows that a split may have: each is kept as a video is.
@@ -108,7 +108,7 @@ def division_of(hdf5: HDF5File, tree: Tree, found: Found) -> Division | None:
     column = None if said else _by_column(hdf5, tree, count, by_rows)
     if column is not None and not by_rows and found.layout == "groups":
         column = _of_names(hdf5, tree, column, [episode.name for episode in found.episodes])
-    return said or column or _by_lists(hdf5, tree, found, by_rows)
+    return said or column or _by_lists(hdf5, tree, found, by_rows) or (None if by_rows else _by_links(tree, found))
 
 
 def _of_names(hdf5: HDF5File, tree: Tree, said: Division, names: Sequence[str]) -> Division:
@@ -215,7 +215,8 @@ def _text(value: Any) -> str:
 def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Division | None:
     """Return the splits that lists of numbers, or masks, say."""
     count = found.episodes[0].frame_count if by_rows else len(found.episodes)
-    if not by_rows and not _is_order_plain(found):
+    places = np.arange(count) if by_rows or _is_order_plain(found) else _numbers_of_names(found)
+    if places is None:
         return None
     kept: dict[str, Kept] = {}
     words: dict[str, str] = {}
@@ -229,7 +230,7 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         if info.dtype == "bool" and info.shape[0] == count and masks:
             mask = np.asarray(hdf5.node(info.path)[()], bool)
         elif info.kind is ElementKind.INTEGER and (inside or _NUMBERS.search(said.rest)):
-            mask = _listed(hdf5, info, count, "rows" if by_rows else "videos")
+            mask = _listed(hdf5, info, count, "rows" if by_rows else "videos")[places]
         else:
             continue
         meaning = WORDS[said.word.lower()]
@@ -240,10 +241,37 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
     return Division({meaning: kept[meaning] for meaning in order}, words, tuple(paths), by_rows) if kept else None
 
 
+def _by_links(tree: Tree, found: Found) -> Division | None:
+    """Return the splits that further names of videos, or of what holds them, say: ``train/7`` of ``data/7``."""
+    numbers: dict[str, list[int]] = {}
+    for number, episode in enumerate(found.episodes) if tree.links else ():
+        path = episode.dataset_path if episode.root is None else episode.root
+        while path:
+            numbers.setdefault(path, []).append(number)
+            path = parent_of(path)
+    kept: dict[str, Kept] = {}
+    words: dict[str, str] = {}
+    for path, target in tree.links:
+        said = said_by(path.partition("/")[0])
+        if said is not None and not said.rest and target in numbers:
+            meaning = WORDS[said.word.lower()]
+            kept.setdefault(meaning, np.zeros(len(found.episodes), bool))[numbers[target]] = True
+            words.setdefault(meaning, said.word)
+    order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in kept]
+    return Division({meaning: kept[meaning] for meaning in order}, words, (), by_rows=False) if kept else None
+
+
 def _is_order_plain(found: Found) -> bool:
     """Tell whether the numbers of videos mean one thing: the order of their names is the same, sorted in any way."""
     names = [episode.name for episode in found.episodes]
     return found.layout in {"vlen", "spans"} or names == sorted(names)
+
+
+def _numbers_of_names(found: Found) -> npt.NDArray[np.int64] | None:
+    """Return the numbers that videos have for names, from 0 and without gaps, in the videos' order; else None."""
+    names = [basename_of(episode.name) for episode in found.episodes]
+    numbers = [int(name) if name.isdecimal() else -1 for name in names]
+    return np.array(numbers, np.int64) if sorted(numbers) == list(range(len(numbers))) else None
 
 
 def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str) -> Kept:

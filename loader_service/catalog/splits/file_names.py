@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.split_words import WORDS, listed, split_flags
-from loader_service.catalog.splits.split_names import splits_by_name
+from loader_service.catalog.splits.split_names import NamedSplits, splits_by_name
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ def files_of_split(paths: Sequence[str], split: str | None) -> FilesOfSplit:
     """
     above = os.path.commonpath([os.path.dirname(path) for path in paths])
     names = {path: os.path.splitext(os.path.relpath(path, above))[0] for path in paths}
-    splits = splits_by_name(Tree({name: _like_data(name) for name in names.values()}, (), ()))
+    alike = splits_by_name(Tree({name: _like_data(name) for name in names.values()}, (), ()))
+    splits = alike or _said_by_all(list(names.values()))
     if splits is None or split == "all":
         return FilesOfSplit(paths)
     found: dict[str | None, list[str]] = {}
@@ -69,6 +72,23 @@ def files_of_split(paths: Sequence[str], split: str | None) -> FilesOfSplit:
         others["none of them"] = _files(len(found[None]))
     line = f"the files of other splits by their names are left out: {listed(others)}, as --split {split} says"
     return FilesOfSplit(found[meaning], chosen_by_name=True, left_out=line)
+
+
+def _said_by_all(names: Sequence[str]) -> NamedSplits | None:
+    """Return the splits of files whose names all say one, as ``bal_train`` and ``eval`` do; None where it is one."""
+    words: dict[str, str] = {}
+    for name in names:
+        said = [word for word in _PARTS.split(basename_of(name)) if word.lower() in WORDS]
+        if len(said) != 1:
+            return None
+        words.setdefault(WORDS[said[0].lower()], said[0])
+    order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in words]
+    parents = frozenset(parent_of(name) for name in names)
+    return NamedSplits(parents, {meaning: words[meaning] for meaning in order}) if len(words) > 1 else None
+
+
+#: What lies between the words of a name.
+_PARTS = re.compile(r"[\W\d_]+")
 
 
 def check_one_split(files: Iterable[tuple[str, FileScan]]) -> None:

@@ -40,7 +40,7 @@ def test_files_of_several_splits_are_refused_and_one_is_chosen(names):
         ("train.h5",),
         ("train_x.h5", "train_y.h5"),
         ("latest.h5", "greatest.h5"),
-        ("train_a.h5", "val_b.h5"),
+        ("train_a.h5", "val_b.h5", "more.h5"),
         ("clip1.h5", "clip2.h5"),
     ],
 )
