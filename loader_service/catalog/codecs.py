@@ -291,5 +291,5 @@ def _frame_header(read: Callable[[int, int], bytes]) -> bytes | None:
         elif marker in _TOO_LATE:
             return None
         else:
-            position += 2 + int.from_bytes(head[2:4], "big")
+            position += 2 + (head[2] << 8) + head[3]
     return None

@@ -255,6 +255,8 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     if options.frames is None:
         frames = split_by_names(frames)
     aside = set_aside(tree) | empty_arrays(tree)
+    if aside and frames and not any(video.frame_count for video in frames):
+        frames = []  # what lies beside them is more than nothing
     if are_nested(frames):
         found: Found | None = group_nested(tree, frames)
     else:
@@ -323,7 +325,8 @@ def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Cata
             "their sides; write them with these, as (frames, height, width, channels), or read them in a Python source "
             f"of your own (--source package.module:Name); numbers are served by a --schema FILE{_readings(hdf5, tree)}"
         )
-    named = "; ".join(f"{path!r}: {reason}" for path, reason in islice(aside.items(), 4))
+    firsts = {reason: path for path, reason in reversed(list(aside.items()))}
+    named = "; ".join(f"{path!r}: {reason}" for reason, path in islice(reversed(list(firsts.items())), 4))
     if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
         return CatalogError(f"found no video, but {named}; leave the file out, or serve it by --source module:Name")
     if aside:

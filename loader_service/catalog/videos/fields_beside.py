@@ -11,7 +11,7 @@ import numpy as np
 
 from loader_service.catalog.hdf5.attributes import attribute_names
 from loader_service.catalog.hdf5.read_tree import dtype_of
-from loader_service.catalog.inner_paths import to_bytes
+from loader_service.catalog.inner_paths import join, to_bytes
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.bounds import TIMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
@@ -153,22 +153,30 @@ def check_labels(tree: Tree, found: Found) -> None:
     Raises
     ------
     TwoReadingsError
-        When there are labels, ``(N,)``, ``(N, 1)`` or one alone, of another count than rows.
+        When there are labels, ``(N,)``, ``(N, 1)``, one alone or an attribute, of another count than rows.
     """
     if found.layout != "table":
         return
     episode = found.episodes[0]
+    rows = [part.info for part in episode.parts.values() if part.info is not None and part.kind != "value"]
     for info in tree.datasets.values():
         flat = all(side == 1 for side in info.shape[1:])
         count = info.shape[0] if info.shape else 1
         if info.basename in LABEL_NAMES and flat and count != episode.frame_count:
-            rows = [part.info for part in episode.parts.values() if part.info is not None and part.kind != "value"]
-            of_file = Schema(("files",), (SchemaField("label", "value", (info.path,)), *fields_of(rows, "array")))
-            one = [Reading("a recording a file, with a label", of_file)] if count == 1 else []
-            raise TwoReadingsError(
-                f"expected {counted(episode.frame_count, 'label')}, one for each row; found {info.describe()}",
-                [*one, Reading("rows without it", Schema(("table",), fields_of(rows, "array")))],
-            )
+            raise _labels_or_rows(rows, episode.frame_count, info.describe(), info.path if count == 1 else "")
+    for path in ("", episode.dataset_path):
+        if LABEL_NAMES[0] in tree.attributed.get(path, ()):
+            place = join(path, f"@{LABEL_NAMES[0]}")
+            raise _labels_or_rows(rows, episode.frame_count, f"the attribute {place!r}", place)
+
+
+def _labels_or_rows(rows: Sequence[DatasetInfo], count: int, shown: str, label: str) -> TwoReadingsError:
+    of_file = Schema(("files",), (SchemaField("label", "value", (label,)), *fields_of(rows, "array")))
+    one = [Reading("a recording a file, with a label", of_file)] if label else []
+    return TwoReadingsError(
+        f"expected {counted(count, 'label')}, one for each row; found {shown}",
+        [*one, Reading("rows without it", Schema(("table",), fields_of(rows, "array")))],
+    )
 
 
 def array_part(info: DatasetInfo) -> VideoField | None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Found
 
 #: What programs write beside each variable whose axes they reverse.
 _CLASS = "MATLAB_class"
@@ -61,6 +65,53 @@ def _writer(hdf5: HDF5File, info: DatasetInfo, attributed: Collection[str]) -> s
             if name in marks:
                 return marks[name]
     return ""
+
+
+def refuse_reversed(hdf5: HDF5File, tree: Tree, found: Found) -> None:
+    """Refuse a table whose last axis counts what another dataset has too, in a file with reversed axes: samples.
+
+    So ``(samples, x, y, times)`` beside ``(samples, x, y)`` lie in a file of MATLAB, or ``(features, samples)`` beside
+    as many labels in one of R.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for rows, and for one sample.
+    """
+    if not tree.attributed:
+        return
+    (table,) = found.episodes
+    timed = {part.path: part.info for part in table.parts.values() if part.info is not None and part.kind != "value"}
+    main = max(timed.values(), key=lambda info: info.size_bytes)
+    last, attributed = main.shape[-1], set(tree.attributed)
+    others = [
+        info
+        for info in tree.datasets.values()
+        if info.path not in timed and info.dtype and info.shape[-1:] == (last,) and _counts(info)
+    ]
+    if len(main.shape) < 2 or last == table.frame_count or not others:
+        return
+    writer = next((each for info in (main, *others) if (each := _writer(hdf5, info, attributed))), "")
+    if writer:
+        raise TwoReadingsError(
+            f"{main.describe()} and {others[0].describe()} have {last} entries along their last axis, and {writer}, "
+            "which wrote them, reverses axes: that axis counts samples, it seems, and samples come first here; write "
+            "them so, as by np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as they lie, "
+            "there are",
+            [
+                Reading(f"{table.frame_count} rows", Schema(("table",), fields_of([main], "array"))),
+                Reading("one sample a file", Schema(("files",), fields_of([main], "array", True))),
+            ],
+        )
+
+
+def _counts(info: DatasetInfo) -> bool:
+    """Tell whether a dataset may say how many samples there are: by two axes of its own, or as labels."""
+    return sum(side > 1 for side in info.shape) > 1 or bool(_LABELS.search(info.basename))
+
+
+#: What labels of samples are called.
+_LABELS = re.compile(r"^(y|labels?|targets?|class(es)?|outcomes?|ground_?truth|gt)$", re.IGNORECASE)
 
 
 def empty_arrays(tree: Tree) -> dict[str, str]:

@@ -13,11 +13,12 @@ from loader_service.catalog.hdf5.attributes import attribute_names, read_attribu
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.inner_paths import basename_of, to_text
 from loader_service.catalog.schema_text import pattern_of
+from loader_service.catalog.videos.matlab_axes import refuse_reversed
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 #: What axes of time, and of samples, are called.
 _TIME = re.compile(
     r"^(t|n|(valid_|start_|end_|n_?|num_?)?(time|frame|date|timestamp|step|timestep|sample|batch|record|image|event|trial)s?"
-    r"(_?(step|stamp|index|idx|number|counter|id|s))*)$",
+    r"(_?(step|stamp|index|idx|number|no|counter|id|s))*)$",
     re.IGNORECASE,
 )
 
@@ -43,6 +44,13 @@ _DEPTH = re.compile(r"^(z|(level|lev|layer|pressure|altitude|depth|slice|plane|i
 
 #: What names of channels are called: so many rows as there are of these are no times.
 _CHANNELS = re.compile(r"^(ch|chan|channel|electrode|lead)s?(_?(names?|labels?))?$", re.IGNORECASE)
+
+#: What numbers of channels, and their times, are called beside a recording.
+_NUMBERED_CHANNELS = re.compile(
+    r"^(ch|chan|channel|electrode|lead|sensor)s?(_?(id|index|idx|no|number|name|label)s?)?$", re.IGNORECASE
+)
+_TIMES = re.compile(r"^(t|(frame|sample)_?(no|number|index|idx|id)s?|(time|date)(_?stamp)?s?)$", re.IGNORECASE)
+_RECORDING_AXES = 2
 
 #: The axes of a picture in HDF5's own convention for images (IMAGE_SUBCLASS, INTERLACE_MODE).
 _INTERLACED = {"INTERLACE_PLANE": "channel y x", "INTERLACE_LINE": "y channel x"}
@@ -72,9 +80,11 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
     episode = filled[0]
     attributed = set(tree.attributed)
     timed = {key: part for key, part in episode.parts.items() if _has_rows(part)}
-    for part in timed.values() if attributed - {""} else ():  # no group of NeXus is the root
+    columns = _columns(tree) if found.layout == "table" else {}
+    attributed -= {""}  # no group of NeXus is the root
+    for part in timed.values() if attributed or columns else ():
         info = part.info
-        axes = _axes_of(hdf5, info, attributed)
+        axes = (_axes_of(hdf5, info, attributed) if attributed else []) or _of_columns(info, columns)
         if info is None or len(axes) != len(info.shape):
             continue
         time = next((axis for axis, name in enumerate(axes) if _TIME.search(name)), None)
@@ -89,6 +99,8 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
         first = next(iter(timed.values())).info
         shown = first.describe() if first is not None else ""
         raise _asked(found, timed, f"found {shown}, and {channels!r} with a name for each row: those are channels")
+    if found.layout == "table":
+        refuse_reversed(hdf5, tree, found)
 
 
 def _has_rows(part: VideoField) -> bool:
@@ -153,6 +165,25 @@ def _of_nexus(hdf5: HDF5File, info: DatasetInfo) -> list[str]:
         return []
     signal, axes = (read_attribute(hdf5.file, info.parent, name) for name in ("signal", "axes"))
     return _of_names(hdf5, info, axes) if _text(signal) == info.basename else []
+
+
+def _columns(tree: Tree) -> dict[tuple[str, int], str]:
+    """Return the names of what has one axis, by group and length: those of places and of times before others."""
+    columns: dict[tuple[str, int], str] = {}
+    for info in tree.datasets.values():
+        if len(info.shape) == 1:
+            place = (info.parent, info.shape[0])
+            if place not in columns or _NUMBERED_CHANNELS.search(info.basename) or _TIMES.search(info.basename):
+                columns[place] = info.basename
+    return columns
+
+
+def _of_columns(info: DatasetInfo | None, columns: Mapping[tuple[str, int], str]) -> list[str]:
+    """Return the axes of a recording ``(channels, times)`` by what has an entry for each of both, beside it."""
+    if info is None or not columns or len(info.shape) != _RECORDING_AXES or info.shape[0] == info.shape[1]:
+        return []
+    axes = [columns.get((info.parent, side), "") for side in info.shape]
+    return axes if _NUMBERED_CHANNELS.search(axes[0]) and _TIMES.search(axes[1]) else []
 
 
 def _text(value: Any) -> str:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 #: The three arrays of a sparse matrix; none means anything alone.
 _SPARSE = ("data", "indices", "indptr")
 
-#: How Keras and PyTorch name weights: by number in a group ``vars``, with ``:0`` behind, or by layer and parameter.
-_WEIGHTS = re.compile(
-    r"(^|/)vars/[0-9]+$|[A-Za-z](_?[0-9]+)?:0$|\.(weight|bias|running_mean|running_var|num_batches_tracked)$"
+#: How Keras and PyTorch name weights: by number in a group ``vars``, with ``:0`` behind, or by layer and parameter,
+#: which may be a group and what is in it; and where PyTables keeps what is sorted, to find rows of a table faster.
+_WRITTEN_BY_PROGRAMS = re.compile(
+    r"(?P<weights>(^|/)vars/[0-9]+$|[A-Za-z](_?[0-9]+)?:0$|"
+    r"\.(weight|bias|running_mean|running_var|num_batches_tracked)$)|(?P<layer>(^|/)(weight|bias)$)|(^|/)_i_[^/]+/"
 )
 
 #: Where Imaris keeps pixels, and, behind larger numbers, copies of fewer of them.
@@ -33,6 +35,7 @@ _REFERRED = "#refs#"
 
 SPARSE = "found an array of a sparse matrix (data, indices, indptr), which is not served"
 WEIGHTS = "found weights of a model, and no data"
+INDEX = "found an index of a table of PyTables"
 
 
 def set_aside(tree: Tree) -> dict[str, str]:
@@ -49,8 +52,8 @@ def set_aside(tree: Tree) -> dict[str, str]:
             aside[path] = f"{SPARSE}, in a file"
         elif path in coarser:
             aside[path] = "found a coarser copy of another resolution level of Imaris, in a file"
-        elif _WEIGHTS.search(path):
-            aside[path] = f"{WEIGHTS}, in a file"
+        elif (named := _WRITTEN_BY_PROGRAMS.search(path)) and (not named["layer"] or _is_of_layer(tree, info)):
+            aside[path] = f"{WEIGHTS if named['weights'] or named['layer'] else INDEX}, in a file"
         elif info.kind in _KINDS and info.dtype != "S":
             aside[path] = f"found {_KINDS[info.kind]} {info.shape}, in a file"
         elif not info.dtype and info.kind in {ElementKind.FLOAT, ElementKind.INTEGER} and 0 not in info.shape:
@@ -135,6 +138,12 @@ def _is_sparse(tree: Tree, info: DatasetInfo) -> bool:
         and bool(info.shape)
         and all(join(info.parent, name) in tree.datasets for name in _SPARSE)
     )
+
+
+def _is_of_layer(tree: Tree, info: DatasetInfo) -> bool:
+    """Tell whether a weight ``(outputs, …)`` has a bias ``(outputs,)`` beside it."""
+    weight, bias = (tree.datasets.get(join(info.parent, name)) for name in ("weight", "bias"))
+    return weight is not None and bias is not None and len(weight.shape) > 1 and bias.shape == weight.shape[:1]
 
 
 def is_aside(aside: Mapping[str, str], info: DatasetInfo) -> bool:

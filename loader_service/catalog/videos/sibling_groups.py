@@ -74,6 +74,26 @@ _RECORDING = re.compile(
 )
 
 
+def belong_to_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int, names: tuple[bool, bool]) -> bool:
+    """Tell whether groups are parts of what lies beside them: a recording with energies, a table with constants.
+
+    Parameters
+    ----------
+    groups, arrays
+        The groups, and all arrays of their file.
+    length
+        Of what lies in them, if it is one; else 0.
+    names
+        Whether words tell the groups apart, and whether numbers tell apart what is in each.
+    """
+    words, numbered = names
+    inside = {info.path: info.size_bytes for members in groups.values() for info in members.values()}
+    outside = [info for info in arrays if info.path not in inside]
+    rows = Counter(info.shape[0] for info in outside)
+    larger = sum(info.size_bytes for info in outside) > sum(inside.values())
+    return (words and rows[length] > 0) or (larger and (numbered or (words and max(rows.values()) > 1)))
+
+
 def have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     """Tell whether the largest array of each group is one that no other group has: they share axes and times alone."""
     largest = [max(members, key=lambda name: members[name].size_bytes) for members in groups.values()]

@@ -58,6 +58,7 @@ from loader_service.catalog.videos.picture_videos import (
 )
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import (
+    belong_to_rows,
     have_namesakes,
     have_one_form,
     have_own_data,
@@ -226,7 +227,8 @@ def _are_videos(members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> b
     own = {info.shape[0]: 0 for info in members}
     for info in members:
         own[info.shape[0]] += 1
-    if any(lengths[length] > count for length, count in own.items()):
+    listed = len(members) if len(own) > 1 else 0  # by names or labels, with an entry for each
+    if any(lengths[length] > count for length, count in own.items() if length != listed):
         return False  # others are aligned with them
     names = [info.basename for info in members]
     return len(own) > 1 or are_numbered(names) or are_ids(names)
@@ -248,11 +250,10 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     words = not (are_numbered(names) or are_ids(names))
     if words and not have_one_form(groups):
         return None
-    if by_number(groups):
-        inside = {info.path for members in groups.values() for info in members.values()}
-        outside = sum(info.size_bytes for info in arrays if info.path not in inside)
-        if outside > sum(info.size_bytes for info in arrays if info.path in inside):
-            return None  # constants of cameras beside a table
+    numbered = by_number(groups)
+    if belong_to_rows(groups, arrays, next(iter(counts.values()))[0] if equal else 0, (words, numbered)):
+        return None
+    if numbered:
         raise samples_of_groups(arrays, list(groups))
     if have_own_data(groups):
         return None  # bands, each in a group of its own
@@ -302,7 +303,8 @@ def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:
     if _are_lines(tall):
         raise lines_or_frames(tall)
     pictures = [info for info in tall if is_sequence_of_pictures(info)]
-    if _are_classes(pictures):
+    alone = len(pictures) == sum(info.shape[0] == best[0] for info in arrays)
+    if _are_classes(pictures, alone=alone):
         raise classes_or_fields(pictures)
     mains = [info for info in tall if info.shape[0] == best[0]]
     if mains:
@@ -318,12 +320,12 @@ def _are_lines(tall: Sequence[DatasetInfo]) -> bool:
     return len(forms) == 1 and len(lengths) > 1 and len(tall) > 1 and (are_ids(names) or are_numbered(names))
 
 
-def _are_classes(pictures: Sequence[DatasetInfo]) -> bool:
-    """Tell whether sequences of pictures may be videos by class: of one form, each named apart, in several groups."""
+def _are_classes(pictures: Sequence[DatasetInfo], *, alone: bool) -> bool:
+    """Tell whether pictures of one form may be classes: each named apart, in several groups, or `alone` in a file."""
     forms = {(info.dtype, info.shape[1:]) for info in pictures}
     groups, names = {info.parent for info in pictures}, {info.basename for info in pictures}
-    told = have_roles(names) or have_roles(groups) or are_fields(groups)
-    return len(forms) == 1 and len(groups) > 1 and len(names) == len(pictures) and not told
+    told = have_roles(names) or (have_roles(groups) or are_fields(groups) if len(groups) > 1 else are_fields(names))
+    return len(forms) == 1 and (alone or len(groups) > 1) and len(names) == len(pictures) > 1 and not told
 
 
 def _of_columns(arrays: Sequence[DatasetInfo]) -> Found | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.hdf5.attributes import read_attribute
-from loader_service.catalog.inner_paths import join, unnumbered, upwards
+from loader_service.catalog.inner_paths import join, parent_of, unnumbered, upwards
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import key_in
@@ -49,8 +49,10 @@ def unused_attributes(
     found
         The videos, with their values.
     labels
-        Names of attributes that are read as labels.
+        Names of attributes that are read as labels, of a video's dataset or of a group that holds one video alone.
     """
+    crowd = Counter(parent_of(each.dataset_path) for each in found.episodes)
+    bearers = {each.dataset_path for each in found.episodes} | {path for path, count in crowd.items() if count == 1}
     used = {part.place for each in found.episodes for part in each.parts.values() if part.attribute}
     used = used.union(*(each.helpers for each in found.episodes))
     roots = {episode.root: episode for episode in found.episodes if episode.root}
@@ -65,7 +67,8 @@ def unused_attributes(
         inside = path if owner is None else key_in(owner, path)
         for name in names:
             key = join(inside, f"@{name}")
-            if name not in labels and name not in _NOTES and f"{path}@{name}" not in used and key not in reasons:
+            read = f"{path}@{name}" in used or (name in labels and path in bearers)
+            if not read and name not in _NOTES and key not in reasons:
                 reasons[key] = f"attribute of {path or '/'!r} that is no value of a video: {_shown(file, path, name)}"
     return {key: f"{reason}, in a file" for key, reason in folded(reasons).items()}
 
