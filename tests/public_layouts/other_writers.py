@@ -145,3 +145,14 @@ def classes_with_an_attribute(folder: Path) -> Serves:
                 root[f"{name}/v{number}/rgb"] = rgb
                 videos.append(Video(f"{name}/v{number}", {"frames": Array(rgb)}))
     return Serves(videos, left_out=["Archery/@label.*no value of a video: 0", "Bowling/@label"])
+
+
+@case("nsidc.org: SMAP_L3_SM_P (soil_moisture, latitude and longitude as (H, W), a group an overpass)")
+def maps_with_places(folder: Path) -> Refused:
+    """Latitude and longitude of each pixel make lines of maps no rows."""
+    for number in range(2):
+        with h5py.File(folder / f"SMAP_L3_{number}.h5", "w") as root:
+            for group, end in (("AM", ""), ("PM", "_pm")):
+                for name in ("soil_moisture", "latitude", "longitude"):
+                    root[f"Soil_Moisture_Retrieval_Data_{group}/{name}{end}"] = numbers(number, 20, 30)
+    return Refused(["place of each pixel", "lines of a map", "one sample a file", "--schema"])

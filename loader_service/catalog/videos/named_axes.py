@@ -15,6 +15,7 @@ from loader_service.catalog.inner_paths import basename_of, to_text
 from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.videos.matlab_axes import refuse_reversed
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ _NUMBERED_CHANNELS = re.compile(
 )
 _TIMES = re.compile(r"^(t|(frame|sample)_?(no|number|index|idx|id)s?|(time|date)(_?stamp)?s?)$", re.IGNORECASE)
 _RECORDING_AXES = 2
+
+#: What two matrices of the sides of a map are called that say where on earth each of its pixels is.
+_EARTH = re.compile(r"^(nav_)?(lat|latitude|lon|long|longitude)s?(_[a-z]{1,3})?$", re.IGNORECASE)
+_MAP_AXES = 2
 
 #: The axes of a picture in HDF5's own convention for images (IMAGE_SUBCLASS, INTERLACE_MODE).
 _INTERLACED = {"INTERLACE_PLANE": "channel y x", "INTERLACE_LINE": "y channel x"}
@@ -94,6 +99,8 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
         if time is None and _PLACE.search(axes[0]):
             said = f"{info.describe()} has the axes {', '.join(axes)}, by its file, and none is time"
             raise _asked(found, timed, said)
+    if found.layout == "table":
+        _refuse_lines_of_maps(found, timed)
     channels = _channels(hdf5, episode)
     if channels and timed:
         first = next(iter(timed.values())).info
@@ -165,6 +172,15 @@ def _of_nexus(hdf5: HDF5File, info: DatasetInfo) -> list[str]:
         return []
     signal, axes = (read_attribute(hdf5.file, info.parent, name) for name in ("signal", "axes"))
     return _of_names(hdf5, info, axes) if _text(signal) == info.basename else []
+
+
+def _refuse_lines_of_maps(found: Found, timed: dict[str, VideoField]) -> None:
+    """Refuse a table with two matrices that say where on earth each pixel is, such as latitude and longitude."""
+    infos = [part.info for part in timed.values() if part.info is not None and _EARTH.search(part.info.basename)]
+    places = [info for info in infos if len(info.shape) == _MAP_AXES and min(info.shape) >= LEAST_GREY_SIDE]
+    if len({info.shape for info in places}) == 1 < len(places):
+        said = " and ".join(info.describe() for info in places[:2])
+        raise _asked(found, timed, f"found {said}, which are the place of each pixel: rows are lines of a map")
 
 
 def _columns(tree: Tree) -> dict[tuple[str, int], str]:
