@@ -239,3 +239,15 @@ def frames_called_by_seconds_of_any_digits(folder: Path) -> Serves:
                 root[f"run{run}/{1690000000 + number / 8}{ending}"] = np.void(frame)
             videos.append(Video(f"run{run}", {"frames": Encoded(frames)}))
     return Serves(videos)
+
+
+@case("grey films of which all have three frames: clip_0/frames (3, height, width)")
+def films_of_three_grey_frames(folder: Path) -> Serves:
+    """What is called frames is no picture whose colours come first."""
+    videos = []
+    with h5py.File(folder / "films.h5", "w") as root:
+        for number in range(3):
+            film = whole(number, 3, 24, 32, below=256, dtype="u1")
+            root[f"clip_{number}/frames"] = film
+            videos.append(Video(f"clip_{number}", {"./frames": Array(film)}))
+    return Serves(videos)

@@ -28,17 +28,23 @@ _PICTURE_FILES = re.compile(r"\.(png|jpe?g|bmp|tiff?|pgm|gif|webp)$", re.IGNOREC
 _FEATURES = re.compile(r"feat|embed|logit|token|vec|code", re.IGNORECASE)
 
 
+#: What three grey frames are called, and no colours of one picture.
+_FILMS = re.compile(r"(^|_|\b)(video|frames|clip|movie|film)(_|\b|$)", re.IGNORECASE)
+
 #: Of the pixels of a picture.
 _CHANNELS = frozenset({1, 3, 4})
 
 
 def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
-    """Return height and width of what may be one picture, ``(H, W, 1|3|4)`` or ``(3, H, W)``; None if it is none."""
+    """Return height and width of what may be one picture, ``(H, W, 1|3|4)`` or ``(3, H, W)``; None if it is none.
+
+    What is called frames, or a film, has no colours first.
+    """
     if len(info.shape) != 3 or 0 in info.shape:
         return None
     if info.shape[2] in _CHANNELS:
         return info.shape[0], info.shape[1]
-    return (info.shape[1], info.shape[2]) if info.shape[0] == 3 else None
+    return (info.shape[1], info.shape[2]) if info.shape[0] == 3 and not _FILMS.search(info.basename) else None
 
 
 def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetInfo], list[DatasetInfo]]:
