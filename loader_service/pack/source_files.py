@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from loader_service.errors import PackError
 from loader_service.formats.range_file import DiskFile, RangeFile
+from loader_service.stores.asking_again import until_it_comes
 from loader_service.stores.blocks import OF_STREAMS, BlockFile
 from loader_service.stores.faults import ObjectChanged, StoreFault
 from loader_service.stores.listing import versions_of
 from loader_service.stores.object_version import ObjectVersion
 from loader_service.stores.open_stored import OpenStored, open_stored
-from loader_service.stores.patience import until_it_comes
 from loader_service.stores.ranges_ahead import Range, RangesAhead
 from loader_service.stores.urls import is_url
 

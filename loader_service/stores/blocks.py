@@ -6,8 +6,8 @@ import io
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from loader_service.stores.asking_again import until_it_comes
 from loader_service.stores.faults import StoreFault
-from loader_service.stores.patience import until_it_comes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

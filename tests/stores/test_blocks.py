@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from loader_service.stores import patience
+from loader_service.stores import asking_again
 from loader_service.stores.blocks import BLOCK_BYTES, BlockFile
 from loader_service.stores.faults import LastingFault, ObjectChanged, StoreFault
 
@@ -67,7 +67,7 @@ def test_hdf5_reads_it(tmp_path):
 
 
 def test_faults_that_pass_are_waited_for_and_those_that_last_are_said(monkeypatch):
-    monkeypatch.setattr(patience, "_FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(asking_again, "_FIRST_PAUSE_S", 0.001)
     calls = itertools.count()
 
     def failing(offset, length):
@@ -78,7 +78,7 @@ def test_faults_that_pass_are_waited_for_and_those_that_last_are_said(monkeypatc
     file = BlockFile(failing, len(CONTENT))
     assert file.read_at(3, 4) == CONTENT[3:7]
     assert file.fault is None
-    monkeypatch.setattr(patience, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(asking_again, "_PATIENCE_S", 0.0)
     calls = itertools.count()
     with pytest.raises(StoreFault, match="503"):
         file.read_at(3 * BLOCK_BYTES, 4)

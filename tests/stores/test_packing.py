@@ -18,7 +18,7 @@ from loader_service.pack.dry_run import estimate
 from loader_service.pack.find_items import found_items
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.packing import Packed, pack
-from loader_service.stores import patience
+from loader_service.stores import asking_again
 from loader_service.unpack.unpack_options import UnpackOptions
 from loader_service.unpack.unpacking import Unpacking
 from tests.pack.films import write_film
@@ -183,7 +183,7 @@ def test_shards_order_and_what_is_added_later_are_those_of_a_local_copy(s3, tmp_
 
 @pytest.mark.parametrize("name", ["film.mp4", "a.tar", "a-00000-of-00001", "cat.jpg"])
 def test_a_file_of_a_web_server_is_packed_whatever_its_requests_meet(server, tmp_path, monkeypatch, name):
-    monkeypatch.setattr(patience, "_FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(asking_again, "_FIRST_PAUSE_S", 0.001)
     path = server.folder / name
     if name == "film.mp4":
         write_film(path, 8)
@@ -299,7 +299,7 @@ def test_what_keeps_a_bucket_from_being_listed_is_one_line(s3, tmp_path, monkeyp
 
 @pytest.mark.parametrize("status", [403, 404, 500])
 def test_bytes_that_do_not_come_are_one_line_with_a_remedy(server, tmp_path, monkeypatch, status):
-    monkeypatch.setattr(patience, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(asking_again, "_PATIENCE_S", 0.0)
     write_film(server.folder / "a.mp4", 3)
     given = PackOptions((server.url("a.mp4"),), str(tmp_path / "out.h5"))
     with found_items(given) as items:

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from loader_service.errors import PackError
 from loader_service.pack.source_files import know, let_go
 from loader_service.pack.sources.source_kind import Look
+from loader_service.stores.asking_again import until_it_comes
 from loader_service.stores.faults import StoreFault
 from loader_service.stores.listing import objects_at
 from loader_service.stores.open_stored import open_stored
-from loader_service.stores.patience import until_it_comes
 from loader_service.stores.urls import parse_url
 from loader_service.url_secrets import shown_url
 
