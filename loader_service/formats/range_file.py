@@ -6,6 +6,9 @@ import io
 import os
 from typing import Protocol
 
+#: Bytes that a disk is asked for at least: more would be copied in vain where headers are read and data are not.
+_BUFFER_BYTES = 4096
+
 
 class RangeFile(Protocol):
     """A file that is open for reading, from its beginning on or at any place; used by one thread."""
@@ -52,7 +55,7 @@ class DiskFile(io.BufferedReader):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        super().__init__(io.FileIO(os.fspath(path)))
+        super().__init__(io.FileIO(os.fspath(path)), _BUFFER_BYTES)
         self.size_bytes = os.fstat(self.fileno()).st_size
 
     def read_at(self, offset: int, length: int) -> bytes:
