@@ -119,7 +119,7 @@ class FrameSink:
             for name, (entries, bounds) in beside.lists.items()
             for key, array in ((name, entries), (name + BOUNDS_ENDING, bounds))
         }
-        for name, column in (*beside.columns.items(), *lists.items()):
+        for name, column in (*beside.columns.items(), *lists.items(), *beside.whole.items()):
             whole = np.ascontiguousarray(column)
             whole = whole.astype(whole.dtype.newbyteorder("<"), copy=False)
             datasets.append(PackedDataset(name, whole.dtype.str, whole.shape))

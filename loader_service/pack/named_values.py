@@ -33,7 +33,7 @@ LABEL_NAMES = (
 #: Bytes of a text that an attribute can hold, with room for others; what is longer becomes a dataset of bytes.
 _MOST_TEXT_BYTES = 16_384
 
-#: Of numbers that are served as a value of a video; more are an array of its frame, where it has one.
+#: Of numbers that are served as a value of a video; more are an array of its frame, where it has one, or of the video.
 _MOST_VALUE_BYTES = 4096
 
 _ODD = re.compile(r"[\0/]+")
@@ -93,23 +93,23 @@ def put_value(beside: Beside, name: str, value: Any, frames: int) -> None:
         else:
             _put_array(beside, key, np.asarray(value.entries), frames)
     elif isinstance(value, (bytes, str)):
-        _put_text(beside, key, value)
+        _put_text(beside, key, value, frames)
     elif isinstance(value, list):
         _put_list(beside, key, value, frames)
     elif isinstance(value, dict):
-        _put_text(beside, key, json.dumps(value))
+        _put_text(beside, key, json.dumps(value), frames)
     elif value is not None:
         array = np.asarray(value)
         if array.dtype.kind in "biufS":
             _put_array(beside, key, array, frames)
         else:  # such as a number of more than 64 bits
-            _put_text(beside, key, json.dumps(value))
+            _put_text(beside, key, json.dumps(value), frames)
 
 
 def _put_list(beside: Beside, key: str, value: list[Any], frames: int) -> None:
     if value and all(isinstance(each, (bytes, str)) for each in value):
         if len(value) == 1:
-            _put_text(beside, key, value[0])
+            _put_text(beside, key, value[0], frames)
         else:
             _put_array(beside, key, np.array([_raw(each) for each in value]), frames)
         return
@@ -123,7 +123,7 @@ def _put_list(beside: Beside, key: str, value: list[Any], frames: int) -> None:
     elif found.dtype.kind in "biuf":
         _put_array(beside, key, found, frames)
     else:
-        _put_text(beside, key, json.dumps(value, default=lambda each: _raw(each).decode("utf-8", "replace")))
+        _put_text(beside, key, json.dumps(value, default=lambda each: _raw(each).decode("utf-8", "replace")), frames)
 
 
 def _put_array(beside: Beside, key: str, array: Any, frames: int) -> None:
@@ -131,8 +131,8 @@ def _put_array(beside: Beside, key: str, array: Any, frames: int) -> None:
         beside.columns[key] = array
     elif array.size == 1:
         beside.values[key] = array.reshape(-1)[0]
-    elif frames == 1 and array.nbytes > _MOST_VALUE_BYTES:
-        beside.columns[key] = array[None]
+    elif array.nbytes > _MOST_VALUE_BYTES:
+        (beside.columns if frames == 1 else beside.whole)[key] = array[None] if frames == 1 else array
     else:
         beside.values[key] = array.reshape(-1)
 
@@ -151,11 +151,14 @@ def _writable(text: str) -> str:
     return _raw(text).decode("utf-8", "surrogateescape")
 
 
-def _put_text(beside: Beside, key: str, value: bytes | str) -> None:
+def _put_text(beside: Beside, key: str, value: bytes | str, frames: int) -> None:
     raw = _raw(value)
-    if raw:
-        is_text = len(raw) <= _MOST_TEXT_BYTES and b"\0" not in raw and _is_utf8(raw)
-        beside.values[key] = raw.decode() if is_text else np.frombuffer(raw, np.uint8)
+    if raw and len(raw) <= _MOST_TEXT_BYTES and b"\0" not in raw and _is_utf8(raw):
+        beside.values[key] = raw.decode()
+    elif len(raw) > _MOST_VALUE_BYTES:
+        _put_array(beside, key, np.frombuffer(raw, np.uint8), frames)
+    elif raw:
+        beside.values[key] = np.frombuffer(raw, np.uint8)
 
 
 def _is_utf8(raw: bytes) -> bool:

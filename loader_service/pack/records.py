@@ -142,6 +142,8 @@ class Beside:
         ``(frames + 1,) int64``.
     between
         Names of columns that have an entry less than there are frames, as actions between frames do.
+    whole
+        Arrays of the video that have nothing to do with its frames, by name, such as its sound.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
@@ -150,6 +152,7 @@ class Beside:
     label: PackedLabel = None
     frame_rate: float | None = None
     between: set[str] = field(default_factory=set)
+    whole: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -351,3 +351,19 @@ def test_each_camera_of_a_sample_keeps_its_picture_and_its_numbers(tmp_path: Pat
         assert file["k/left"][()].tobytes() == frame_jpeg(1)
         assert file["k/right"][()].tobytes() == frame_jpeg(2)
         assert dict(file["k"].attrs) == {"left_packed": b'{"x": 1}', "right_packed": b'{"x": 1}'}
+
+
+@pytest.mark.parametrize("frames", [1, 3])
+def test_large_bytes_beside_pictures_are_a_dataset_and_no_part_of_the_manifest(tmp_path: Path, frames: int) -> None:
+    sounds = [np.random.default_rng(number).bytes(100_000 * number) for number in (1, 2)]
+    pictures = [frame_jpeg(number) for number in range(frames)]
+    write_records(
+        tmp_path / "a.tfrecord",
+        [encode_example({"image": pictures, "sound": [each], "label": np.array([1])}) for each in sounds],
+    )
+    out = tmp_path / "out.h5"
+    run_pack(tmp_path / "a.tfrecord", output=out)
+    with h5py.File(out) as file:
+        assert [file[f"a/00000{number}/sound"][()].tobytes() for number in (0, 1)] == sounds
+    assert (tmp_path / "out.manifest.jsonl").stat().st_size < 5000
+    assert contents(tmp_path, out) == {f"a/00000{number}": pictures for number in (0, 1)}
