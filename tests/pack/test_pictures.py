@@ -192,15 +192,16 @@ def test_files_that_are_no_pictures_are_said_and_links_without_a_file_are_bad_on
     (folder / "tom.jpg").write_bytes(frame_jpeg(1))
     (folder / "notes.gif").write_bytes(b"GIF89a")
     (folder / "gone.jpg").symlink_to("nowhere.jpg")
+    (folder / "round.jpg").symlink_to("round.jpg")
     os.mkfifo(folder / "pipe.jpg")
     said: list[str] = []
     with found_items(PackOptions((str(tmp_path / "in"),), "out.h5"), said.append) as items:
-        assert [item.name for item in items] == ["cat/gone", "cat/tom"]
+        assert [item.name for item in items] == ["cat/gone", "cat/round", "cat/tom"]
     assert len(said) == 1
     assert "1 file in" in said[0]
     assert "'cat/notes.gif'" in said[0]
     packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", on_error="skip")
-    assert [each.name for each in packed.left_out] == ["cat/gone"]
+    assert [each.name for each in packed.left_out] == ["cat/gone", "cat/round"]
 
 
 def test_depth_maps_and_pictures_are_not_mixed_as_no_field_could_hold_both(tmp_path: Path) -> None:

@@ -189,9 +189,9 @@ def _files_below(root: Path) -> Iterator[str]:
         seen.add((status.st_dev, status.st_ino))
         with _entries(root / below) as entries:
             shown = sorted((each for each in entries if not each.name.startswith(".")), key=lambda each: each.name)
-        folders = [each.name for each in shown if each.is_dir()]
+        folders = [each.name for each in shown if _is(each.is_dir)]
         waiting += [os.path.join(below, name) for name in reversed(folders)]
-        yield from (os.path.join(below, each.name) for each in shown if each.is_file() or _is_dead_link(each))
+        yield from (os.path.join(below, each.name) for each in shown if _is(each.is_file) or _is_dead_link(each))
 
 
 def _entries(folder: Path) -> Any:
@@ -201,6 +201,13 @@ def _entries(folder: Path) -> Any:
         raise PackError(
             f"{str(folder)!r} cannot be read: {error.strerror}; make it readable, or name what lies beside it"
         ) from error
+
+
+def _is(ask: Callable[[], bool]) -> bool:
+    try:
+        return ask()
+    except OSError:  # a link that leads in a circle, or where nothing may be read
+        return False
 
 
 def _is_dead_link(entry: os.DirEntry[str]) -> bool:
