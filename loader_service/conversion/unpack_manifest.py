@@ -18,5 +18,5 @@ def unpack_manifest(content: bytes) -> dict[str, Any] | None:
         found = json.loads(content)
     except ValueError:
         return None
-    is_ours = isinstance(found, dict) and found.get("written_by") == WRITTEN_BY and "names" in found
+    is_ours = isinstance(found, dict) and found.get("written_by") == WRITTEN_BY and "keys" in found
     return found if is_ours else None

@@ -257,31 +257,33 @@ class Unpacking:
             "fingerprint": catalog.fingerprint,
             "fields": fields,
             "called": self._target.field_names,
-            "names": self._names(outcomes) if isinstance(self._target, ShardTarget) else [],
+            **self._named(outcomes),
             "sources": sources,
             "entries": [asdict(entry) for each in outcomes for entry in each.entries],
             "left_out": [asdict(left) for each in outcomes for left in each.left_out],
         }
         return json.dumps(manifest, indent=1).encode("ascii")
 
-    def _names(self, outcomes: list[PieceOutcome]) -> list[list[str]]:
-        """Return the names of the samples of each shard: as in the files where no two are alike, else the keys."""
+    def _named(self, outcomes: list[PieceOutcome]) -> dict[str, list[list[str]]]:
+        """Return the keys of the samples of each piece, and their names: as in the files where no two are alike."""
         videos = [self._catalog.name(video).decode("utf-8", "surrogateescape") for video in range(len(self._plan.keys))]
         alone = Counter(videos)
-        names = []
+        keys, names = [], []
         for piece, outcome in zip(self._pieces, outcomes, strict=True):
             left_out = {each.name for each in outcome.left_out}
-            samples = (SampleRange(*each) for each in piece.task["samples"])
+            samples = [
+                each for each in (SampleRange(*told) for told in piece.task["samples"]) if each.key not in left_out
+            ]
+            keys.append([each.key for each in samples])
             names.append(
                 [
                     videos[each.video]
                     if each.key == self._plan.keys[each.video] and alone[videos[each.video]] == 1
                     else each.key
                     for each in samples
-                    if each.key not in left_out
                 ]
             )
-        return names
+        return {"keys": keys, "names": names}
 
 
 def written_options(place: str) -> dict[str, Any]:

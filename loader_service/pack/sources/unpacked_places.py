@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import os
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,8 @@ class UnpackedPlaces(SourceKind):
 
     def items(self, look: Look, *, labelled: bool) -> Iterator[Item]:  # noqa: ARG002 - samples say their labels
         """Yield a video for each sample."""
-        root, manifest = look.root, _manifest(look.root) or {"entries": [], "names": [], "options": {"to": ""}}
+        root = look.root
+        manifest = _manifest(root) or {"entries": [], "keys": [], "names": [], "options": {"to": ""}}
         target = manifest["options"]["to"]
         if look.is_stored and target not in {"tfrecord", "webdataset"}:
             raise PackError(
@@ -52,7 +53,7 @@ class UnpackedPlaces(SourceKind):
                 "here, and name it there"
             )
         if target in {"folders", "mp4"}:
-            yield from self._files(root, target)
+            yield from self._files(root, manifest)
             return
         for entry, names in zip(manifest["entries"], manifest["names"], strict=True):
             path = os.path.join(root, entry["path"])
@@ -64,13 +65,16 @@ class UnpackedPlaces(SourceKind):
             for name, (place, size) in zip(names, places, strict=True):
                 yield Item(self.name, checked_name(name, path), path, (root, target, *place), size)
 
-    def _files(self, root: str, target: str) -> Iterator[Item]:
-        with open(os.path.join(root, TABLE_NAME), encoding="utf-8", errors="surrogateescape", newline="") as file:
+    def _files(self, root: str, manifest: dict[str, Any]) -> Iterator[Item]:
+        path = os.path.join(root, TABLE_NAME)
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
             rows = list(csv.DictReader(file))
-        counts = Counter(row["name"] for row in rows)
-        for row in rows:
-            name = row["name"] if counts[row["name"]] == 1 else row["video"]
-            item = Item(self.name, checked_name(name, root), root, (root, target, row["video"], row))
+        keys, names = (list(chain.from_iterable(manifest[each])) for each in ("keys", "names"))
+        if len(rows) != len(keys):
+            found, expected = counted(len(rows), "row"), counted(len(keys), "sample")
+            raise PackError(f"{path!r} has {found}, and its manifest names {expected}; {_AGAIN}")
+        for key, name, row in zip(keys, names, rows, strict=True):
+            item = Item(self.name, checked_name(name, root), root, (root, manifest["options"]["to"], key, row))
             yield Item(**{**vars(item), "size_bytes": sum(map(size_of, self.files(item)))})
 
     def files(self, item: Item) -> list[str]:
