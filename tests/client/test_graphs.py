@@ -156,3 +156,12 @@ def test_a_dataset_is_not_pickled_and_says_what_to_do(tf: Any, make: Make) -> No
             LoaderError, match=r"a dataset cannot be pickled.*call `loader_client.dataset` in the process"
         ):
             pickle.dumps(dataset)
+
+
+def test_a_new_epoch_has_no_graph_optimizer_run(connection: Connection, tf: Any) -> None:
+    dataset = loader_client.dataset(connection, batch_size=4, clip=_CLIP)
+    serialized = tf.raw_ops.DatasetToGraphV2(input_dataset=dataset._variant_tensor, external_state_policy=1)
+    graph = tf.compat.v1.GraphDef.FromString(serialized.numpy())
+    made_for_each_epoch = {node.op for function in graph.library.function for node in function.node_def}
+    assert "RangeDataset" in made_for_each_epoch
+    assert "RewriteDataset" not in made_for_each_epoch
