@@ -106,3 +106,27 @@ def encoded_pictures_with_uneven_gaps(folder: Path) -> Layout:
             videos.append(Video(f"v{number}", {"frames": Encoded(frames)}))
     line = re.escape("8 datasets such as 'v0/000.jpg'") + ".*" + re.escape("--frames '*/*.jpg'")
     return Layout(Serves(samples, left_out=[line]), {"frames": "*/*.jpg"}, Serves(videos))
+
+
+@case("Microsoft 7-Scenes and ScanNet kept as HDF5: frame-000000.color (JPEG) beside .depth, .pose, .mask")
+def numbers_beside_encoded_frames(folder: Path) -> Serves:
+    """What has the numbers of encoded frames is a field of their video, whatever its form; other numbers are none."""
+    videos = []
+    with h5py.File(folder / "scenes.h5", "w") as root:
+        for scene, count in enumerate((4, 5)):
+            frames, poses = jpegs(scene, count), numbers(scene, count, 4, 4)
+            depth, mask = numbers(10 + scene, count, 16, 24), pixels(scene, count, 16, 24)[..., 0]
+            for number in range(count):
+                stem = f"scene{scene}/frame-{number:06d}"
+                root[f"{stem}.color"] = np.frombuffer(frames[number], np.uint8)
+                root[f"{stem}.depth"], root[f"{stem}.pose"] = depth[number], poses[number]
+                root[f"{stem}.mask"], root[f"{stem}.time"] = mask[number], number / 30
+                root[f"scene{scene}/key_{number + 7}"] = np.zeros(3)
+            fields: dict[str, Form] = {"frames": Encoded(frames), "frame.depth": Array(depth)}
+            fields |= {
+                "frame.pose": Array(poses),
+                "frame.mask": Array(mask),
+                "frame.time": Array(np.arange(count) / 30),
+            }
+            videos.append(Video(f"scene{scene}", fields))
+    return Serves(videos, left_out=["key_"])

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from loader_service.catalog.inner_paths import basename_of, parent_of
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -47,12 +45,12 @@ class DatasetInfo(NamedTuple):
     @property
     def parent(self) -> str:
         """Path of the group that holds it; empty for the root."""
-        return parent_of(self.path)
+        return self.path.rpartition("/")[0]
 
     @property
     def basename(self) -> str:
         """Last part of the path."""
-        return basename_of(self.path)
+        return self.path.rpartition("/")[2]
 
     def describe(self) -> str:
         """Return path, type and shape, for messages."""

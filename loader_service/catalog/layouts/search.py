@@ -77,10 +77,13 @@ def find_declared(hdf5: HDF5File, tree: Tree, paths: Mapping[str, bool]) -> list
             for video in layout.find(Candidates(hdf5, tree, left, strangers, named=True))
             if video.dataset_path in paths and paths[video.dataset_path] == (video.codec is not DEPTH)
         ]
-    known = {video.dataset_path for video in found}.union(*(video.helpers for video in found))
+    places = {video.dataset_path for video in found}
+    known = places.union(*(video.helpers for video in found))
+    alike = {unnumbered(path) for path in known}
     for path, stranger in strangers.items():
         place = path if path in paths else stranger.info.parent
-        if path not in known and paths.get(place):
+        beside = place != path and place in places and unnumbered(path) not in alike  # masks, as frame_0_mask
+        if path not in known and paths.get(place) and not beside:
             raise CatalogError(_say(stranger))
     return found
 

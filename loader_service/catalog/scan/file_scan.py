@@ -42,6 +42,7 @@ from loader_service.catalog.videos.matlab_axes import empty_arrays, lines_of_axe
 from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
+from loader_service.catalog.videos.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
 from loader_service.catalog.videos.readings import TwoReadingsError, in_one_line
 from loader_service.catalog.videos.row_notes import lines_of_rows
@@ -263,6 +264,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         found = group_frames(tree, main_frames(frames)) if frames else find_without_frames(hdf5, tree, aside)
     if found is None:
         raise _nothing_found(hdf5, tree, aside)
+    add_beside_encoded(tree, found)
     add_across(tree, found, {video.name: frames_part(video) for video in frames})
     add_values_across(tree, found)
     add_members(hdf5.file, tree, found, aside)

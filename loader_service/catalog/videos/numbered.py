@@ -64,7 +64,7 @@ class NumberedFrames:
         if begin < 0:  # a group for each frame
             return first.path[self.digits :].partition("/")[2]
         rest = f"{first.basename[:begin]}#{_DIGITS.sub('', first.basename[begin:], count=1)}"
-        return re.sub(r"[_\-. ]?#", "", rest) or "frames"
+        return re.sub(r"[_\-. ]?#", "", rest).lstrip(".") or "frames"
 
     @property
     def first_number(self) -> int:
@@ -120,15 +120,15 @@ def _have_equals(frames: NumberedFrames, alone: Sequence[DatasetInfo]) -> bool:
     return 2 * sum((info.parent, info.dtype, info.shape) == form for info in alone) >= len(frames.members)
 
 
-def numbered_by_group(datasets: Sequence[DatasetInfo]) -> dict[str, list[NumberedFrames]]:
-    """Return, by group, all datasets of one form and of dense numbers, whatever they look like."""
+def numbered_by_group(datasets: Iterable[DatasetInfo], *, from_any: bool = False) -> dict[str, list[NumberedFrames]]:
+    """Return, by group, all datasets of one form and of dense numbers, whatever they look like; as of `in_order`."""
     families: dict[tuple[str, str], list[DatasetInfo]] = {}
     for info in datasets:
         if _DIGITS.search(info.basename):
             families.setdefault((info.parent, stem_of(info.basename)), []).append(info)
     found: dict[str, list[NumberedFrames]] = {}
     for (group, _), members in families.items():
-        frames = in_order(members)
+        frames = in_order(members, from_any=from_any)
         if frames is not None:
             found.setdefault(group, []).append(frames)
     return found

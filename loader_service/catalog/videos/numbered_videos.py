@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
+from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.across_groups import numbered_fields
 from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in
 from loader_service.catalog.videos.numbered import NumberedFrames, find_numbered, numbered_by_group, numbered_part
@@ -63,6 +65,38 @@ def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -
         helpers = frozenset(info.path for frames in used for info in frames.members)
         episodes.append(Episode(root, root, counts[group], used[0].members[0].path, parts, helpers))
     return found_of(episodes)
+
+
+def add_beside_encoded(tree: Tree, found: Found) -> None:
+    """Give videos with an encoded dataset a frame the numbers in datasets of the same numbers beside: depth, poses."""
+    encoded = {
+        part.path: (episode, part.frames.members)
+        for episode in found.episodes
+        for part in (episode.parts.values() if episode.root is not None else ())
+        if isinstance(part.frames, DatasetsVideo) and not part.frames.layout.group_a_frame
+    }
+    if not encoded:
+        return
+    own = set[str]().union(*(episode.helpers for episode, _ in encoded.values()))
+    beside = [info for path, info in tree.datasets.items() if path not in own and info.parent in encoded and info.dtype]
+    plain = [info for info in beside if not info.dtype.startswith(("S", "vlen")) and 0 not in info.shape]
+    for group, each in numbered_by_group(plain, from_any=True).items():
+        episode, members = encoded[group]
+        for frames in each:
+            if _numbers_of(members, len(frames.members)) == frames.first_number:
+                key = key_in(episode.root, join(group, frames.key))
+                episode.parts[key] = numbered_part(frames, _pattern(episode.root or "", frames))
+                episode.helpers |= {info.path for info in frames.members}
+
+
+def _numbers_of(members: Sequence[DatasetInfo], count: int) -> int | None:
+    """Return the first number of so many datasets, if their numbers have no gap; else None."""
+    numbers = zip(*(map(int, _DIGITS.findall(info.basename)) for info in members), strict=False)
+    firsts = [column[0] for column in numbers if column == tuple(range(column[0], column[0] + count))]
+    return firsts[0] if firsts else None
+
+
+_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def _frame_count(numbered: Sequence[NumberedFrames]) -> int:
