@@ -70,7 +70,8 @@ def inspect_command(
         for line in write_files_sheet(found, contact_sheet, force=force):
             click.echo(line, err=True)
     if as_toml:
-        click.echo(schema_toml(found), nl=False)
+        declared = config.scan.declared
+        click.echo(schema_toml(found, "equal" if declared is None else declared.lengths), nl=False)
         return
     report = {
         **reports.describe_catalog(found),

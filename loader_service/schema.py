@@ -29,7 +29,10 @@ VideoLayout = Literal["groups", "files", "table", "vlen", "spans"]
 #: What stands, in a schema, for the group that is a video.
 VIDEO = "{video}"
 
-_KEYS = {"videos", "field"}
+#: How long a video is whose fields are not: as long as all of them, or an error; or as its shortest field.
+Lengths = Literal["equal", "shortest"]
+
+_KEYS = {"videos", "lengths", "field"}
 _FIELD_KEYS = {"name", "kind", "dataset", "dtype", "shape"}
 
 
@@ -59,10 +62,11 @@ class SchemaField:
 
 @dataclass(frozen=True)
 class Schema:
-    """What a video is, in the order in which files are asked, and its fields."""
+    """What a video is, in the order in which files are asked, its fields, and where it ends if they differ."""
 
     videos: tuple[VideoLayout, ...]
     fields: tuple[SchemaField, ...]
+    lengths: Lengths = "equal"
 
     @property
     def names(self) -> frozenset[str]:
@@ -82,7 +86,7 @@ def schema_from_json(facts: dict[str, Any]) -> Schema:
         )
         for each in facts["fields"]
     )
-    return Schema(tuple(facts["videos"]), fields)
+    return Schema(tuple(facts["videos"]), fields, facts["lengths"])
 
 
 def read_schema(path: str) -> Schema:
@@ -112,6 +116,8 @@ def _read(content: dict[str, Any]) -> Schema:
     videos = _texts("the schema", "videos", content.get("videos", "groups"))
     for layout in videos:
         _check_choice("the schema", "videos", layout, get_args(VideoLayout))
+    lengths = content.get("lengths", "equal")
+    _check_choice("the schema", "lengths", lengths, get_args(Lengths))
     tables = content.get("field")
     if not isinstance(tables, list) or not tables or not all(isinstance(each, dict) for each in tables):
         raise ConfigError("expected at least one [[field]]; add one for each field")
@@ -120,7 +126,7 @@ def _read(content: dict[str, Any]) -> Schema:
         raise ConfigError("expected a name of its own for each [[field]]; two have the same")
     if all(field.kind == "value" for field in fields):
         raise ConfigError("expected a field of kind 'image' or 'array', whose frames make the videos; add one")
-    return Schema(videos, fields)  # type: ignore[arg-type] # checked above
+    return Schema(videos, fields, lengths)  # type: ignore[arg-type] # checked above
 
 
 def _read_field(number: int, table: dict[str, Any]) -> SchemaField:

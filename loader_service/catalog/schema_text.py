@@ -9,7 +9,7 @@ from loader_service.schema import VIDEO
 
 if TYPE_CHECKING:
     from loader_service.catalog.columns import Catalog, FieldFacts
-    from loader_service.schema import VideoLayout
+    from loader_service.schema import Lengths, VideoLayout
 
 
 #: What stands for more than itself in a pattern.
@@ -52,13 +52,17 @@ def _widened(pattern: str) -> str:
 _NUMBER = re.compile(r"[0-9]+(?=/|$)")
 
 
-def schema_toml(catalog: Catalog) -> str:
-    """Return what was found in a catalog's files as a schema that can be edited and given back."""
+def schema_toml(catalog: Catalog, lengths: Lengths = "equal") -> str:
+    """Return what was found in a catalog's files as a schema that can be edited and given back.
+
+    `lengths`: what the schema says by which it was found, if one did.
+    """
     lines = [
         '# What a video is: a group of a file ("groups"), a file ("files"), a table whose rows are frames ("table"),',
         '# or a row of a vlen dataset ("vlen"). In `dataset`, {video} is the group of a video, or its name.',
         "# A side of 0 in `shape` differs; of lists, [0, 4] says that an entry has four numbers.",
         f"videos = {_toml(list(catalog.layouts))}",
+        *([f"lengths = {_toml(lengths)}"] if lengths != "equal" else []),
     ]
     patterns = _for_siblings(catalog)
     for facts in catalog.facts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -96,6 +97,44 @@ def flow_between_frames(folder: Path) -> Layout:
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{fields}]\n')
     says = ["its camera '{video}/rgb' alone or one video by its cameras '{video}/flow_x' and '{video}/flow_y'"]
     return Layout(Refused(says), {"schema": "./s.toml"}, Serves(videos))
+
+
+def _lost_frames(folder: Path, write_camera: Callable[[h5py.Group, str, int, int], Form]) -> Layout:
+    """One camera of one video has fewer frames: asked, and served as long as the shortest, with a line, if so said."""
+    videos = []
+    with h5py.File(folder / "demos.h5", "w") as root:
+        for number, (top, wrist) in enumerate(((6, 6), (7, 5))):
+            demo, count = root.create_group(f"demo_{number}"), min(top, wrist)
+            demo["action"] = actions = numbers(number, top, 7)
+            fields: dict[str, Form] = {"top": write_camera(demo, "top", top, count)}
+            fields |= {"wrist": write_camera(demo, "wrist", wrist, count), "action": Array(actions[:count])}
+            videos.append(Video(f"demo_{number}", fields))
+    cameras = [f'{{name = "{name}", kind = "image", dataset = "{{video}}/{name}"}}' for name in ("top", "wrist")]
+    action = '{name = "action", kind = "array", dataset = "{video}/action"}'
+    (folder / "s.toml").write_text(
+        f'videos = "groups"\nlengths = "shortest"\nfield = [{", ".join([*cameras, action])}]\n'
+    )
+    says = ["all 2 cameras, which ends with the shortest, without 2 frames", '`lengths = "shortest"` and', cameras[1]]
+    lines = [r"'top \(end\)': not served are the last frames, 2 frames at most, of 1 video such as 'demo_1'"]
+    return Layout(Refused(says), {"schema": "./s.toml"}, Serves(videos, left_out=[*lines, "action .end"]))
+
+
+@case("no one project: demos with two JPEG cameras, of which one lost its last frames", option=True)
+def encoded_cameras_of_which_one_lost_frames(folder: Path) -> Layout:
+    def write_camera(demo: h5py.Group, name: str, count: int, served: int) -> Form:
+        write_vlen(demo, name, frames := jpegs(count, count))
+        return Encoded(frames[:served])
+
+    return _lost_frames(folder, write_camera)
+
+
+@case("no one project: demos with two raw cameras, of which one lost its last frames", option=True)
+def raw_cameras_of_which_one_lost_frames(folder: Path) -> Layout:
+    def write_camera(demo: h5py.Group, name: str, count: int, served: int) -> Form:
+        demo[name] = pictures = pixels(count, count, 16, 24)
+        return Array(pictures[:served])
+
+    return _lost_frames(folder, write_camera)
 
 
 @case("SensorsINI/ddd20-utils: export as aps/frames, dvs/data, steering_wheel_angle/data, with times in each")

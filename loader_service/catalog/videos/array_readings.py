@@ -11,7 +11,13 @@ from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
 from loader_service.catalog.videos.episodes import key_in
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_picture
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
+from loader_service.catalog.videos.readings import (
+    Reading,
+    TwoReadingsError,
+    fields_of,
+    free_name,
+    of_nearly_one_length,
+)
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
@@ -128,6 +134,10 @@ def unequal(sequences: Sequence[DatasetInfo], *, grouped: bool = False) -> TwoRe
         f"found {first.describe()} beside {second.describe()}: two cameras of one video, of which one lost frames, or "
         "two videos",
         [
+            *of_nearly_one_length(
+                Schema((layout,), fields_of(sequences, _kind_of(first), grouped=grouped)),
+                [info.shape[0] for info in sequences],
+            ),
             *(
                 Reading(f"a video by {info.path!r} alone", Schema((layout,), _alone(info, grouped=grouped)))
                 for info in sequences[:2]

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.codecs import DEPTH
 from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join, parent_of
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, has_arrays, have_roles
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself, free_name
+from loader_service.catalog.videos.readings import (
+    Reading,
+    TwoReadingsError,
+    each_by_itself,
+    free_name,
+    of_nearly_one_length,
+)
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -228,7 +234,9 @@ def _cameras_or_videos(sets: Cameras, seen: Sequences, *, equal: bool) -> TwoRea
     ]
     cameras = [Reading(f"one video with {len(beside)} cameras", Schema((layout,), tuple(fields)))]
     if not equal:
-        cameras = [_of_one_length(layout, each) for each in _by_length(fields, [counts[path] for path in beside])]
+        lengths = [counts[path] for path in beside]
+        cameras = of_nearly_one_length(Schema((layout,), tuple(fields)), lengths)
+        cameras += [_of_one_length(layout, each) for each in _by_length(fields, lengths)]
         beside = [
             next(path for path in beside if counts[path] == count) for count in dict.fromkeys(map(counts.get, beside))
         ]

@@ -13,6 +13,7 @@ from loader_service.catalog.layouts import search as layouts
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import fits
+from loader_service.catalog.videos.declared_lengths import check_count, end_with_shortest, entries_of, lines_of_ends
 from loader_service.catalog.videos.declared_places import (
     frames_at,
     has_number,
@@ -67,11 +68,10 @@ def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
             return _spans(hdf5, tree, schema)
         episodes = _groups(hdf5, tree, main) if layout == "groups" else _whole_file(tree, main)
         if episodes:
-            kept = _filled(hdf5, tree, schema, episodes)
-            kept.sort(key=lambda episode: natural_key(episode.name))
-            return Found(
-                layout, kept, lines_of_dropped(tree, [each.root for each in episodes], [each.root for each in kept])
-            )
+            roots = [each.root for each in episodes]
+            found = _filled(hdf5, tree, schema, layout, episodes)
+            found.left_out.update(lines_of_dropped(tree, roots, [each.root for each in found.episodes]))
+            return found
     raise _not_there(main, schema, tree)
 
 
@@ -84,10 +84,12 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
         raise _not_there(main, schema, tree)
     each_video = {} if grouped else {field: _value_of_each(tree, field) for field in schema.fields}
     values = {field: info for field, info in each_video.items() if info is not None}
-    _fill(hdf5, tree, replace(schema, fields=tuple(each for each in schema.fields if each not in values)), wholes)
+    lines = _fill(
+        hdf5, tree, replace(schema, fields=tuple(each for each in schema.fields if each not in values)), wholes
+    )
     wholes.sort(key=lambda episode: natural_key(episode.name))
     layout: VideoLayout = "groups" if grouped else "files"
-    found = cut_at_ends(hdf5, tree, Found(layout, wholes), declared=True)
+    found = cut_at_ends(hdf5, tree, Found(layout, wholes, lines), declared=True)
     if found.layout != "spans":
         raise CatalogError(
             f"nothing says where videos end in the {wholes[0].frame_count} rows of {wholes[0].dataset_path!r}; add a "
@@ -155,17 +157,18 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
     return []
 
 
-def _filled(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: list[Episode]) -> list[Episode]:
+def _filled(hdf5: HDF5File, tree: Tree, schema: Schema, layout: VideoLayout, episodes: list[Episode]) -> Found:
     """Return the videos with all fields of the schema, without the groups that are called alike and are no videos."""
     try:
-        _fill(hdf5, tree, schema, episodes)
+        lines = _fill(hdf5, tree, schema, episodes)
     except CatalogError:
         kept = _with_fields(tree, schema, [each.root for each in episodes if each.root is not None])
         if not 0 < len(kept) < len(episodes):
             raise
         episodes = [Episode(root, root, 0, "") for root in kept]
-        _fill(hdf5, tree, schema, episodes)
-    return episodes
+        lines = _fill(hdf5, tree, schema, episodes)
+    episodes.sort(key=lambda episode: natural_key(episode.name))
+    return Found(layout, episodes, lines)
 
 
 def _with_fields(tree: Tree, schema: Schema, roots: Sequence[str]) -> list[str]:
@@ -189,8 +192,8 @@ def _is_there(tree: Tree, field: SchemaField, root: str) -> bool:
     return field.shape is None or (part is not None and part.kind == field.kind and _fits(field, part))
 
 
-def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode]) -> None:
-    """Give each video all fields of the schema."""
+def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode]) -> dict[str, str]:
+    """Give each video all fields of the schema; return lines about what is beyond the end of their shortest field."""
     places = {
         (field.name, number): path_of(tree, field, episode.dataset_path if episode.root is None else episode.root)
         for field in schema.fields
@@ -202,7 +205,9 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
     pictures = {path for path, is_image in paths.items() if is_image}
     if pictures & tree.datasets.keys() - encoded.keys():  # single frames, which are videos
         encoded |= {video.name: video for video in split_by_names(layouts.find_frames(hdf5, tree, None, declared=True))}
+    ended = []
     for number, episode in enumerate(episodes):
+        counts: dict[str, int] = {}
         for field in schema.fields:
             place = places[field.name, number]
             if place is None:
@@ -214,52 +219,20 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
             numbered = numbered_at(tree, field, path, pattern, episode.root or "")
             if numbered is not None:
                 part = numbered_part(numbered, pattern)
-                episode.parts[field.name] = part
-                _count(episode, field, part, len(numbered.members))
-                continue
-            frames = frames_at(tree, path, pattern, episode.root or "", encoded.get(path))
-            part = _part(hdf5.file, tree, field, path, frames)
-            episode.parts[field.name] = replace(part, pattern=pattern)
-            _count(episode, field, part, _entries(part))
-
-
-def _entries(part: VideoField) -> int:
-    if part.frames is not None:
-        return part.frames.frame_count
-    if part.bounds is not None:
-        return part.bounds.shape[0] - 1
-    if part.info is None or not part.info.shape:
-        return 0
-    if part.element >= 0:
-        return part.info.shape[-1]
-    return 1 if part.shape == part.info.shape else part.info.shape[0]
-
-
-def _count(episode: Episode, field: SchemaField, part: VideoField, count: int) -> None:
-    """Make sure that all fields of a video have as many frames, or, if they lie between them, one less."""
-    if part.kind == "value":
-        return
-    if not any(other.kind != "value" for name, other in episode.parts.items() if name != field.name):
-        episode.frame_count = count
-        episode.dataset_path = part.path
-    elif part.frames is None and count == episode.frame_count - 1 > 0:
-        episode.parts[field.name] = replace(episode.parts[field.name], missing=1)
-    elif count == episode.frame_count + 1 > 2 and _can_lie_between(episode, field.name):
-        others = {name: each for name, each in episode.parts.items() if each.kind != "value" and name != field.name}
-        episode.parts |= {name: replace(each, missing=1) for name, each in others.items()}
-        episode.frame_count = count
-    elif count != episode.frame_count:
-        raise CatalogError(
-            f"video {episode.name!r}, field {field.name!r}: expected {counted(episode.frame_count, 'frame')}, "
-            "like its other "
-            f"fields, found {count} in {part.path!r}; leave the field out of the schema, or correct the file"
-        )
-
-
-def _can_lie_between(episode: Episode, name: str) -> bool:
-    """Tell whether all other fields are arrays that can have an entry between each two frames."""
-    others = [part for other, part in episode.parts.items() if part.kind != "value" and other != name]
-    return all(part.frames is None and part.kind == "array" and not part.missing for part in others)
+                count = len(numbered.members)
+            else:
+                frames = frames_at(tree, path, pattern, episode.root or "", encoded.get(path))
+                part = replace(_part(hdf5.file, tree, field, path, frames), pattern=pattern)
+                count = entries_of(part)
+            episode.parts[field.name] = part
+            if part.kind != "value":
+                counts[field.name] = count
+                if schema.lengths == "equal":
+                    check_count(episode, field, count)
+        if schema.lengths == "shortest":
+            end_with_shortest(episode, counts)
+            ended.append((episode, counts))
+    return lines_of_ends(ended)
 
 
 def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: FoundVideo | None) -> VideoField:

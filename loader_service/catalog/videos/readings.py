@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loader_service.protocol.fields import SERVICE_FIELDS
 from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,16 +56,31 @@ class TwoReadingsError(Exception):
 
 
 def in_one_line(schema: Schema) -> str:
-    """Return a schema as two lines of TOML, which a message shows as one."""
+    """Return a schema as two lines of TOML, or three, which a message shows as one."""
     fields = ", ".join(_inline(field) for field in schema.fields[:_MOST_FIELDS])
     more = ", …" if len(schema.fields) > _MOST_FIELDS else ""
-    return f"`videos = {json.dumps(schema.videos[0])}` and `field = [{fields}{more}]`"
+    lengths = "" if schema.lengths == "equal" else f', `lengths = "{schema.lengths}"`'
+    return f"`videos = {json.dumps(schema.videos[0])}`{lengths} and `field = [{fields}{more}]`"
 
 
 def _inline(field: SchemaField) -> str:
     shape = "" if field.shape is None else f", shape = {list(field.shape)}"
     dataset = json.dumps(field.dataset[0], ensure_ascii=False)
     return f'{{name = {json.dumps(field.name)}, kind = "{field.kind}", dataset = {dataset}{shape}}}'
+
+
+def of_nearly_one_length(schema: Schema, counts: Sequence[int]) -> list[Reading]:
+    """Return the reading of sequences as one video that ends with the shortest, if few frames are lost by that."""
+    rest = max(counts) - min(counts)
+    if rest > _MOST_LOST:
+        return []
+    ending = f"which ends with the shortest, without {counted(rest, 'frame')} of others"
+    words = f"one video with all {len(schema.fields)} cameras, {ending}"
+    return [Reading(words, replace(schema, lengths="shortest"))]
+
+
+#: Frames that a camera loses, or writes more than others, at the end of a recording.
+_MOST_LOST = 2
 
 
 def free_name(path: str) -> str:
