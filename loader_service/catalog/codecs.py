@@ -35,7 +35,10 @@ PATHS_REMEDY = f"write what they name as vlen uint8, or read it in {_SOURCE}"
 #: What helps, by what was found.
 _REMEDIES = {
     "image": f"write it as JPEG or 8-bit PNG, or decode it in {_SOURCE}",
-    "video": f"write its frames as JPEG, an element for each frame, or decode it in {_SOURCE}",
+    "video": (
+        "write its bytes as a file and give that to `loader-service pack`, write its frames as JPEG, an element for "
+        f"each frame, or decode it in {_SOURCE}"
+    ),
     "sound": f"write the samples as numbers, and name other fields with --schema FILE, or decode it in {_SOURCE}",
     "text": f"write the decoded bytes, as vlen uint8, or decode it in {_SOURCE}",
     "data": f"write what it holds as datasets, or read it in {_SOURCE}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import h5py
@@ -235,3 +236,20 @@ def libero(folder: Path) -> Serves:
             demo.attrs["num_samples"], demo.attrs["init_state"] = frames, numbers(number, 6)
             videos.append(Video(f"data/demo_{number}", {**fields, "num_samples": Value(frames)}))
     return Serves(videos)
+
+
+@case("droid-dataset/droid: trajectory_writer.py (observations/videos/<serial>: a film as one text)", option=True)
+def droid_with_its_films_inside(folder: Path) -> Layout:
+    """The films are refused by name; the schema that the refusal shows serves the numbers beside them."""
+    film = b"\0\0\0\x20ftypisom\0\0\2\0isomiso2avc1mp41" + bytes(range(1, 200))
+    arrays = {"action/gripper_position": numbers(1, 9), "observation/robot_state/joints": numbers(2, 9, 7)}
+    with h5py.File(folder / "trajectory.h5", "w") as root:
+        for path, values in arrays.items():
+            root[path] = values
+        for serial in ("1234", "5678"):
+            root[f"observations/videos/{serial}"] = np.asarray(film)
+    fields = ", ".join(f'{{name = "{path.replace("/", "_")}", kind = "array", dataset = "{path}"}}' for path in arrays)
+    (folder / "s.toml").write_text(f'videos = "table"\nfield = [{fields}]\n')
+    served = {path.replace("/", "_"): Array(values) for path, values in arrays.items()}
+    says = ["observations/videos/1234", "MP4", "loader-service pack", "9 rows of a table", re.escape(fields)]
+    return Layout(Refused(says), {"schema": "./s.toml"}, Serves([Video("trajectory", dict(served))], "rows"))

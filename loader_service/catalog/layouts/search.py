@@ -23,6 +23,22 @@ if TYPE_CHECKING:
 EXPECTED = "; ".join(layout.expected for layout in LAYOUTS[:-1]) + f"; or {LAYOUTS[-1].expected}"
 
 
+class ForeignBytesError(CatalogError):
+    """A file without images has bytes of another format.
+
+    Parameters
+    ----------
+    message
+        Which, and what helps.
+    paths
+        Of the datasets that hold such bytes.
+    """
+
+    def __init__(self, message: str, paths: frozenset[str]) -> None:
+        super().__init__(message)
+        self.paths = paths
+
+
 #: Those whose videos a schema names by a path each.
 _WITH_PATHS = tuple(layout for layout in LAYOUTS if not layout.group_a_frame)
 
@@ -121,7 +137,7 @@ def _refuse_strangers(tree: Tree, contents: Candidates) -> None:
         return
     for stranger in contents.strangers.values():
         if stranger.codec.named or stranger.info.kind is ElementKind.VLEN_BYTES:
-            raise CatalogError(_say(stranger))
+            raise ForeignBytesError(_say(stranger), frozenset(contents.strangers))
 
 
 def _refuse_matrices_of_images(hdf5: HDF5File, tree: Tree) -> None:

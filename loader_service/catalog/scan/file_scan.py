@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import h5py
@@ -20,15 +19,15 @@ from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.read_tree import read_tree
 from loader_service.catalog.hdf5.storage import chunk_counts
-from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
-from loader_service.catalog.layouts.search import EXPECTED, explain_texts, find_frames
+from loader_service.catalog.hdf5.tree import Tree
+from loader_service.catalog.layouts.search import ForeignBytesError, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.content_sample import sample_of
+from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside, works
 from loader_service.catalog.splits.choose import find_in_split
 from loader_service.catalog.splits.row_ranges import cut
 from loader_service.catalog.videos.across_groups import add_across, add_values_across, main_frames
-from loader_service.catalog.videos.array_readings import of_nothing_found
 from loader_service.catalog.videos.beside_pictures import add_beside_pictures
 from loader_service.catalog.videos.constants_beside import add_constants
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
@@ -44,16 +43,14 @@ from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
-from loader_service.catalog.videos.readings import TwoReadingsError, in_one_line
+from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.catalog.videos.row_notes import lines_of_rows
 from loader_service.catalog.videos.set_aside import (
-    is_aside,
     refuse_sparse_rows,
     refuse_without_complex,
     set_aside,
     without_copies,
 )
-from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.catalog.videos.tables import find_without_frames
 from loader_service.catalog.videos.time_axes import lines_of_time_behind, refuse_time_by_its_stamps
 from loader_service.catalog.videos.unfilled import lines_of_unfilled, lines_of_unwritten
@@ -65,10 +62,9 @@ from loader_service.stores.faults import StoreFault
 from loader_service.stores.urls import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from loader_service.catalog.labels.encode import Label
-    from loader_service.schema import Schema
 
 #: How long a file is tried again when the disk or the network fails, in seconds.
 _PATIENCE_S = 20.0
@@ -248,11 +244,14 @@ def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
             return find_declared(hdf5, without_copies(tree, options.declared), options.declared)
         return _find_undeclared(hdf5, tree, options)
     except TwoReadingsError as error:
-        raise CatalogError(error.text([each for each in error.readings if _works(hdf5, tree, each.schema)])) from error
+        raise CatalogError(error.text([each for each in error.readings if works(hdf5, tree, each.schema)])) from error
 
 
 def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
-    frames = find_frames(hdf5, tree, options.frames)
+    try:
+        frames = find_frames(hdf5, tree, options.frames)
+    except ForeignBytesError as error:
+        raise with_numbers_beside(hdf5, tree, error) from error
     if options.frames is None:
         frames = split_by_names(frames)
     aside = set_aside(tree) | empty_arrays(tree)
@@ -263,7 +262,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     else:
         found = group_frames(tree, main_frames(frames)) if frames else find_without_frames(hdf5, tree, aside)
     if found is None:
-        raise _nothing_found(hdf5, tree, aside)
+        raise nothing_found(hdf5, tree, aside)
     add_beside_encoded(tree, found)
     add_across(tree, found, {video.name: frames_part(video) for video in frames})
     add_values_across(tree, found)
@@ -298,55 +297,3 @@ def _row(hdf5: HDF5File, path: str, number: int) -> object:
         return hdf5.node(path)[number]
     except HDF5_ERRORS:
         return True
-
-
-def _works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
-    """Tell whether a schema finds fields in a file: none is advised that was not tried."""
-    try:
-        return bool(scan_fields(hdf5, find_declared(hdf5, tree, schema), schema)[0])
-    except (CatalogError, TwoReadingsError):
-        return False
-
-
-def _is_flat_bytes(info: DatasetInfo) -> bool:
-    return info.kind is ElementKind.BYTES and len(info.shape) == 1
-
-
-def _nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> CatalogError:
-    """Return the error for a file without videos: with what was set aside, if that is why."""
-    helps = explain_texts(hdf5, tree)
-    if not helps and all(0 in info.shape or not info.shape for info in tree.datasets.values()):
-        return CatalogError(
-            f"found no video, but {tree.describe()}, and so no sequence; leave the file out, or serve it by "
-            "--source module:Name"
-        )
-    raw = next((info for info in tree.datasets.values() if _is_flat_bytes(info)), None)
-    if raw is not None and not helps and all(map(_is_flat_bytes, tree.datasets.values())):
-        return CatalogError(
-            f"found no video, but {raw.describe()} of no image format that is known: if it is pixels, nothing says "
-            "their sides; write them with these, as (frames, height, width, channels), or read them in a Python source "
-            f"of your own (--source package.module:Name); numbers are served by a --schema FILE{_readings(hdf5, tree)}"
-        )
-    firsts = {reason: path for path, reason in reversed(list(aside.items()))}
-    named = "; ".join(f"{path!r}: {reason}" for reason, path in islice(reversed(list(firsts.items())), 4))
-    if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
-        return CatalogError(f"found no video, but {named}; leave the file out, or serve it by --source module:Name")
-    if aside:
-        rest = {path: info for path, info in tree.datasets.items() if not is_aside(aside, info)}
-        return CatalogError(
-            f"found no video, but {named}; and beside it {replace(tree, datasets=rest).describe()}; name numbers among "
-            f"these in a --schema FILE, leave the file out, or serve it by --source module:Name{helps}"
-        )
-    shown = helps or _readings(hdf5, tree)
-    return CatalogError(
-        f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
-        f"{tree.describe()}; name them with --frames PATTERN or --schema FILE{shown}"
-    )
-
-
-def _readings(hdf5: HDF5File, tree: Tree) -> str:
-    """Return the schemas by which a file in which nothing was found can be served, as the end of a message."""
-    found = of_nothing_found(list(tree.datasets.values()))
-    return "".join(
-        f"; for {each.words}, {in_one_line(each.schema)}" for each in found if _works(hdf5, tree, each.schema)
-    )

@@ -1,0 +1,83 @@
+"""What is said of a file in which no videos are found, with schemas that were tried on it. Knows no other file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.layouts.search import EXPECTED, ForeignBytesError, explain_texts
+from loader_service.catalog.videos.array_readings import of_nothing_found
+from loader_service.catalog.videos.declared_videos import find_declared
+from loader_service.catalog.videos.field_scan import scan_fields
+from loader_service.catalog.videos.readings import TwoReadingsError, in_one_line
+from loader_service.catalog.videos.set_aside import is_aside
+from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.schema import Schema
+
+
+def works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
+    """Tell whether a schema finds fields in a file: none is advised that was not tried."""
+    try:
+        return bool(scan_fields(hdf5, find_declared(hdf5, tree, schema), schema)[0])
+    except (CatalogError, TwoReadingsError):
+        return False
+
+
+def _is_flat_bytes(info: DatasetInfo) -> bool:
+    return info.kind is ElementKind.BYTES and len(info.shape) == 1
+
+
+def nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> CatalogError:
+    """Return the error for a file without videos: with what was set aside, if that is why."""
+    helps = explain_texts(hdf5, tree)
+    if not helps and all(0 in info.shape or not info.shape for info in tree.datasets.values()):
+        return CatalogError(
+            f"found no video, but {tree.describe()}, and so no sequence; leave the file out, or serve it by "
+            "--source module:Name"
+        )
+    raw = next((info for info in tree.datasets.values() if _is_flat_bytes(info)), None)
+    if raw is not None and not helps and all(map(_is_flat_bytes, tree.datasets.values())):
+        return CatalogError(
+            f"found no video, but {raw.describe()} of no image format that is known: if it is pixels, nothing says "
+            "their sides; write them with these, as (frames, height, width, channels), or read them in a Python source "
+            f"of your own (--source package.module:Name); numbers are served by a --schema FILE{_readings(hdf5, tree)}"
+        )
+    firsts = {reason: path for path, reason in reversed(list(aside.items()))}
+    named = "; ".join(f"{path!r}: {reason}" for reason, path in islice(reversed(list(firsts.items())), 4))
+    if aside and all(is_aside(aside, info) for info in tree.datasets.values()):
+        return CatalogError(f"found no video, but {named}; leave the file out, or serve it by --source module:Name")
+    if aside:
+        rest = {path: info for path, info in tree.datasets.items() if not is_aside(aside, info)}
+        return CatalogError(
+            f"found no video, but {named}; and beside it {replace(tree, datasets=rest).describe()}; name numbers among "
+            f"these in a --schema FILE, leave the file out, or serve it by --source module:Name{helps}"
+        )
+    shown = helps or _readings(hdf5, tree)
+    return CatalogError(
+        f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
+        f"{tree.describe()}; name them with --frames PATTERN or --schema FILE{shown}"
+    )
+
+
+def with_numbers_beside(hdf5: HDF5File, tree: Tree, error: ForeignBytesError) -> CatalogError:
+    """Return the error for bytes of another format, with the schemas that serve the numbers beside them."""
+    readings = _readings(hdf5, tree, error.paths)
+    return CatalogError(
+        f"{error}; what else is there is served by a --schema FILE{readings}" if readings else str(error)
+    )
+
+
+def _readings(hdf5: HDF5File, tree: Tree, foreign: Collection[str] = ()) -> str:
+    """Return the schemas by which datasets can be served, those of some paths aside, as the end of a message."""
+    found = of_nothing_found([info for path, info in tree.datasets.items() if path not in foreign])
+    return "".join(
+        f"; for {each.words}, {in_one_line(each.schema)}" for each in found if works(hdf5, tree, each.schema)
+    )
