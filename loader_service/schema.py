@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 FieldKind = Literal["image", "array", "value"]
 
 #: What a video is: a group, or dataset, of a file; a whole file; a whole file that is a table, its frames being rows;
-#: a row of a vlen dataset, its frames being numbers; or some rows of a file's datasets, which lie end to end.
-VideoLayout = Literal["groups", "files", "table", "vlen", "spans"]
+#: a row of a vlen dataset, its frames being numbers; some rows of a file's datasets, which lie end to end; or a row of
+#: datasets ``(videos, frames, …)``, padded to one length.
+VideoLayout = Literal["groups", "files", "table", "vlen", "spans", "padded"]
 
 #: What stands, in a schema, for the group that is a video.
 VIDEO = "{video}"

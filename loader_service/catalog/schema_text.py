@@ -59,7 +59,8 @@ def schema_toml(catalog: Catalog, lengths: Lengths = "equal") -> str:
     """
     lines = [
         '# What a video is: a group of a file ("groups"), a file ("files"), a table whose rows are frames ("table"),',
-        '# or a row of a vlen dataset ("vlen"). In `dataset`, {video} is the group of a video, or its name.',
+        '# a row of a vlen dataset ("vlen"), rows between ends ("spans"), or a row of (videos, frames, …) ("padded").',
+        "# In `dataset`, {video} is the group of a video, or its name.",
         "# A side of 0 in `shape` differs; of lists, [0, 4] says that an entry has four numbers.",
         f"videos = {_toml(list(catalog.layouts))}",
         *([f"lengths = {_toml(lengths)}"] if lengths != "equal" else []),
@@ -80,7 +81,8 @@ def schema_toml(catalog: Catalog, lengths: Lengths = "equal") -> str:
 
 def _may_differ(catalog: Catalog, facts: FieldFacts) -> bool:
     """Tell whether nothing says that an array has the same sides elsewhere: only one sequence of them was seen."""
-    if catalog.video_count != 1 or catalog.frame_count == 1 or facts.storage != "raw" or not facts.field.shape:
+    one_sample = catalog.frame_count == 1 and catalog.layouts != ("table",)  # its shape says that it is one
+    if catalog.video_count != 1 or one_sample or facts.storage != "raw" or not facts.field.shape:
         return False
     numbered = catalog.column("digits", facts.field.name)[0] >= 0  # each frame is a dataset, which its shape says
     return facts.field.kind == "array" and not numbered

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from tests.public_layouts.columns import table, whole
-from tests.public_layouts.expectations import Array, Encoded, Layout, Refused, Serves, Video, case, rows_of
+from tests.public_layouts.expectations import Array, Encoded, Layout, Refused, Serves, Video, case
 from tests.public_layouts.pictures import jpeg, pixels
 from tests.public_layouts.robots import numbers
 
@@ -74,15 +74,6 @@ def moving_mnist_times_first(folder: Path) -> Serves:
     """Nothing but the shape tells; the other reading is said."""
     data = whole(1, 20, 50, 16, 16, below=256, dtype="u1")
     return Serves(table(folder / "mnist.h5", {"data": data}).videos, "rows", says=["about 'data'.*np.moveaxis"])
-
-
-@case("no one project: videos padded to one length (N, T, H, W, 3), with lengths and labels")
-def padded_videos(folder: Path) -> Serves:
-    """A row is a video, and which of its frames are real is said."""
-    columns = {"videos": whole(1, 7, 10, 16, 16, 3, below=256, dtype="u1"), "lengths": np.array([3, 10, 5, 6, 7, 2, 9])}
-    rows = rows_of("a", **columns, labels=whole(2, 7))
-    table(folder / "a.h5", {**columns, "labels": whole(2, 7)})
-    return Serves(rows.videos, "rows", says=["about 'videos'.*up to 10 frames.*'lengths'"])
 
 
 @case("ImageNet as groups by class (n01440764/n01440764_3.JPEG)")

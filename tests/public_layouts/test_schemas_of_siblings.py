@@ -67,6 +67,20 @@ def test_a_file_with_one_numbered_group_serves_siblings_with_another_number(
         pytest.fail(wrong, pytrace=False)
 
 
+def test_a_schema_of_one_row_serves_siblings_whose_row_is_longer(tmp_path: Path) -> None:
+    for number, count in ((0, 4), (1, 6)):
+        with h5py.File(tmp_path / "written" / f"{number}.h5", "w") as file:
+            file["images"], file["actions"] = np.zeros((1, count, 16, 20, 3), np.uint8), np.zeros((1, count, 7))
+            file["rewards"] = np.zeros((1, count))
+    first, second = (tmp_path / "written" / f"{number}.h5" for number in (0, 1))
+    with closing(catalog_of(tmp_path, first)) as found:
+        (tmp_path / "schema.toml").write_text(schema_toml(found), encoding="utf-8")
+    with closing(catalog_of(tmp_path, second)) as found:
+        wrong = _difference(found, tmp_path, second)
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
+
+
 def _difference(found: Catalog, folder: Path, sibling: Path) -> str:
     """Return what a schema makes of a file otherwise, as text: a traceback would keep its columns mapped."""
     try:

@@ -29,8 +29,8 @@ class RowsPlace(NamedTuple):
     path
         Of the dataset; of the first frame's, where each frame is a dataset.
     element
-        Of a vlen dataset, or of one ``(1, N)``: which of its elements the frames lie in; negative: they are rows of the
-        dataset itself.
+        Of a vlen dataset, or of one ``(videos, frames, …)``: which of its elements the frames lie in; negative: they
+        are rows of the dataset itself.
     first
         The row of the first frame.
     digits
@@ -85,16 +85,17 @@ class ArrayReader:
         dataset = self._dataset(place.path)
         if len(dataset.node.shape) < out.ndim:
             return None if self._read_whole(place.path, out[0]) else frames[0]
-        if place.element >= 0:
+        if place.element >= 0 and dataset.node.ndim == 1:
             return _read_element(dataset, place, frames, out)
         rows = range(place.first + frames.start, place.first + frames.stop, frames.step)
-        unwritten = None if dataset.complete else dataset.first_unwritten(rows)
+        unwritten = None if dataset.complete else dataset.first_unwritten(rows, place.element)
         if unwritten is not None:
             return unwritten - place.first
         if out.dtype.kind == "S":
-            out[...] = _texts(dataset.node[rows.start : rows.stop : rows.step], out.dtype)
+            lines = slice(rows.start, rows.stop, rows.step)
+            out[...] = _texts(dataset.node[(place.element, lines) if place.element >= 0 else lines], out.dtype)
         else:
-            dataset.read(rows, out)
+            dataset.read(rows, out, place.element)
         return None
 
     def read_lines(self, place: RowsPlace, frame: int, first: int, out: NDArray[Any]) -> bool:
@@ -132,11 +133,12 @@ class ArrayReader:
 
         Parameters and exceptions as of `read`.
         """
-        if place.digits >= 0 or place.element >= 0:
+        if place.digits >= 0:
             return
         dataset = self._dataset(place.path)
-        if dataset.chunks is not None:
-            yield from dataset.chunk_places(range(place.first + frames.start, place.first + frames.stop, frames.step))
+        if dataset.chunks is not None and (place.element < 0 or dataset.node.ndim > 1):
+            rows = range(place.first + frames.start, place.first + frames.stop, frames.step)
+            yield from dataset.chunk_places(rows, place.element)
 
     def _read_whole(self, path: str, out: NDArray[Any]) -> bool:
         """Fill memory with a dataset that is one frame; return whether all of it was ever written."""
@@ -170,34 +172,44 @@ class _Dataset:
     def of(cls, node: Any) -> _Dataset:
         return cls(node, is_written(node.id), node.chunks)
 
-    def read(self, rows: range, out: NDArray[Any]) -> None:
-        """Fill `out`; h5py's own `read_direct` takes four times as long for a short row."""
+    def read(self, rows: range, out: NDArray[Any], element: int = -1) -> None:
+        """Fill `out`; h5py's own `read_direct` takes four times as long for a short row.
+
+        `element`: the row of the dataset in which these rows lie; negative: they are its own.
+        """
         space = self.node.id.get_space()
-        rest = self.node.shape[1:]
+        before, one = ((element,), (1,)) if element >= 0 else ((), ())
+        rest = self.node.shape[1 + len(before) :]
         zeros = (0,) * len(rest)
-        space.select_hyperslab((rows.start, *zeros), (len(rows), *rest), (rows.step, *(1,) * len(rest)))
+        steps = (*one, rows.step, *(1,) * len(rest))
+        space.select_hyperslab((*before, rows.start, *zeros), (*one, len(rows), *rest), steps)
         self.node.id.read(h5py.h5s.create_simple(out.shape), space, out)
 
-    def chunk_places(self, rows: range) -> Iterator[tuple[int, int]]:
-        """Yield first byte and length of the chunks of some rows that were written, in order."""
-        for start in dict.fromkeys(row // self.chunks[0] * self.chunks[0] for row in rows) if self.chunks else ():
+    def chunk_places(self, rows: range, element: int = -1) -> Iterator[tuple[int, int]]:
+        """Yield first byte and length of the chunks of some rows that were written; `element` as in `read`."""
+        for start in dict.fromkeys(self._corner(row, element) for row in rows) if self.chunks else ():
             for info in self._chunk_infos(start):
                 if info.byte_offset is not None:
                     yield info.byte_offset, info.size
 
-    def _chunk_infos(self, start: int) -> Iterator[Any]:
-        """Yield what HDF5 knows of the chunks whose first row is this one."""
-        across = (self.chunks or ())[1:]
-        corners = [range(0, extent, side) for extent, side in zip(self.node.shape[1:], across, strict=True)]
-        return (self.node.id.get_chunk_info_by_coord((start, *corner)) for corner in product(*corners))
+    def _corner(self, row: int, element: int) -> tuple[int, ...]:
+        """Return where the first chunk of a row begins, as far as the row, and its element, say it."""
+        place = (element, row) if element >= 0 else (row,)
+        return tuple(each // side * side for each, side in zip(place, self.chunks or (), strict=False))
 
-    def first_unwritten(self, rows: range) -> int | None:
-        """Return the first of some rows of which the file lacks a byte; None when it has all of them."""
+    def _chunk_infos(self, start: tuple[int, ...]) -> Iterator[Any]:
+        """Yield what HDF5 knows of the chunks that begin so."""
+        extents, across = self.node.shape[len(start) :], (self.chunks or ())[len(start) :]
+        corners = [range(0, extent, side) for extent, side in zip(extents, across, strict=True)]
+        return (self.node.id.get_chunk_info_by_coord((*start, *corner)) for corner in product(*corners))
+
+    def first_unwritten(self, rows: range, element: int = -1) -> int | None:
+        """Return the first of some rows of which the file lacks a byte, or None; `element` as in `read`."""
         if self.chunks is None:
             return rows[0]
-        written: dict[int, bool] = {}
+        written: dict[tuple[int, ...], bool] = {}
         for row in rows:
-            start = row // self.chunks[0] * self.chunks[0]
+            start = self._corner(row, element)
             if start not in written:
                 written[start] = all(info.byte_offset is not None for info in self._chunk_infos(start))
             if not written[start]:
@@ -206,9 +218,7 @@ class _Dataset:
 
 
 def _read_element(dataset: _Dataset, place: RowsPlace, frames: range, out: NDArray[Any]) -> int | None:
-    """Fill memory with numbers of one element, as `ArrayReader.read` says."""
-    if dataset.node.ndim > 1 and not dataset.complete and dataset.first_unwritten(range(1)) is not None:
-        return frames[0]
+    """Fill memory with numbers of one element of a vlen dataset, as `ArrayReader.read` says."""
     values = np.asarray(dataset.node[place.element])[place.first :]
     if frames[-1] >= len(values):
         return frames[0] if not len(values) else len(values)

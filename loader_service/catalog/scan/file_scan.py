@@ -43,6 +43,7 @@ from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
+from loader_service.catalog.videos.padded_videos import cut_padded
 from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.catalog.videos.row_notes import lines_of_rows
 from loader_service.catalog.videos.set_aside import (
@@ -275,7 +276,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_named_axes(hdf5, tree, found)
     if not frames:
         refuse_time_by_its_stamps(tree, found)
-    found = cut_at_ends(hdf5, tree, found)
+    found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
     check_labels(tree, found)
     found.left_out.update(
         (lines_of_time_behind(found) if not frames else {})

@@ -264,7 +264,7 @@ def _by_links(tree: Tree, found: Found) -> Division | None:
 def _is_order_plain(found: Found) -> bool:
     """Tell whether the numbers of videos mean one thing: the order of their names is the same, sorted in any way."""
     names = [episode.name for episode in found.episodes]
-    return found.layout in {"vlen", "spans"} or names == sorted(names)
+    return found.layout in {"vlen", "spans", "padded"} or names == sorted(names)
 
 
 def _numbers_of_names(found: Found) -> npt.NDArray[np.int64] | None:

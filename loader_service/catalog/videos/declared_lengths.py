@@ -24,7 +24,7 @@ def entries_of(part: VideoField) -> int:
     if part.info is None or not part.info.shape:
         return 0
     if part.element >= 0:
-        return part.info.shape[-1]
+        return part.info.shape[min(1, len(part.info.shape) - 1)]
     return 1 if part.shape == part.info.shape else part.info.shape[0]
 
 

@@ -13,7 +13,9 @@ from loader_service.catalog.layouts import search as layouts
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import fits
+from loader_service.catalog.videos.declared_forms import has_form, not_there, wrong_form
 from loader_service.catalog.videos.declared_lengths import check_count, end_with_shortest, entries_of, lines_of_ends
+from loader_service.catalog.videos.declared_padded import declared_padded
 from loader_service.catalog.videos.declared_places import (
     frames_at,
     has_number,
@@ -66,13 +68,15 @@ def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
             continue
         if layout == "spans":
             return _spans(hdf5, tree, schema)
+        if layout == "padded":
+            return declared_padded(tree, schema, hdf5.entries)
         episodes = _groups(hdf5, tree, main) if layout == "groups" else _whole_file(tree, main)
         if episodes:
             roots = [each.root for each in episodes]
             found = _filled(hdf5, tree, schema, layout, episodes)
             found.left_out.update(lines_of_dropped(tree, roots, [each.root for each in found.episodes]))
             return found
-    raise _not_there(main, schema, tree)
+    raise not_there(main, schema, tree)
 
 
 def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
@@ -81,7 +85,7 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
     grouped = all(pattern.startswith(f"{VIDEO}/") for pattern in main.dataset)
     wholes = _groups(hdf5, tree, main) if grouped else [Episode("", "", 0, "")]
     if not wholes:
-        raise _not_there(main, schema, tree)
+        raise not_there(main, schema, tree)
     each_video = {} if grouped else {field: _value_of_each(tree, field) for field in schema.fields}
     values = {field: info for field, info in each_video.items() if info is not None}
     lines = _fill(
@@ -106,13 +110,6 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
             part = VideoField("value", info.dtype, info.shape[1:], info.path, info=info, element=number)
             episode.parts[field.name] = replace(part, pattern=field.dataset[0])
     return found
-
-
-def _not_there(main: SchemaField, schema: Schema, tree: Tree) -> CatalogError:
-    return CatalogError(
-        f"no dataset is the field {main.name!r} of the schema: expected {' or '.join(map(repr, main.dataset))} with "
-        f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset`, or leave the file out"
-    )
 
 
 def _value_of_each(tree: Tree, field: SchemaField) -> DatasetInfo | None:
@@ -189,7 +186,7 @@ def _is_there(tree: Tree, field: SchemaField, root: str) -> bool:
     if place is None or info is None or not info.dtype:
         return place is not None
     part = _dataset_part(field, info)
-    return field.shape is None or (part is not None and part.kind == field.kind and _fits(field, part))
+    return field.shape is None or (part is not None and part.kind == field.kind and has_form(field, part))
 
 
 def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode]) -> dict[str, str]:
@@ -247,13 +244,8 @@ def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: Fo
         part = flat_list_part(file, tree, info) if lists and info is not None else None
         part = part or (None if info is None else _dataset_part(field, info))
         found = f"the group {path!r}" if info is None else info.describe()
-    if part is None or part.kind != field.kind or not _fits(field, part):
-        expected = " ".join(filter(None, (field.kind, field.dtype, "" if field.shape is None else str(field.shape))))
-        form = "" if part is None else f", that is {part.kind} {part.dtype} {part.shape}"
-        raise CatalogError(
-            f"the field {field.name!r}: expected {expected}, found {found}{form}; correct `kind`, `dtype` or `shape` "
-            "(0 is a side that differs) in the schema, or the file"
-        )
+    if part is None or part.kind != field.kind or not has_form(field, part):
+        raise wrong_form(field, found, part)
     return part
 
 
@@ -283,13 +275,6 @@ def _dataset_part(field: SchemaField, info: DatasetInfo) -> VideoField | None:
     return part
 
 
-def _fits(field: SchemaField, part: VideoField) -> bool:
-    """Tell whether a field has the dtype and shape that the schema says; texts may have any width."""
-    text = field.dtype.startswith("S") and part.dtype.startswith("S")
-    dtype = not field.dtype or text or field.dtype == part.name
-    return dtype and (field.shape is None or fits(field.shape, part.shape))
-
-
 def _only_dataset(tree: Tree, field: SchemaField) -> DatasetInfo | None:
     place = path_of(tree, field, "")
     return None if place is None else tree.datasets.get(place[0])
@@ -309,7 +294,7 @@ def _vlen_rows(hdf5: HDF5File, tree: Tree, schema: Schema, main: DatasetInfo) ->
         info = _only_dataset(tree, field)
         keys = next(iter(found.episodes)).parts if found.episodes else {}
         key = next((key for key, part in keys.items() if info is not None and part.path == info.path), None)
-        if info is None or key is None or keys[key].kind != field.kind or not _fits(field, keys[key]):
+        if info is None or key is None or keys[key].kind != field.kind or not has_form(field, keys[key]):
             raise CatalogError(
                 f"the field {field.name!r}: expected {field.kind} {field.dtype} with an entry for each row of "
                 f"{main.path!r}, found {info.describe() if info is not None else 'nothing'}; correct the schema"

@@ -39,7 +39,7 @@ class VideoField:
     info
         For numbers: the dataset.
     element
-        For a row of a vlen dataset, of one with an entry for each video, or of one ``(1, N)``: its number.
+        For a row of a vlen dataset, of one with an entry for each video, or of one ``(videos, frames, …)``: its number.
     first
         Of its frames in the dataset, or among the JPEGs: sequences may lie end to end.
     digits

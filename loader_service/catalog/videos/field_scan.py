@@ -247,9 +247,10 @@ def _address(hdf5: HDF5File, part: VideoField) -> int:
             f"{info.path!r}: expected it to end by byte {hdf5.size_bytes}, the end of the file; "
             f"got {info.address + info.size_bytes}: the file is truncated"
         )
-    count = info.shape[-1] if part.element >= 0 else max(1, *info.shape[:1])
-    row_bytes = info.size_bytes // count if info.shape else 0
-    return info.address + part.first * row_bytes
+    axes = 2 if part.element >= 0 else 1
+    row_bytes = info.size_bytes // max(1, math.prod(info.shape[:axes]))
+    rows_before = part.element * info.shape[1] if part.element >= 0 else 0
+    return info.address + (rows_before + part.first) * row_bytes
 
 
 def _vlen_addresses(hdf5: HDF5File, parts: Sequence[VideoField], elements: Int64s) -> Int64s:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.videos.padded_videos import lengths_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,14 +16,12 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.videos.episodes import Found, VideoField
 
-_LENGTHS = re.compile(
-    r"(^|_)(lens?|lengths?|(num|n|valid|seq)_?(frames|steps|len|lens|length|lengths))$", re.IGNORECASE
-)
-
 _PADDED = (
     "each row seems to be a sequence of up to {} frames, of which {!r} says how many are real; rows are served whole, "
-    "with that beside them; for clips of frames write each as a dataset of its own, in a file"
+    "with that beside them; for clips of frames {}, in a file"
 )
+_BY_LENGTHS = '`videos = "padded"` in a --schema, as --toml prints one, with the shape of a frame, makes each a video'
+_BY_MASK = "write each as a dataset of its own"
 
 #: Of a picture that somebody looks at.
 _LEAST_SIDE = 16
@@ -51,6 +50,13 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         for key, part in parts.items()
         if _may_be_times(part, count) and len(parts) == 1
     }
+    if count == 1:
+        lines |= {
+            f"{key} (axes)": f"its only row is {part.shape}; if the first of these axes is time, "
+            f'`videos = "padded"` in a --schema, with the shape of a frame, makes it {part.shape[0]} frames, in a file'
+            for key, part in parts.items()
+            if len(part.shape) > 1
+        }
     return lines | _padded(parts, read)
 
 
@@ -62,19 +68,17 @@ def _may_be_times(part: VideoField, count: int) -> bool:
 
 def _padded(parts: Mapping[str, VideoField], read: Callable[[str], Any]) -> dict[str, str]:
     deep = {key: part for key, part in parts.items() if len(part.shape) > 1}
-    columns = [part for part in parts.values() if part.shape in {(), (1,)} and _LENGTHS.search(basename_of(part.path))]
+    infos = [part.info for part in parts.values() if part.info is not None]
     lines: dict[str, str] = {}
-    for column in columns if deep else ():
-        lengths = np.ravel(read(column.path))
-        least, most = lengths.min(initial=0), lengths.max(initial=0)
-        for key, part in deep.items():
-            if lengths.dtype.kind in "iuf" and least >= 0 and 1 < most <= part.shape[0] and lengths.min() < most:
-                lines[f"{key} (padded)"] = _PADDED.format(part.shape[0], column.path)
+    for key, part in deep.items():
+        lengths = lengths_beside(infos, part.info.shape[0], part.shape[0], read) if part.info is not None else None
+        if lengths is not None:
+            lines[f"{key} (padded)"] = _PADDED.format(part.shape[0], lengths[0], _BY_LENGTHS)
     masks = [part for part in parts.values() if len(part.shape) == 1 and _MASK.search(basename_of(part.path))]
     for mask in masks:
         padded = [key for key, part in deep.items() if part.shape[:1] == mask.shape]
         if padded and _are_padded(read(mask.path)):
-            lines |= {f"{key} (padded)": _PADDED.format(mask.shape[0], mask.path) for key in padded}
+            lines |= {f"{key} (padded)": _PADDED.format(mask.shape[0], mask.path, _BY_MASK) for key in padded}
     return lines
 
 

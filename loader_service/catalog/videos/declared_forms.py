@@ -1,0 +1,38 @@
+"""Whether what lies in a file has the form that a schema says, and the errors where it has not. Reads nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.sides import fits
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from loader_service.catalog.hdf5.tree import Tree
+    from loader_service.catalog.videos.episodes import VideoField
+    from loader_service.schema import Schema, SchemaField
+
+
+def has_form(field: SchemaField, part: VideoField) -> bool:
+    """Tell whether a field has the dtype and shape that the schema says; texts may have any width."""
+    text = field.dtype.startswith("S") and part.dtype.startswith("S")
+    dtype = not field.dtype or text or field.dtype == part.name
+    return dtype and (field.shape is None or fits(field.shape, part.shape))
+
+
+def wrong_form(field: SchemaField, found: str, part: VideoField | None) -> CatalogError:
+    """Return the error for a field that has another form; `found`: what was found, in words."""
+    expected = " ".join(filter(None, (field.kind, field.dtype, "" if field.shape is None else str(field.shape))))
+    form = "" if part is None else f", that is {part.kind} {part.dtype} {part.shape}"
+    return CatalogError(
+        f"the field {field.name!r}: expected {expected}, found {found}{form}; correct `kind`, `dtype` or `shape` "
+        "(0 is a side that differs) in the schema, or the file"
+    )
+
+
+def not_there(main: SchemaField, schema: Schema, tree: Tree) -> CatalogError:
+    """Return the error for a file without a field."""
+    return CatalogError(
+        f"no dataset is the field {main.name!r} of the schema: expected {' or '.join(map(repr, main.dataset))} with "
+        f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset`, or leave the file out"
+    )

@@ -1,0 +1,121 @@
+"""Videos that are a row each of datasets ``(videos, frames, …)``, padded to one length. Reads lengths alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loader_service.catalog.inner_paths import join, parent_of
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.videos.bounds import Read
+
+#: What is called that counts the real frames of each row.
+_LENGTHS = re.compile(
+    r"(^|_)(lens?|lengths?|(num|n|valid|seq|video|clip)_?(frames|steps|len|lens|length|lengths))$", re.IGNORECASE
+)
+
+#: Of a picture that somebody looks at.
+_LEAST_SIDE = 16
+
+
+def frame_part(info: DatasetInfo) -> VideoField | None:
+    """Return a dataset ``(videos, frames, …)`` as a field of each video; None if it has no second axis, or no numbers.
+
+    The field is that of the first video.
+    """
+    plain = info.dtype and not info.dtype.startswith(("S", "vlen")) and 0 not in info.shape
+    if not plain or len(info.shape) < 2:
+        return None
+    picture = info.dtype == "uint8" and len(info.shape) == 5 and info.shape[4] in {1, 3}
+    return VideoField("image" if picture else "array", info.dtype, info.shape[2:], info.path, info=info, element=0)
+
+
+def lengths_beside(datasets: Iterable[DatasetInfo], count: int, most: int, read: Read) -> tuple[str, Int64s] | None:
+    """Return which dataset says how many frames of each of so many rows are real, and what it says; None if none does.
+
+    They are whole numbers from 0 to `most`, and not all are `most`.
+    """
+    for info in datasets:
+        if info.shape not in {(count,), (count, 1)} or not _LENGTHS.search(info.basename):
+            continue
+        lengths = np.ravel(read(info.path))
+        whole = lengths.dtype.kind in "iuf" and bool((lengths == np.floor(lengths)).all())
+        if whole and lengths.min() >= 0 and 1 < lengths.max() <= most and lengths.min() < most:
+            return info.path, lengths.astype(np.int64)
+    return None
+
+
+def cut_padded(found: Found, read: Read) -> Found:
+    """Return a table whose rows are padded sequences of pictures, with their lengths beside, as a video for each row.
+
+    Other rows stay rows: of numbers, nothing says that those of one length are not meant.
+    """
+    whole = found.episodes[0] if found.layout == "table" and len(found.episodes) == 1 else None
+    infos = [part.info for part in whole.parts.values() if part.info is not None] if whole else []
+    films = [info for info in infos if _is_film(info)]
+    if whole is None or not films:
+        return found
+    count, most = films[0].shape[:2]
+    lengths = lengths_beside(infos, count, most, read)
+    if lengths is None:
+        return found
+    parts = {key: part for key, info in _keys(whole) if info.shape[1:2] == (most,) and (part := frame_part(info))}
+    values = {key: info for key, info in _keys(whole) if key not in parts and _is_value(info, lengths[0])}
+    left_out = {key: reason for key, reason in found.left_out.items() if key not in {*parts, *values}}
+    for key, info in _keys(whole):
+        if key not in {*parts, *values} and info.path != lengths[0] and info.basename not in LABEL_NAMES:
+            left_out[key] = f"expected {most} frames, or one small value, a video, found {info.describe()} in a file"
+    return Found("padded", videos_of(parts, values, lengths[1], helpers=frozenset({lengths[0]})), left_out)
+
+
+def videos_of(
+    parts: Mapping[str, VideoField],
+    values: Mapping[str, DatasetInfo],
+    lengths: Int64s,
+    helpers: frozenset[str] = frozenset(),
+) -> list[Episode]:
+    """Return a video for each row, of as many frames as its length says."""
+    path = next(iter(parts.values())).path
+    group = parent_of(path)
+    return [
+        Episode(
+            join(group, str(number)),
+            None,
+            length,
+            path,
+            {key: replace(part, element=number) for key, part in parts.items()}
+            | {
+                key: VideoField("value", info.dtype, info.shape[1:], info.path, info=info, element=number)
+                for key, info in values.items()
+            },
+            helpers,
+        )
+        for number, length in enumerate(lengths.tolist())
+    ]
+
+
+def _keys(whole: Episode) -> list[tuple[str, DatasetInfo]]:
+    return [(key, part.info) for key, part in whole.parts.items() if part.info is not None and part.kind != "value"]
+
+
+def _is_film(info: DatasetInfo) -> bool:
+    """Tell whether rows are sequences of pictures, in colours, or in grey, of which no axis is that of colours."""
+    grey = info.dtype == "uint8" and len(info.shape) == 4 and {1, 3, 4}.isdisjoint(info.shape[1:])
+    part = frame_part(info)
+    return part is not None and (part.kind == "image" or (grey and min(info.shape[2:]) >= _LEAST_SIDE))
+
+
+def _is_value(info: DatasetInfo, lengths: str) -> bool:
+    small = info.size_bytes <= MOST_VALUE_BYTES * info.shape[0] and not info.dtype.startswith("vlen")
+    return small and info.path != lengths and info.basename not in LABEL_NAMES
