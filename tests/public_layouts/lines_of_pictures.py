@@ -9,7 +9,7 @@ import numpy as np
 
 from loader_service.schema import Schema, SchemaField
 from tests.public_layouts.columns import whole, write
-from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Value, Video, case
+from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Value, Video, case, rows_of
 from tests.public_layouts.robots import numbers
 
 
@@ -295,15 +295,33 @@ def numbered_pictures_of_other_sides(folder: Path) -> Layout:
     return Layout(Refused(["a grey picture each", r"shape = \[0, 0\]"]), {"schema": schema}, Serves(samples))
 
 
-@case("clips as groups: video (height, width, frames, 3)")
-def films_with_time_behind(folder: Path) -> Serves:
-    """Nothing is sure where all have as many frames; a line says what to do if they are narrow."""
+@case("clips as groups: video (height, width, frames, 3)", option=True)
+def films_with_time_behind(folder: Path) -> Layout:
+    """Where all have as many frames, it is asked if the second and third side are those of no picture."""
     videos = []
     with h5py.File(folder / "clips.h5", "w") as root:
         for number in range(2):
             root[f"s{number}/video"] = whole(number, 40, 48, 6, 3, below=256, dtype="u1")
-            videos.append(Video(f"s{number}", {"frames": Array(root[f"s{number}/video"][()])}))
-    return Serves(videos, left_out=[r"video \(axes\).*48 x 6.*np\.moveaxis\(array, 2, 0\)"])
+            videos.append(Video(f"s{number}", {"clip": Array(root[f"s{number}/video"][()])}))
+    field = '{name = "clip", kind = "image", dataset = "{video}/video"}'
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
+    says = [r"np\.moveaxis\(array, 2, 0\)", "one sample a video.* or 40 frames a video", r"shape = \[40, 48, 6, 3\]"]
+    return Layout(Refused(says), {"schema": "./s.toml"}, Serves(videos))
+
+
+@case("a lone grey film (height, width, frames), of square pictures, or of as many frames as sides are short")
+def grey_films_with_time_behind(folder: Path) -> Refused:
+    """Nothing says that the first axis is time, and the sides say that the last one may be."""
+    write(folder / "a.h5", {"stack": whole(1, 32, 32, 20, below=256, dtype="u1")})
+    return Refused([r"'stack' .*time is not their first axis", "one sample a file.* or 32 frames a file", "--schema"])
+
+
+@case("a grey film (frames, height, width) of few columns, with a speed for each frame")
+def grey_film_with_rows_beside(folder: Path) -> Serves:
+    """What has an entry for each of the first axis says that it is time, whatever the sides."""
+    columns = {"stack": whole(2, 32, 32, 20, below=256, dtype="u1"), "speed": numbers(1, 32, 2)}
+    write(folder / "b.h5", columns)
+    return rows_of("b", **columns)
 
 
 @case("fewer labels than rows")

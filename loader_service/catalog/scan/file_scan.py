@@ -53,7 +53,7 @@ from loader_service.catalog.videos.set_aside import (
     without_copies,
 )
 from loader_service.catalog.videos.tables import find_without_frames
-from loader_service.catalog.videos.time_axes import lines_of_time_behind, refuse_time_by_its_stamps
+from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
 from loader_service.catalog.videos.unfilled import lines_of_unfilled, lines_of_unwritten
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
@@ -276,11 +276,11 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_named_axes(hdf5, tree, found)
     if not frames:
         refuse_time_by_its_stamps(tree, found)
+        refuse_time_behind(found)
     found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
     check_labels(tree, found)
     found.left_out.update(
-        (lines_of_time_behind(found) if not frames else {})
-        | lines_of_rows(found, hdf5.entries)
+        lines_of_rows(found, hdf5.entries)
         | lines_of_unfilled(found, hdf5.entries, partial(_row, hdf5))
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
     )

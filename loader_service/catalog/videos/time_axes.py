@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found
-    from loader_service.schema import VideoLayout
+    from loader_service.schema import FieldKind, VideoLayout
 
 #: Axes of volumes, and of pictures along time; matrices are another matter, as lines of sounds are.
 _LEAST_AXES = 3
@@ -144,34 +143,55 @@ def _is_film(info: DatasetInfo) -> bool:
     return min(info.shape[2:]) >= _LEAST_SIDE and info.shape[1] > 1
 
 
-def lines_of_time_behind(found: Found) -> dict[str, str]:
-    """Return which pictures are served as frames and so narrow that time may be behind their sides, ``(H, W, T, 3)``.
+def refuse_time_behind(found: Found) -> None:
+    """Refuse lone films whose sides say that time is behind these, ``(height, width, frames)``, or may be.
 
-    Of pictures without colours, ``(H, W, T)``, only those that are called as films and pictures are. As lines of what
-    is no field.
+    So it is where the first two sides are a picture's and the next two are none's, or where the first two are equal and
+    the third is not. What has an entry for each of the first axis makes it frames, and so do first axes that differ.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for one sample, and for as many frames as the first axis has.
     """
-    lines = {}
-    episode = next((each for each in found.episodes if each.frame_count), None)
-    for key, part in episode.parts.items() if episode is not None else ():
-        info = part.info
-        if info is None or info.dtype != "uint8" or len(info.shape) not in {3, 4} or part.frames is not None:
-            continue
-        named = part.kind == "image" or (len(info.shape) == 3 and _FILMS.search(info.basename))
-        height, width, count = info.shape[:3]
-        alike = max(height, width) < _TIMES * min(height, width)
-        if named and alike and count > _COLOURS + 1 and _TIMES * count <= min(height, width):
-            lines[f"{key or info.path} (axes)"] = (
-                f"served as HDF5 has it, {height} frames of {width} x {count}, which are narrow for pictures: if time "
-                f"is behind the sides of {info.shape}, write np.moveaxis(array, 2, 0), in a file"
-            )
-    return lines
+    filled = [each for each in found.episodes if each.frame_count]
+    timed = [(key, part) for each in filled for key, part in each.parts.items() if part.kind != "value"]
+    parts = [part for _, part in timed]
+    if not filled or len(timed) != len(filled) or len({(key, each.shape, each.kind) for key, each in timed}) > 1:
+        return
+    (key, part), episode = timed[0], filled[0]
+    shapes = {each.info.shape for each in parts if each.info is not None}
+    if part.info is None or part.element >= 0 or len(shapes) > 1 or not _has_time_behind(part.info):
+        return
+    grouped = found.layout == "groups"
+    layout: VideoLayout = "groups" if grouped else "files"
+    path = part.path if not grouped else VIDEO if episode.root is None else join(VIDEO, key)
+    where = "a video" if grouped else "a file"
+    name = "values" if path == VIDEO else key
+    raise _samples_or_rows(
+        f"found {part.info.describe()}",
+        "np.moveaxis(array, 2, 0)",
+        part.info,
+        (layout, where, {name: path}, {name: part.info.shape}),
+        kind=part.kind,
+    )
 
 
-#: What films without colours are called.
-_FILMS = re.compile(r"(^|_|\b)(video|frame|clip|movie|film|image|img|picture|rgb)s?[0-9]*(_|\b|$)", re.IGNORECASE)
+def _has_time_behind(info: DatasetInfo) -> bool:
+    if info.dtype != "uint8" or len(info.shape) not in {3, 4} or (len(info.shape) == 4 and info.shape[3] not in {1, 3}):
+        return False
+    height, width, count = info.shape[:3]
+    if min(height, width) < _LEAST_PICTURE or count <= _COLOURS + 1 or _are_unlike(height, width):
+        return False
+    return _are_unlike(width, count) or (height == width != count)
 
-#: Sides are seldom as unlike as this.
-_TIMES = 4
+
+def _are_unlike(side: int, other: int) -> bool:
+    return max(side, other) >= _TIMES * min(side, other)
+
+
+#: Sides of a picture are seldom as unlike as this, and seldom as short.
+_TIMES, _LEAST_PICTURE = 4, 16
 
 
 def _samples_or_rows(
@@ -179,10 +199,12 @@ def _samples_or_rows(
     remedy: str,
     first: DatasetInfo,
     meant: tuple[VideoLayout, str, Mapping[str, str], Mapping[str, tuple[int, ...]]],
+    *,
+    kind: FieldKind = "array",
 ) -> TwoReadingsError:
     layout, where, paths, shapes = meant
     wholes = tuple(SchemaField(free_name(key), "array", (path,), "", shapes[key]) for key, path in paths.items())
-    rows = tuple(SchemaField(free_name(key), "array", (path,)) for key, path in paths.items())
+    rows = tuple(SchemaField(free_name(key), kind, (path,)) for key, path in paths.items())
     return TwoReadingsError(
         f"{found}: time is not their first axis, it seems, and frames come first here; write them so, as by "
         f"{remedy}, for clips of frames; as they lie, they are",
