@@ -87,7 +87,8 @@ def catalog_text(report: dict[str, Any]) -> str:
         bad = [BadFrame(**each) for each in report["bad"]]
         lines += [*map(str, bad[:_MOST_BAD]), *([f"and {len(bad) - _MOST_BAD} more"] if len(bad) > _MOST_BAD else [])]
         looked_at = "all frames" if report["checked"] == "all" else "the first, middle and last frame"
-        lines.append(f"decoded {looked_at} of each video: {len(bad) or 'none'} bad")
+        rest = "" if report["checked"] == "all" else "; --check=all decodes every frame"
+        lines.append(f"decoded {looked_at} of each video: {len(bad) or 'none'} bad{rest}")
     if report.get("python"):
         lines += ["", "to begin with:", "", *report["python"]]
     return "\n".join(lines)

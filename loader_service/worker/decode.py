@@ -228,7 +228,11 @@ def _one_scan_size(jpeg: bytes) -> tuple[int, int] | None:
 
 def _any_size(jpeg: bytes, limits: DecodeLimits) -> tuple[int, int]:
     if jpeg[:2] != START_OF_IMAGE:
-        raise DecodeError(f"the frame is {describe_bytes(jpeg)}, expected a JPEG image; store frames as JPEG")
+        raise DecodeError(
+            f"the frame is {describe_bytes(jpeg)}, expected a JPEG image; store frames as JPEG, of which "
+            "`loader-service inspect --check=all` names each that is none, or let other samples take their place by "
+            "on_error='substitute'"
+        )
     try:
         height, width, _, _ = simplejpeg.decode_jpeg_header(jpeg)
     except ValueError as error:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import cv2
 import h5py
 import numpy as np
 import pytest
@@ -115,6 +116,17 @@ def test_a_check_lists_each_bad_frame_and_fails(tmp_path: Path, inspect: Inspect
     assert all(f"'{bad}', video 'clip2', frame 1 of 'frames'" in line for line in lines[1:])
     report = json.loads(inspect("--json", option, good, bad, code=1))
     assert [each["frame"] for each in report["bad"]] == [5, 1][:count]
+
+
+def test_a_png_among_jpegs_is_found_by_the_check_of_all_frames_that_a_check_names(tmp_path, inspect: Inspect) -> None:
+    path = _write(tmp_path / "a.h5")
+    with h5py.File(path, "r+") as file:
+        file["clip1/frames"][1] = np.frombuffer(cv2.imencode(".png", np.zeros((16, 16, 3), np.uint8))[1], np.uint8)
+    assert "none bad; --check=all decodes every frame" in inspect("--check", path)
+    lines = [line for line in inspect("--check=all", path, code=1).splitlines() if line.startswith("bad: ")]
+    assert len(lines) == 1
+    assert "video 'clip1', frame 1 of 'frames': the frame is a PNG image, expected a JPEG" in lines[0]
+    assert "on_error='substitute'" in lines[0]
 
 
 def test_a_check_of_sound_files_says_so(tmp_path: Path, inspect: Inspect) -> None:
