@@ -43,6 +43,20 @@ def frames_with_equal_gaps(folder: Path) -> Layout:
     )
 
 
+@case("no one project: raw frame_0, frame_2, frame_3, … of one file, of which some are missing", option=True)
+def raw_frames_with_uneven_gaps(folder: Path) -> Layout:
+    """What `--frames` orders is encoded; of raw ones the refusal shows how a picture each is served."""
+    samples = []
+    with h5py.File(folder / "filtered.h5", "w") as root:
+        for number in (0, 2, 3, 8, 14):
+            root[f"frame_{number:05d}"] = pixels(number, 1, 16, 24)[0]
+            samples.append(Video(f"frame_{number:05d}", {"frames": Array(root[f"frame_{number:05d}"][()][None])}))
+    field = '{name = "frames", kind = "image", dataset = "{video}", shape = [16, 24, 3]}'
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
+    says = ["some are missing", "write the frames of each video as one dataset", "--source", re.escape(field)]
+    return Layout(Refused(says), {"schema": "./s.toml"}, Serves(samples))
+
+
 @case("no one project: raw cam0_frame_0 beside cam1_frame_0")
 def numbered_frames_of_two_cameras(folder: Path) -> Serves:
     """A device with a number, before that of the frame, is a field."""

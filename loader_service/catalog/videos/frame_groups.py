@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
@@ -42,7 +43,8 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     names = [basename_of(episode.name) for episode in filled]
     timed = are_times(names) or all(map(_SECONDS.fullmatch, names))
     if not timed and all(episode.root is None for episode in filled):
-        _judge_datasets(found, [episode.name for episode in filled])
+        key, part = next(iter(filled[0].parts.items()))
+        _judge_datasets(found, [episode.name for episode in filled], replace(part, shape=_sides(filled, key)))
         return
     groups = [episode.name if timed else _frame_group(episode.root or "") for episode in filled]
     arrays: Sequence[DatasetInfo] = ()
@@ -78,10 +80,10 @@ def _sides(filled: Sequence[Episode], key: str) -> tuple[int, ...]:
     return common_shape([episode.parts[key].shape for episode in filled if key in episode.parts])
 
 
-def _judge_datasets(found: Found, paths: Sequence[str]) -> None:
+def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField) -> None:
     """Refuse datasets of one picture each that are numbered as frames are, with gaps; others have a line.
 
-    Numbers that are far apart, without a word for a frame, are ids.
+    Numbers that are far apart, without a word for a frame, are ids. `first`: the field of the first of them.
     """
     stems = {_NUMBER_BEFORE_DOT.sub("*", basename_of(path)) for path in paths}
     groups = dict.fromkeys(map(parent_of, paths))
@@ -97,8 +99,14 @@ def _judge_datasets(found: Found, paths: Sequence[str]) -> None:
         if len(groups) > 1
         else f"--frames {pattern!r} makes one video"
     )
+    if first.frames is None:
+        taken = (
+            "write the frames of each video as one dataset, (frames, height, width, channels), or read them in a "
+            "Python source of your own (--source package.module:Name)"
+        )
     if all(map(_FRAME_DATASET.search, paths)):
-        each = Schema(("groups",), (SchemaField("frames", "image", (VIDEO,)),))
+        shape = None if first.frames else first.shape
+        each = Schema(("groups",), (SchemaField("frames", first.kind, (VIDEO,), "", shape),))
         raise TwoReadingsError(
             f"found {shown} of one frame each, whose numbers, of which some are missing, seem to count the frames of "
             f"one video: {taken}; as they lie, they are",
