@@ -137,6 +137,18 @@ def test_bytes_that_are_no_picture_are_refused_whatever_a_schema_says(tmp_path):
         catalog_of(tmp_path, schema=schema)
 
 
+def test_a_schema_that_ends_with_the_shortest_field_is_printed_as_such_and_travels_to_other_processes(tmp_path):
+    for number in range(2):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as file:
+            file["a"], file["b"] = np.zeros((5, 2), np.float32), np.zeros((3 + number, 2), np.float32)
+    fields = "".join(f'[[field]]\nname = "{name}"\nkind = "array"\ndataset = "{name}"\n' for name in "ab")
+    schema = schema_of(tmp_path, f'videos = "files"\nlengths = "shortest"\n{fields}')
+    catalog = catalog_of(tmp_path, schema=schema, processes=1)
+    assert catalog.frame_counts.tolist() == [3, 4]
+    again = catalog_of(tmp_path, schema=schema_of(tmp_path, schema_toml(catalog, "shortest")))
+    assert again.frame_counts.tolist() == [3, 4]
+
+
 FIELD = '[[field]]\nname = "q"\nkind = "array"\ndataset = "{video}/q"\n'
 
 
@@ -147,6 +159,7 @@ FIELD = '[[field]]\nname = "q"\nkind = "array"\ndataset = "{video}/q"\n'
         ("x = 1 2", r"is no TOML: .*line 1"),
         ('videos = "group"\n' + FIELD, r"videos='group'; choose one of 'groups', 'files', 'table', 'vlen'"),
         ("", r"expected at least one \[\[field\]\]"),
+        ('lengths = "longest"\n' + FIELD, r"lengths='longest'; choose one of 'equal', 'shortest'"),
         (FIELD + 'colour = "red"', r"\[\[field\]\] 1 \('q'\): unknown key 'colour'; there are dataset, dtype, kind"),
         (FIELD + FIELD, r"a name of its own"),
         (FIELD.replace("array", "arrays"), r"kind='arrays'; choose one of 'image', 'array', 'value'"),
