@@ -90,8 +90,12 @@ def _checksum(descriptor: int, record: PackedVideo) -> int:
 
 
 def write_manifest(place: PackPlace, options: dict[str, Any], records: Sequence[PackedVideo]) -> None:
-    """Write what an output holds, one line for each video, by one rename; the place is claimed."""
-    lines = chain([{**FORMAT, "options": options}], (record.as_json() for record in records))
+    """Write what an output holds, one line for each video, by one rename; the place is claimed.
+
+    The lines are in the order of the bytes, whatever the order in which processes have written them.
+    """
+    in_order = sorted(records, key=lambda record: (record.shard, record.offset))
+    lines = chain([{**FORMAT, "options": options}], (record.as_json() for record in in_order))
     write_whole(place.manifest, place.new_manifest, (json.dumps(line).encode("ascii") + b"\n" for line in lines))
 
 

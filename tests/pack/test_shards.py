@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import ENVIRONMENT_VARIABLE
 from loader_service.pack import packing
+from loader_service.pack.pack_journal import write_manifest
 from loader_service.pack.pack_options import PackOptions
+from loader_service.pack.pack_place import PackPlace
 from loader_service.pack.records import Item
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
 from tests.pack.runs import contents, run_pack
@@ -129,6 +131,17 @@ def test_what_is_new_goes_into_new_shards_and_the_old_ones_stay(tmp_path: Path) 
     assert [Path(path).stat() for path in first.paths] == before
     assert [Path(path).name for path in second.paths] == [f"out-0000{number}.h5" for number in range(4)]
     assert contents(tmp_path, tmp_path / "out-*.h5") == written
+
+
+def test_a_manifest_has_the_order_of_the_bytes_whoever_wrote_them_first(tmp_path: Path) -> None:
+    write_frames(tmp_path / "in", lengths=(3, 4, 5))
+    done = run_pack(tmp_path / "in", output=tmp_path / "out.h5", shards=2)
+    place = PackPlace(str(tmp_path / "out.h5"), is_sharded=True)
+    written = place.manifest.read_bytes()
+    options = json.loads(written.splitlines()[0])["options"]
+    with place.claimed(options, anew=False):
+        write_manifest(place, options, done.records[::-1])
+    assert place.manifest.read_bytes() == written
 
 
 def test_packed_anew_into_fewer_shards_the_others_go_unless_somebody_has_changed_them(tmp_path: Path) -> None:
