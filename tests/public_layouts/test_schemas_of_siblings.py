@@ -59,12 +59,7 @@ def test_a_file_with_one_numbered_group_serves_siblings_with_another_number(
                 write_vlen(demo.require_group("obs"), camera, jpegs(number, frames))
             demo["actions"] = np.full((frames, 2), number, np.float32)
     first, second = (tmp_path / "written" / f"{number}.h5" for number in (0, 7))
-    with closing(catalog_of(tmp_path, first)) as found:
-        (tmp_path / "schema.toml").write_text(schema_toml(found), encoding="utf-8")
-    with closing(catalog_of(tmp_path, second)) as found:
-        wrong = _difference(found, tmp_path, second)
-    if wrong:
-        pytest.fail(wrong, pytrace=False)
+    _check_sibling(tmp_path, first, second)
 
 
 def test_a_schema_of_one_row_serves_siblings_whose_row_is_longer(tmp_path: Path) -> None:
@@ -73,10 +68,15 @@ def test_a_schema_of_one_row_serves_siblings_whose_row_is_longer(tmp_path: Path)
             file["images"], file["actions"] = np.zeros((1, count, 16, 20, 3), np.uint8), np.zeros((1, count, 7))
             file["rewards"] = np.zeros((1, count))
     first, second = (tmp_path / "written" / f"{number}.h5" for number in (0, 1))
-    with closing(catalog_of(tmp_path, first)) as found:
-        (tmp_path / "schema.toml").write_text(schema_toml(found), encoding="utf-8")
-    with closing(catalog_of(tmp_path, second)) as found:
-        wrong = _difference(found, tmp_path, second)
+    _check_sibling(tmp_path, first, second)
+
+
+def _check_sibling(folder: Path, first: Path, second: Path) -> None:
+    """Fail unless the schema that is printed of a file gives another one's own catalog."""
+    with closing(catalog_of(folder, first)) as found:
+        (folder / "schema.toml").write_text(schema_toml(found), encoding="utf-8")
+    with closing(catalog_of(folder, second)) as found:
+        wrong = _difference(found, folder, second)
     if wrong:
         pytest.fail(wrong, pytrace=False)
 

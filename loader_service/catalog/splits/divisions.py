@@ -16,7 +16,7 @@ import numpy.typing as npt
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.inner_paths import basename_of, join, upwards
 from loader_service.catalog.split_words import WORDS, said_by
 from loader_service.catalog.splits.split_names import PARENTS
 from loader_service.catalog.videos.episodes import Episode, Found
@@ -245,10 +245,8 @@ def _by_links(tree: Tree, found: Found) -> Division | None:
     """Return the splits that further names of videos, or of what holds them, say: ``train/7`` of ``data/7``."""
     numbers: dict[str, list[int]] = {}
     for number, episode in enumerate(found.episodes) if tree.links else ():
-        path = episode.dataset_path if episode.root is None else episode.root
-        while path:
+        for path in filter(None, upwards(episode.dataset_path if episode.root is None else episode.root)):
             numbers.setdefault(path, []).append(number)
-            path = parent_of(path)
     kept: dict[str, Kept] = {}
     words: dict[str, str] = {}
     for path, target in tree.links:
