@@ -17,7 +17,7 @@ from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import to_bytes
-from loader_service.catalog.layouts.extents import Located, locate
+from loader_service.catalog.layouts.extents import Located, locate_all
 from loader_service.catalog.layouts.pictures import look_at
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.schema_text import pattern_of
@@ -197,13 +197,10 @@ def _frames_columns(
 
     `counts`: frames of each video; `cut`: as of `look_at`.
     """
-    whole: dict[int, Located] = {}  # several videos may lie end to end in one sequence
-    videos = [part.frames for part in parts if part.frames is not None]
-    for video in videos:
-        whole[id(video)] = whole.get(id(video)) or locate(hdf5, video)
+    videos = [part.frames for part in parts if part.frames is not None]  # several may lie end to end in one sequence
     located = [
-        _cut(whole[id(video)], slice(part.first, part.first + count))
-        for video, part, count in zip(videos, parts, counts, strict=True)
+        _cut(whole, slice(part.first, part.first + count))
+        for whole, part, count in zip(locate_all(hdf5, videos), parts, counts, strict=True)
     ]
     codecs, sizes, are_mixed = look_at(hdf5, videos, located, cut)
     shapes = np.array(sizes, np.int64).clip(0, 2**16 - 1).astype(np.uint16).reshape(-1, 2)

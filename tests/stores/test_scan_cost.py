@@ -1,0 +1,61 @@
+"""A scan of a large file in a store fetches a small part of it, whatever its layout is; of sparse files of 10 GB."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+import pytest
+import simplejpeg
+
+from loader_service.catalog.scan.file_scan import scan_file
+from loader_service.scan_options import ScanOptions
+
+#: How a frame of 5 MB is stored: its shape, its type, and its chunks.
+FORMS = {
+    "pixels": ((1080, 1600, 3), "u1", None),
+    "bytes": ((5_000_000,), "u1", None),
+    "opaque": ((), "V5000000", None),
+}
+
+_FRAMES = 2000
+
+
+@pytest.mark.parametrize(
+    ("form", "version", "groups"),
+    [("pixels", "earliest", 125), ("bytes", "earliest", 125), ("bytes", "latest", 125), ("opaque", "earliest", 20)],
+)
+def test_of_frames_of_a_dataset_each_little_is_fetched(server, form, version, groups):
+    path = server.folder / "a.h5"
+    write_sparse(path, FORMS[form], version, groups)
+    scan = scan_file(server.url("a.h5"), ScanOptions())
+    assert (len(scan.names), int(scan.frame_counts.sum())) == (groups, _FRAMES)
+    assert path.stat().st_size > 10e9
+    assert scan.fetched_bytes == server.sent_bytes < 0.005 * path.stat().st_size
+    assert scan.requests < _FRAMES / 2
+
+
+def write_sparse(path, form, version, groups):
+    """Write frames of which only the begin and the end take room: what is between is never written."""
+    shape, dtype, chunks = form
+    picture = simplejpeg.encode_jpeg(np.zeros((32, 48, 3), np.uint8))
+    begins = []
+    with h5py.File(path, "w", libver=(version, "latest")) as file:
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        properties.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        if chunks:
+            properties.set_chunk(chunks)
+        space = h5py.h5s.create_simple(shape) if shape else h5py.h5s.create(h5py.h5s.SCALAR)
+        kind = h5py.h5t.py_create(np.dtype(dtype))
+        for number in range(_FRAMES):
+            group, frame = divmod(number, _FRAMES // groups)
+            above = file.require_group(f"video_{group:03}")
+            dataset = h5py.h5d.create(above.id, b"frame_%05d" % frame, kind, space, properties)
+            begins.append(dataset.get_chunk_info(0).byte_offset if chunks else dataset.get_offset())
+    if len(shape) < 3:
+        with path.open("r+b") as stream:
+            for begin in begins:
+                stream.seek(begin)
+                stream.write(picture)
+                stream.seek(begin + 5_000_000 - 2)
+                stream.write(picture[-2:])
