@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from loader_service.errors import ConfigError
 from loader_service.plan.epoch import Plan
+from loader_service.protocol.numbers import NumberColumn, number_column
 from loader_service.protocol.spec import Spec
 
 #: Steps per epoch of an index of which nobody knows how long it is.
@@ -30,8 +31,8 @@ _NAMED = 5
 class StepContents:
     """What a step holds: sample numbers, and the positions of their entries in the index."""
 
-    samples: tuple[int, ...] = ()
-    positions: tuple[int, ...] = ()
+    samples: NumberColumn = ()
+    positions: NumberColumn = ()
 
 
 class Index(Protocol):
@@ -111,7 +112,7 @@ class RowIndex:
     def contents(self, epoch: int, step: int) -> StepContents:
         """Return what a step holds."""
         positions = self._plan.samples(epoch, step)
-        return StepContents(tuple(self._entries[positions].tolist()), tuple(positions.tolist()))
+        return StepContents(number_column(self._entries[positions]), number_column(positions))
 
 
 class AnnouncedIndex:
@@ -176,8 +177,8 @@ class AnnouncedIndex:
         if len(outside):
             entry, value = int(outside[0]), int(samples[outside[0]])
             raise _outside(f"entry {first + entry} of the index dataset", value, self._sample_count, len(outside))
-        positions = tuple(range(first, first + len(samples)))
-        self._announced[epoch, step] = StepContents(tuple(samples.tolist()), positions)
+        positions = np.arange(first, first + len(samples))
+        self._announced[epoch, step] = StepContents(number_column(samples), number_column(positions))
         self._lengths[epoch] = max(step + 1, self._lengths.get(epoch, 0))
         if len(self._announced) > _MOST_ANNOUNCED:
             del self._announced[next(iter(self._announced))]

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 from loader_service.protocol.fields import Field
+from loader_service.protocol.numbers import NumberColumn
 from loader_service.protocol.rows import Row
 from loader_service.protocol.spec import Spec
 
@@ -18,7 +19,7 @@ class RowSource(Protocol):
     def rows(self, epoch: int, step: int) -> Sequence[Row]:
         """Return the rows of a step."""
 
-    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> Sequence[Row]:
+    def rows_of(self, samples: NumberColumn, positions: NumberColumn) -> Sequence[Row]:
         """Return the rows of a step whose samples the client chose, from these entries of its index."""
 
     def substitute(self, epoch: int, bad: Row, attempt: int) -> Row | None:

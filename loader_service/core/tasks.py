@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 from loader_service.core.ownership import Ownership
 from loader_service.core.ranking import Ranking
 from loader_service.protocol.messages import ProbeStream
-from loader_service.protocol.rows import Row
+from loader_service.protocol.rows import Row, all_rows
 
 #: Below this much output a task is not worth a message of its own: about 2 ms of decoding against 0.1 ms for the
 #: message.
@@ -83,11 +83,11 @@ def cut(
         Row numbers; each row in exactly one piece.
     """
     if not frame_bytes and row_bytes * len(rows) <= SMALL_TASK_BYTES:
-        return [tuple(range(len(rows)))]
+        return [all_rows(len(rows))]
     sizes = [row_bytes + row.frames * frame_bytes for row in rows] if frame_bytes else [row_bytes] * len(rows)
     total = sum(sizes)
     if total <= SMALL_TASK_BYTES:
-        return [tuple(range(len(rows)))]
+        return [all_rows(len(rows))]
     workers = max(1, ownership.worker_count)
     enough = max(LEAST_PIECES, -(-2 * workers // steps))
     share = max(total / min(enough, workers), SMALL_TASK_BYTES)

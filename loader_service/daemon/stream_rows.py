@@ -14,7 +14,7 @@ from loader_service.daemon.chosen_samples import chosen_samples
 from loader_service.plan.plans import make_plan
 from loader_service.plan.randomness import Purpose, below, draws
 from loader_service.plan.samples import make_samples
-from loader_service.protocol.numbers import int64_column
+from loader_service.protocol.numbers import NumberColumn, int64_column, number_column
 from loader_service.protocol.rows import Row, StepRows
 from loader_service.protocol.spec import Spec
 
@@ -55,9 +55,9 @@ class CatalogRows:
     def rows(self, epoch: int, step: int) -> StepRows:
         """Return the rows of a step."""
         samples = self.plan.samples(epoch, step)
-        return self._rows(samples, samples.tolist(), [None] * len(samples))
+        return self._rows(samples, number_column(samples), [None] * len(samples))
 
-    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> StepRows:
+    def rows_of(self, samples: NumberColumn, positions: NumberColumn) -> StepRows:
         """Return the rows of a step whose samples the client chose."""
         return self._rows(int64_column(samples), samples, positions)
 
@@ -86,9 +86,9 @@ class CatalogRows:
         return self._catalog.place(int(self.samples.videos(sample)))
 
     def _rows(
-        self, samples: NDArray[np.int64], numbers: Sequence[int], positions: Sequence[int] | Sequence[None]
+        self, samples: NDArray[np.int64], numbers: NumberColumn, positions: NumberColumn | Sequence[None]
     ) -> StepRows:
-        """Return the rows of some samples, which are given as an array and as Python's own numbers."""
+        """Return the rows of some samples, which are given as an array and as they travel."""
         files = self._catalog.video_file[self.samples.videos(samples)]
         frames = self.samples.lengths(samples).tolist() if self._varies else [0] * len(samples)
         return StepRows(numbers, files.tolist(), positions, frames)

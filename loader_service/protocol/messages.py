@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from loader_service.protocol.fields import Field
 from loader_service.protocol.later_fields import later
+from loader_service.protocol.numbers import NumberColumn
 from loader_service.protocol.recent_steps import GetRecentSteps as GetRecentSteps
 from loader_service.protocol.recent_steps import RecentStep as RecentStep
 from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
@@ -87,8 +88,8 @@ class Want:
     want: int
     epoch: int
     step: int
-    samples: tuple[int, ...] = ()
-    positions: tuple[int, ...] = ()
+    samples: NumberColumn = ()
+    positions: NumberColumn = ()
 
 
 @record(frozen=True)

@@ -5,9 +5,14 @@ A number more for each row is a field of `Row` and a column of `Rows`, and nothi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+import numpy as np
+
+from loader_service.protocol.numbers import NumberColumn, Numbers, number_column
 
 
 class Row(NamedTuple):
@@ -53,15 +58,27 @@ class StepRows(Sequence[Row]):
         """Return the rows with another one in a place."""
         return StepRows.of([row if place == number else each for place, each in enumerate(self)])
 
-    def column(self, name: str, numbers: tuple[int, ...]) -> tuple[Any, ...]:
+    def column(self, name: str, numbers: tuple[int, ...]) -> NumberColumn:
         """Return a field of some rows, by number."""
         column = self._columns[_FIELDS.index(name)]
-        if len(numbers) == len(column) and numbers == tuple(range(len(column))):
-            return tuple(column)
-        return tuple([column[number] for number in numbers])
+        if numbers == all_rows(len(column)):
+            return column if isinstance(column, Numbers) else tuple(column)
+        return column.take(numbers) if isinstance(column, Numbers) else tuple([column[number] for number in numbers])
 
 
 _FIELDS = Row._fields
+
+
+@functools.lru_cache(maxsize=64)
+def all_rows(count: int) -> tuple[int, ...]:
+    """Return the numbers of all rows of a step of so many."""
+    return tuple(range(count))
+
+
+@functools.lru_cache(maxsize=64)
+def _all_told(count: int) -> NumberColumn:
+    """Return the same as they travel."""
+    return number_column(np.arange(count))
 
 
 @dataclass(frozen=True)
@@ -80,11 +97,11 @@ class Rows:
         Frames that each row has there; zeros fill what its length leaves.
     """
 
-    numbers: tuple[int, ...]
-    samples: tuple[int, ...]
-    positions: tuple[int, ...] = ()
-    offsets: tuple[int, ...] = ()
-    lengths: tuple[int, ...] = ()
+    numbers: NumberColumn
+    samples: NumberColumn
+    positions: NumberColumn = ()
+    offsets: NumberColumn = ()
+    lengths: NumberColumn = ()
     room: int = 0
 
     @classmethod
@@ -97,7 +114,7 @@ class Rows:
         """
         # By position, which takes half as long; there is one for each task.
         return cls(
-            numbers,
+            _all_told(len(rows)) if numbers == all_rows(len(rows)) else numbers,
             rows.column("sample", numbers),
             rows.column("position", numbers) if indexed else (),
             tuple([offsets[number] for number in numbers]) if offsets else (),
@@ -106,14 +123,14 @@ class Rows:
         )
 
     @property
-    def keys(self) -> tuple[int, ...]:
+    def keys(self) -> NumberColumn:
         """What keys the random draws of each row."""
         return self.positions or self.samples
 
     def alone(self, entry: int) -> Rows:
         """Return one entry as the only row of a slot that it fills."""
         only: dict[str, Any] = {
-            name: column[entry : entry + 1] for name, column in vars(self).items() if isinstance(column, tuple)
+            name: column[entry : entry + 1] for name, column in vars(self).items() if isinstance(column, Sequence)
         }
         lengths = only["lengths"]
         return replace(self, **{**only, "numbers": (0,), "offsets": (0,) * len(lengths), "room": sum(lengths)})

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import struct
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -21,8 +20,9 @@ import msgpack
 
 from loader_service.errors import ConfigError, ProtocolError
 from loader_service.protocol.later_fields import later_fields, travelling
+from loader_service.protocol.numbers import NumberColumn, Numbers, are_int64
 
-VERSION = 5
+VERSION = 6
 _MAGIC = b"LS"
 PREFIX = _MAGIC + bytes([VERSION])
 
@@ -101,11 +101,16 @@ def _pack(value: Any) -> bytes:
     try:
         packer = _PACKERS.pop()
     except IndexError:
-        packer = msgpack.Packer(default=travelling, unicode_errors="backslashreplace", buf_size=_PACKER_BYTES)
+        packer = msgpack.Packer(default=_plain, unicode_errors="backslashreplace", buf_size=_PACKER_BYTES)
     packed: bytes = packer.pack(value)
     if len(packed) < _PACKER_BYTES:
         _PACKERS.append(packer)
     return packed
+
+
+def _plain(value: Any) -> Any:
+    """Return what msgpack knows of what it does not know."""
+    return value.data if isinstance(value, Numbers) else travelling(value)
 
 
 def _misfit(value: Any, place: str) -> str | None:
@@ -132,7 +137,7 @@ def _unpack(data: memoryview) -> Any:
             object_pairs_hook=_unique_keys,
             ext_hook=_refuse_extension,
             max_str_len=_MAX_STRING_BYTES,
-            max_bin_len=0,
+            max_bin_len=8 * _MAX_ITEMS,
             max_array_len=_MAX_ITEMS,
             max_map_len=256,
             max_ext_len=0,
@@ -174,8 +179,9 @@ def _unique_keys(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
 
 def _shown(value: Any) -> str:
     """Return a peer's value for an error message: short, and safe for nesting that is too deep for `repr`."""
-    if isinstance(value, (list, dict)):
-        return f"{'an array' if isinstance(value, list) else 'a map'} of {len(value)}"
+    if isinstance(value, (list, dict, bytes)):
+        kind = {list: "an array of", dict: "a map of", bytes: "bytes,"}[type(value)]
+        return f"{kind} {len(value)}"
     return f"{value!r:.80}"
 
 
@@ -207,6 +213,8 @@ def _checker(hint: Any) -> _Check:
     }
     if hint in simple:
         return simple[hint]
+    if hint == NumberColumn:
+        return _check_numbers
     origin = typing.get_origin(hint)
     if origin is tuple:
         return _tuple_checker(hint)
@@ -246,6 +254,14 @@ def _check_none(value: Any, place: str) -> None:
         raise ProtocolError(f"{place}: expected nil, got {_shown(value)}")
 
 
+def _check_numbers(value: Any, place: str) -> Any:
+    if type(value) is not bytes:
+        return _checker(tuple[int, ...])(value, place)
+    if len(value) % 8:
+        raise ProtocolError(f"{place}: expected 8 bytes for each number, got {len(value)} bytes")
+    return Numbers(value)
+
+
 def _tuple_checker(hint: Any) -> _Check:
     items = typing.get_args(hint)
     if len(items) == 2 and items[1] is Ellipsis:
@@ -269,22 +285,11 @@ def _sequence_checker(item_hint: Any) -> _Check:
             raise ProtocolError(f"{place}: expected an array, got {_shown(value)}")
         if not value:
             return ()
-        if is_of_ints and _are_ints(value):
+        if is_of_ints and are_int64(value):
             return tuple(value)
         return tuple([item_check(item, place) for item in value])
 
     return check
-
-
-def _are_ints(values: list[Any]) -> bool:
-    """Tell whether all are numbers that `_check_int` lets pass: of 128, in 3 µs instead of 17."""
-    if set(map(type, values)) != {int}:  # a truth value has a type of its own
-        return False
-    try:
-        struct.pack(f"{len(values)}q", *values)  # takes a third of the time of `max`
-    except struct.error:
-        return False
-    return True
 
 
 def _literal_checker(hint: Any) -> _Check:

@@ -18,6 +18,7 @@ from loader_service.errors import ServiceUnavailable
 from loader_service.protocol import messages as m
 from loader_service.protocol import remote_messages as r
 from loader_service.protocol.fields import SlotLayout
+from loader_service.protocol.numbers import NumberColumn
 from loader_service.remote.remote_options import differences
 from loader_service.remote.remote_reports import LONGEST_CAUSE, wrong_in_done, wrong_in_hello, wrong_in_times
 from loader_service.remote.slot_pieces import Piece, cut, slot_pieces, total
@@ -81,7 +82,7 @@ class _Incoming:
     slot: int
     pieces: list[Piece] | None  # of the slot; None: its stream is gone, and all rows are dropped
     size_bytes: int
-    numbers: tuple[int, ...]
+    numbers: NumberColumn
     received: int = 0
     why_bad: str = ""  # why none of its rows could be written
 

@@ -22,7 +22,8 @@ class Places:
 
 def laid_out(task: Task) -> Places:
     """Return what a task says."""
-    return Places(task.rows.positions, task.rows.offsets, task.rows.lengths, task.rows.room)
+    rows = task.rows
+    return Places(tuple(rows.positions), tuple(rows.offsets), tuple(rows.lengths), rows.room)
 
 
 def laid_out_in(planned: Sequence[Row], lengths: Lengths, rows: Sequence[int]) -> Places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loader_service.protocol.rows import Row
@@ -36,7 +37,7 @@ class SpreadSource:
         """Return the rows of a step."""
         return tuple(self._row((step * _MOST_ROWS + row) * _MOST_ATTEMPTS, None) for row in range(self.row_count))
 
-    def rows_of(self, samples: tuple[int, ...], positions: tuple[int, ...]) -> tuple[Row, ...]:
+    def rows_of(self, samples: Sequence[int], positions: Sequence[int]) -> tuple[Row, ...]:
         """Return the rows of these samples."""
         return tuple(map(self._row, samples, positions))
 
@@ -75,7 +76,7 @@ class ListedSource:
         """Return the rows of a step."""
         return self.rows_of(tuple(range(len(self.files))), (None,) * len(self.files))
 
-    def rows_of(self, samples: tuple[int, ...], positions: tuple[int | None, ...]) -> tuple[Row, ...]:
+    def rows_of(self, samples: Sequence[int], positions: Sequence[int | None]) -> tuple[Row, ...]:
         """Return the rows of these samples."""
         frames = self.frames or (0,) * len(self.files)
         return tuple(Row(each, self.files[each], at, frames[each]) for each, at in zip(samples, positions, strict=True))

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from loader_service.errors import ConfigError, ProtocolError
 from loader_service.protocol import messages as m
 from loader_service.protocol import wire
+from loader_service.protocol.numbers import number_column
 from tests.protocol import samples
 from tests.protocol.golden import GOLDEN
 
@@ -130,6 +131,27 @@ def test_what_is_no_64_bit_integer_is_refused_anywhere_in_a_column(value, place)
     column = [*range(place), value, *range(place + 1, 128)]
     plain = {**vars(m.Want(1, 2, 3, 4)), "samples": column, "is": "Want"}
     assert "Want.samples: expected a 64-bit integer" in refusal(packed(plain), m.FromClient)
+
+
+@pytest.mark.parametrize("size", [1, 7, 9, 2**20 + 8])
+def test_a_column_of_bytes_that_are_no_numbers_of_64_bits_is_refused(size):
+    plain = {**vars(m.Want(1, 2, 3, 4)), "samples": bytes(size), "is": "Want"}
+    assert len(text := refusal(packed(plain), m.FromClient)) < 200
+    assert "Want.samples" in text or "max_bin_len" in text
+
+
+@pytest.mark.parametrize(("kind", "name"), [("Want", "stream"), ("Hello", "name"), ("Want", "is")])
+def test_bytes_are_refused_where_no_column_is(kind, name):
+    (good,) = (each for each in (m.Want(1, 2, 3, 4), m.Hello("a", 1)) if type(each).__name__ == kind)
+    refusal(packed({**vars(good), "is": kind, name: bytes(8)}))
+
+
+@pytest.mark.parametrize("count", [16, 17, 128])
+def test_many_numbers_travel_as_bytes_and_a_few_one_by_one(count):
+    numbers = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, count)
+    want = m.Want(1, 2, 3, 4, samples=number_column(numbers))
+    assert (numbers.tobytes() in wire.encode(want)) is (count > 16)
+    assert wire.decode(wire.encode(want), m.FromClient) == [m.Want(1, 2, 3, 4, samples=tuple(numbers.tolist()))]
 
 
 @pytest.mark.parametrize("column", [(), (-(2**63), -1, 0, 2**63 - 1)])

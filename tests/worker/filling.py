@@ -30,7 +30,7 @@ class Filled:
 
     fields: dict[str, NDArray[Any]]
     bad: tuple[BadRow, ...]
-    offsets: tuple[int, ...]
+    offsets: Sequence[int]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.fields[name]
