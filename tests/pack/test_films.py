@@ -13,13 +13,15 @@ import simplejpeg
 
 from loader_service.errors import PackError
 from loader_service.pack.frame_blob import PICTURES, FrameSink
+from loader_service.pack.orientation import of_picture
 from loader_service.pack.recode import FramePicker
 from loader_service.pack.records import Beside, Item, Recoding
 from loader_service.pack.sources.film_size import stated_bytes
 from loader_service.pack.sources.video_files import FilmPart, VideoFiles, read_film
 from tests.pack.films import CODECS, jpegs_of, write_film
 from tests.pack.runs import catalog_in, contents, run_pack
-from tests.support.videos import frame_image
+from tests.support.videos import frame_image, frame_jpeg
+from tests.worker import jpegs
 
 
 def read(path: Path, recoding: Recoding | None = None) -> int:
@@ -135,6 +137,27 @@ def test_a_mirrored_film_is_mirrored(tmp_path: Path) -> None:
     for one, other in zip(plain, mirrored, strict=True):
         found = simplejpeg.decode_jpeg(other, "RGB").astype(int)
         assert np.abs(found - simplejpeg.decode_jpeg(one, "RGB")[:, ::-1]).mean() < 5
+
+
+@pytest.mark.parametrize("orientation", [1, 5, 6])
+def test_films_of_jpegs_with_exif_data_and_a_title_of_old_programs_are_read(tmp_path: Path, orientation: int) -> None:
+    shown = simplejpeg.decode_jpeg(frame_jpeg(0, 48, 64))
+    turned = jpegs.with_segment(frame_jpeg(0, 48, 64), 0xE1, jpegs.exif(orientation))
+    film = tmp_path / "a.avi"
+    with av.open(str(film), "w") as container:
+        container.metadata["title"] = "Cafe XX"
+        stream: Any = container.add_stream("mjpeg", rate=Fraction(10))
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuvj420p"
+        for number in range(3):
+            packet = av.Packet(turned)
+            packet.stream, packet.time_base = stream, Fraction(1, 10)
+            packet.pts = packet.dts = number
+            container.mux(packet)
+    film.write_bytes(film.read_bytes().replace(b"Cafe XX", "Café XX".encode("latin-1")))
+    frames, _ = read_all(film)
+    expected = of_picture(turned).turned(shown).astype(int)
+    assert len(frames) == 3
+    assert all(np.abs(simplejpeg.decode_jpeg(each) - expected).mean() < 5 for each in frames)
 
 
 def test_frames_that_an_edit_list_leaves_out_are_no_damage(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def read_film(
         _check_size(film, where)
         with (
             nullcontext(film) if isinstance(film, BytesIO) else for_library(film) as source,
-            av.open(source) as container,
+            av.open(source, metadata_errors="replace") as container,  # titles of old films are no UTF-8
         ):
             films = [each for each in container.streams.video if not _is_cover(each)]
             if not films:
@@ -233,8 +233,12 @@ class _FilmReader:
 
     def _turn_of(self, frame: Any) -> Orientation:
         """Return how all frames are turned, as the first one says: a file has one matrix for all."""
-        matrix = next((bytes(each) for each in frame.side_data if each.type.name == "DISPLAYMATRIX"), None)
-        return UPRIGHT if matrix is None else of_matrix(matrix, self._where)
+        try:
+            beside = frame.side_data
+        except ValueError:  # PyAV has no name for what a newer FFmpeg found there, such as the EXIF data of a JPEG
+            beside = _of_known_kinds(frame).side_data
+        matrix = beside.get("DISPLAYMATRIX")
+        return UPRIGHT if matrix is None else of_matrix(bytes(matrix), self._where)
 
     def _check_whole(self) -> None:
         """Make sure that all frames came: a file that was cut off just ends, and decoders may leave out what is bad."""
@@ -265,7 +269,24 @@ class _FilmReader:
         return float(self._container.duration or 0) / 1e6 if alone else 0.0
 
 
+def _of_known_kinds(frame: Any) -> Any:
+    """Return a frame without what lies beside its pixels and PyAV has no name for: kinds of the highest numbers."""
+    av = load_av()
+    known = len(av.sidedata.sidedata.Type)
+    graph = av.filter.Graph()
+    graph.link_nodes(
+        graph.add_buffer(width=frame.width, height=frame.height, format=frame.format, time_base=frame.time_base),
+        *(graph.add("sidedata", f"mode=delete:type={kind}") for kind in range(known, known + _NEWER_KINDS)),
+        graph.add("buffersink"),
+    ).configure()
+    graph.push(frame)
+    return graph.pull()
+
+
 _REMEDY = "write it again, or leave it out"
+
+#: Kinds of data that FFmpeg may give and PyAV does not know: of FFmpeg 8 four.
+_NEWER_KINDS = 16
 
 #: Of the frames that a file says it has, the share that must come: counts in headers are off by a few, and some packets
 #: hold no picture.
