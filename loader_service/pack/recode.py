@@ -9,7 +9,17 @@ import numpy as np
 import simplejpeg
 from numpy.typing import NDArray
 
-from loader_service.catalog.codecs import DEPTH, JPEG, PNG, codec_of
+from loader_service.catalog.codecs import (
+    DEPTH,
+    JPEG,
+    MAX_PIXELS,
+    SAMPLE_BITS,
+    Codec,
+    codec_of,
+    picture_size,
+    unusual_jpeg,
+)
+from loader_service.catalog.unused_segments import BAD_PROFILE, without_animation, without_profile
 from loader_service.errors import PackError
 from loader_service.pack.frame_blob import PICTURES, FrameSink
 from loader_service.pack.orientation import UPRIGHT, of_picture
@@ -32,24 +42,51 @@ def add_picture(sink: FrameSink, data: bytes, recoding: Recoding, where: str, st
     codec = codec_of(data)
     if not codec.served:
         raise PackError(f"{where}: expected a JPEG or an 8-bit PNG, found {codec.name}; {codec.remedy}")
+    unusual = unusual_jpeg(lambda position, size: data[position : position + size]) if codec is JPEG else ""
+    if unusual:
+        raise PackError(
+            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {unusual}; write it "
+            "as such or as PNG, or leave it out"
+        )
     if not recoding.changes_pictures or codec is DEPTH:
         sink.turned += of_picture(data) != UPRIGHT
         sink.add(data, stream, "16-bit grey PNG" if codec is DEPTH else PICTURES)
     else:
-        sink.add(encode(of_picture(data).turned(_decoded(data, codec is JPEG, where)), recoding), stream)
+        sink.add(encode(of_picture(data).turned(_decoded(data, codec, where)), recoding), stream)
 
 
-def _decoded(data: bytes, is_jpeg: bool, where: str) -> Pixels:
-    if is_jpeg:
-        try:
-            space = "GRAY" if simplejpeg.decode_jpeg_header(data)[2].lower() == "gray" else "RGB"
-            pixels: Pixels = simplejpeg.decode_jpeg(data, space)
-        except ValueError as error:
-            raise PackError(f"{where}: a damaged JPEG: {error}; write it again, or leave it out") from error
-        return pixels
-    found: Any = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+def _decoded(data: bytes, codec: Codec, where: str) -> Pixels:
+    height, width = picture_size(data) or (0, 0)
+    if height * width > MAX_PIXELS:
+        raise PackError(
+            f"{where}: expected at most {MAX_PIXELS} pixels, found a {codec.name} that declares {height} x {width} "
+            "(height x width); write it again in a smaller size, or leave it out"
+        )
+    try:
+        return _decoded_jpeg(data) if codec is JPEG else _decoded_png(data)
+    except (ValueError, cv2.error) as error:
+        raise PackError(f"{where}: a damaged {codec.name}: {error}; write it again, or leave it out") from error
+    except KeyError as error:  # simplejpeg has no name for 4:4:1, and looks it up
+        raise PackError(
+            f"{where}: a JPEG of an unknown chroma subsampling; write it as 4:2:0, or leave it out"
+        ) from error
+
+
+def _decoded_jpeg(data: bytes) -> Pixels:
+    try:
+        space = "GRAY" if simplejpeg.decode_jpeg_header(data)[2].lower() == "gray" else "RGB"
+        pixels: Pixels = simplejpeg.decode_jpeg(data, space)
+    except ValueError as error:
+        if BAD_PROFILE in str(error) and len(plain := without_profile(data)) < len(data):
+            return _decoded_jpeg(plain)
+        raise
+    return pixels
+
+
+def _decoded_png(data: bytes) -> Pixels:
+    found: Any = cv2.imdecode(np.frombuffer(without_animation(data), np.uint8), cv2.IMREAD_UNCHANGED)
     if found is None or found.dtype != np.uint8:
-        raise PackError(f"{where}: a damaged {PNG.name}; write it again, or leave it out")
+        raise ValueError("its data cannot be decoded")
     return found[..., None] if found.ndim == 2 else np.ascontiguousarray(found[..., 2::-1])
 
 

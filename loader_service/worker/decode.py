@@ -6,7 +6,7 @@ that are damaged, by simplejpeg.
 Its errors speak of the bytes alone; the caller, who knows file, video and frame, puts those in front.
 
 What it makes of unusual JPEGs: grey ones give three equal channels when three are asked for; CMYK and YCCK ones are
-converted without a colour profile; an EXIF orientation is ignored, pixels come as they are stored.
+converted without a colour profile, whole or damaged; an EXIF orientation is ignored, pixels come as they are stored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ import numpy as np
 import simplejpeg
 from numpy.typing import NDArray
 
-from loader_service.catalog.codecs import MAX_PIXELS, START_OF_IMAGE, describe_bytes
+from loader_service.catalog.codecs import (
+    MAX_PIXELS,
+    SAMPLE_BITS,
+    START_OF_IMAGE,
+    describe_bytes,
+    picture_size,
+    unusual_jpeg,
+)
+from loader_service.catalog.unused_segments import BAD_PROFILE, without_profile
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.protocol.spec import MAX_IMAGE_SIDE
 from loader_service.worker.native_jpeg import native_decoder
@@ -40,7 +48,7 @@ _SEQUENTIAL_FRAMES = (0xFFC0, 0xFFC1)
 _SKIPPED_SEGMENTS = frozenset((0xFFDB, 0xFFC4, 0xFFDD, 0xFFFE, *range(0xFFE0, 0xFFF0)))
 
 _SEGMENT = struct.Struct(">HH")  # marker, length without the marker
-_FRAME_HEADER = struct.Struct(">xHHB")  # precision, height, width, components
+_FRAME_HEADER = struct.Struct(">BHHB")  # precision, height, width, components
 
 
 @dataclass(frozen=True)
@@ -163,6 +171,9 @@ def decode_into(
             strict=True,
         )
     except ValueError as error:
+        if BAD_PROFILE in str(error) and len(plain := without_profile(jpeg)) < len(jpeg):
+            decode_into(plain, out, at_least, swapped=swapped, exact=exact)
+            return
         raise DecodeError(
             f"the JPEG data is damaged or has another size than expected: {error}; store the frame again"
         ) from error
@@ -208,7 +219,7 @@ def _one_scan_size(jpeg: bytes) -> tuple[int, int] | None:
     """
     if jpeg[:2] != START_OF_IMAGE:
         return None
-    height = width = components = 0
+    bits = height = width = components = 0
     at = 2
     end = len(jpeg) - 10  # of a frame header's fixed part, the longest read below
     while at < end:
@@ -216,9 +227,9 @@ def _one_scan_size(jpeg: bytes) -> tuple[int, int] | None:
         if length < 2:
             return None
         if marker in _SEQUENTIAL_FRAMES and not components:
-            height, width, components = _FRAME_HEADER.unpack_from(jpeg, at + 4)
+            bits, height, width, components = _FRAME_HEADER.unpack_from(jpeg, at + 4)
         elif marker == _START_OF_SCAN:
-            one_scan = height and width and components and jpeg[at + 4] == components
+            one_scan = bits == SAMPLE_BITS and height and width and components and jpeg[at + 4] == components
             return (height, width) if one_scan else None
         elif marker not in _SKIPPED_SEGMENTS:
             return None
@@ -236,9 +247,19 @@ def _any_size(jpeg: bytes, limits: DecodeLimits) -> tuple[int, int]:
     try:
         height, width, _, _ = simplejpeg.decode_jpeg_header(jpeg)
     except ValueError as error:
+        if BAD_PROFILE in str(error) and len(plain := without_profile(jpeg)) < len(jpeg):
+            return _any_size(plain, limits)
         raise DecodeError(f"the JPEG header is damaged: {error}; store the frame again") from error
     except KeyError as error:  # simplejpeg has no name for 4:4:1, and looks it up
         raise DecodeError("the JPEG has a chroma subsampling unknown to the codec; store it as 4:2:0") from error
+    # The codec does not scale lossless JPEGs: asked for an eighth of one, it writes all of it, far beyond the memory.
+    unusual = unusual_jpeg(lambda position, size: jpeg[position : position + size])
+    if unusual:
+        raise DecodeError(
+            f"the JPEG is one {unusual}, expected one of {SAMPLE_BITS} bits, baseline or progressive; store it as such"
+        )
+    if picture_size(jpeg) != (height, width):
+        raise DecodeError("the JPEG header is damaged: it says its size in an unknown way; store the frame again")
     scans = jpeg.count(_START_OF_SCAN_BYTES)
     if scans > limits.max_scans:
         raise DecodeError(

@@ -1,7 +1,8 @@
 """Decodes PNGs with OpenCV, having checked their headers; knows no file, crop or slot.
 
 Its errors speak of the bytes alone, as those of `decode` do. An alpha channel is dropped, palettes and fewer than 8
-bits become 8, gamma and orientation are ignored: pixels come as they are stored.
+bits become 8, gamma and orientation are ignored: pixels come as they are stored. Of an animation they are those of the
+picture that decoders show which know no animations.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loader_service.catalog.codecs import DEPTH, PNG, Codec, codec_of, describe_bytes, picture_size
+from loader_service.catalog.unused_segments import without_animation
 from loader_service.errors import DecodeError
 from loader_service.worker.decode import DecodeLimits, check_size
 from loader_service.worker.opencv import opencv
@@ -67,8 +69,9 @@ def _check(data: bytes, codec: Codec, limits: DecodeLimits) -> tuple[int, int]:
 
 def _decode(data: bytes, flags: int) -> NDArray[Any]:
     cv2 = opencv()
+    plain = np.frombuffer(without_animation(data), np.uint8)
     try:
-        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flags | cv2.IMREAD_IGNORE_ORIENTATION)
+        pixels = cv2.imdecode(plain, flags | cv2.IMREAD_IGNORE_ORIENTATION)
     except cv2.error as error:
         raise DecodeError(f"the PNG data is damaged: {error}; store the frame again") from error
     if pixels is None or pixels.shape[:2] != picture_size(data):

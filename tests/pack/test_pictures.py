@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from pathlib import Path
 
 import cv2
@@ -23,6 +24,7 @@ from loader_service.pack.sources.image_folders import reading_of
 from loader_service.pack.sources.source_kind import Unchanged
 from tests.pack.runs import catalog_in, contents, run_pack
 from tests.support.videos import frame_jpeg, make_videos
+from tests.worker import jpegs
 
 
 def write_frames(
@@ -275,3 +277,36 @@ def test_folders_of_splits_are_no_labels(tmp_path: Path) -> None:
     (tmp_path / "in" / "bus" / "d2.jpg").write_bytes(frame_jpeg(1))
     with found_items(options) as items:
         assert [item.label for item in items] == ["Val", "bus", "train", "train"]
+
+
+def test_a_jpeg_that_no_worker_decodes_is_left_out_and_the_others_are_served(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.jpg").write_bytes(jpegs.lossless_jpeg(32, 48))
+    for name in "bc":
+        (tmp_path / f"in/{name}.jpg").write_bytes(frame_jpeg(0, 32, 48))
+    with pytest.raises(PackError, match="expected a JPEG of 8 bits, baseline or progressive, found one lossless"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", on_error="skip")
+    assert [each.name for each in packed.left_out] == ["a"]
+    assert list(contents(tmp_path, tmp_path / "out.h5")) == ["b", "c"]
+
+
+def test_pictures_with_a_damaged_profile_or_an_animation_are_made_anew_and_bombs_are_refused(tmp_path: Path) -> None:
+    plain = frame_jpeg(0, 32, 48)
+    profiled = jpegs.with_segment(plain, 0xE2, b"ICC_PROFILE\0" + bytes((1, 2)) + bytes(40))
+    (tmp_path / "in").mkdir()
+    still, film = (Image.fromarray(np.full((8, 8, 3), level, np.uint8)) for level in (50, 200))
+    still.save(tmp_path / "in/c.png")
+    still.save(tmp_path / "in/d.png", save_all=True, append_images=[film, still], default_image=True)
+    for name, data in (("a", plain), ("b", profiled)):
+        (tmp_path / "in" / f"{name}.jpg").write_bytes(data)
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5", quality=80)
+    first, second, third, fourth = contents(tmp_path, tmp_path / "out.h5").values()
+    assert (first, third) == (second, fourth)
+    png = cv2.imencode(".png", np.zeros((8, 8), np.uint8))[1].tobytes()
+    for bomb in (jpegs.with_size(plain, 60_000, 60_000), png[:16] + struct.pack(">II", 60_000, 60_000) + png[24:]):
+        with (
+            FrameSink(str(tmp_path)) as sink,
+            pytest.raises(PackError, match=r"a (JPEG|PNG) that declares 60000 x 60000"),
+        ):
+            add_picture(sink, bomb, Recoding(quality=90), "c")

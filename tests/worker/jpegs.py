@@ -39,6 +39,15 @@ def progressive_jpeg(height: int, width: int, seed: int = 0) -> bytes:
     return encoded.tobytes()
 
 
+def lossless_jpeg(height: int, width: int) -> bytes:
+    """Return a picture that is grey all over: each row of differences is zeros, which take a bit each."""
+    codes = struct.pack(">BBHB16sB", 0xFF, 0xC4, 20, 0, bytes([1]) + bytes(15), 0)
+    components = b"".join(bytes([name, 0x11, 0]) for name in b"RGB")
+    frame = struct.pack(">BBHBHHB", 0xFF, 0xC3, 17, 8, height, width, 3) + components
+    scan = struct.pack(">BBHB", 0xFF, 0xDA, 12, 3) + b"".join(bytes([name, 0]) for name in b"RGB") + bytes([1, 0, 0])
+    return b"\xff\xd8" + codes + frame + scan + bytes(-(-height * width * 3 // 8)) + END_OF_IMAGE
+
+
 def with_size(data: bytes, height: int, width: int) -> bytes:
     """Return the JPEG with another size in its header, as a bomb or a damaged file has it."""
     at = data.index(START_OF_FRAME) + 5

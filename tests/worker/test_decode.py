@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import cv2
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import simplejpeg
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loader_service.catalog.unused_segments import BAD_PROFILE
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.worker import decode
 from loader_service.worker.decode import DecodeLimits, check_header, decode_into, reduced_shape
@@ -93,6 +96,26 @@ def test_progressive_jpeg_is_decoded() -> None:
     assert np.array_equal(out, plain(data))
 
 
+@pytest.mark.parametrize("encode", [jpegs.jpeg, jpegs.progressive_jpeg])
+@pytest.mark.parametrize("numbers", [(1, 2), (1, 1), (0, 1)])
+def test_a_damaged_colour_profile_is_no_damage_of_the_picture(
+    encode: Callable[[int, int], bytes], numbers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = encode(64, 80)
+    data = jpegs.with_segment(whole, 0xE2, b"ICC_PROFILE\0" + bytes(numbers) + bytes(40))
+    if numbers == (1, 1):
+        data = jpegs.with_segment(data, 0xE2, b"ICC_PROFILE\0" + bytes(numbers) + bytes(40))
+    with pytest.raises(ValueError, match=BAD_PROFILE):
+        simplejpeg.decode_jpeg(data)
+    found = np.empty((2, 64, 80, 3), np.uint8)
+    assert check_header(data, LIMITS) == (64, 80)
+    decode_into(data, found[0])
+    monkeypatch.setattr(decode, "native_decoder", lambda: None)
+    decode_into(data, found[1])
+    assert np.array_equal(found[0], plain(whole))
+    assert np.array_equal(found[0], found[1])
+
+
 def test_bytes_after_the_end_of_the_image_are_ignored() -> None:
     data = jpegs.jpeg(32, 48) + bytes(100)
     out = np.empty((32, 48, 3), np.uint8)
@@ -154,6 +177,19 @@ def test_bomb_is_refused_from_its_header(size: tuple[int, int]) -> None:
 def test_progressive_bomb_is_refused_from_its_header() -> None:
     data = jpegs.progressive_jpeg(16, 16).replace(b"\x08\x00\x10\x00\x10\x03", b"\x08\xff\xdc\xff\xdc\x03")
     with pytest.raises(DecodeError, match="65500 x 65500"):
+        check_header(data, LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (jpegs.lossless_jpeg(64, 80), "lossless"),
+        (jpegs.jpeg(64, 80).replace(b"\xff\xc0\x00\x11\x08", b"\xff\xc1\x00\x11\x0c"), "of 12 bits"),
+    ],
+)
+def test_what_the_codec_does_not_scale_is_refused_from_its_header(data: bytes, found: str) -> None:
+    assert simplejpeg.decode_jpeg_header(data)[:2] == (64, 80)
+    with pytest.raises(DecodeError, match=f"the JPEG is one {found}, expected one of 8 bits, baseline or progressive"):
         check_header(data, LIMITS)
 
 

@@ -51,6 +51,16 @@ def test_a_png_is_what_pillow_makes_of_it(mode):
     np.testing.assert_array_equal(out, np.asarray(picture.convert("RGB")))
 
 
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+@pytest.mark.parametrize("beside", [True, False])
+def test_an_animated_png_is_the_picture_of_decoders_without_animations(mode, beside):
+    first = Picture.fromarray(RGB).convert(mode)
+    others = [Picture.fromarray(RGB[::-1, :, ::-1]).convert(mode), first.rotate(180)]
+    frame = png(first, save_all=True, append_images=others, default_image=beside)
+    assert b"acTL" in frame
+    np.testing.assert_array_equal(written(frame, (40, 60, 3), Image()), np.asarray(first.convert("RGB")))
+
+
 @pytest.mark.parametrize("mode", ["RGBA", "LA"])
 def test_an_alpha_channel_is_dropped(mode):
     frame, expected = with_alpha(mode)
