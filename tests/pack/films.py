@@ -16,11 +16,14 @@ from tests.support.videos import frame_image
 CODECS = {".mp4": "mpeg4", ".mkv": "mpeg4", ".avi": "mpeg4", ".webm": "libvpx"}
 
 
-def write_film(path: Path, frames: int, *, seed: int = 0, fps: int = 10, height: int = 48, width: int = 64) -> Path:
-    """Write a film of `frames` pictures."""
+def write_film(
+    path: Path, frames: int, *, seed: int = 0, fps: int = 10, height: int = 48, width: int = 64, flags: str = ""
+) -> Path:
+    """Write a film of `frames` pictures; `flags`: those of FFmpeg's encoder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with av.open(str(path), "w") as container:
-        stream: Any = container.add_stream(CODECS[path.suffix], rate=Fraction(fps))
+        options = {"flags": flags} if flags else {}
+        stream: Any = container.add_stream(CODECS[path.suffix], rate=Fraction(fps), options=options)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         for number in range(frames):
             frame = av.VideoFrame.from_ndarray(frame_image(seed * 1009 + number, height, width), format="rgb24")

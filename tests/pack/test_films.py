@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from loader_service.pack.orientation import of_picture
 from loader_service.pack.recode import FramePicker
 from loader_service.pack.records import Beside, Item, Recoding
 from loader_service.pack.sources.film_size import stated_bytes
+from loader_service.pack.sources.hidden_pictures import is_hidden
 from loader_service.pack.sources.video_files import FilmPart, VideoFiles, read_film
 from tests.pack.films import CODECS, jpegs_of, write_film
 from tests.pack.runs import catalog_in, contents, run_pack
@@ -219,6 +221,53 @@ def write_film_at(path: Path, times_ms: list[int], lasting_ms: int = 0) -> Path:
         packets[-1].duration = int(lasting_ms / 1000 / packets[-1].time_base) or packets[-1].duration
         container.mux(packets)
     return path
+
+
+@pytest.mark.parametrize(
+    ("codec", "packet", "hidden"),
+    [
+        ("vp8", b"\x00", True),
+        ("vp8", b"\x10", False),
+        ("vp9", b"\x94\x00", True),  # of profile 2, as an encoder writes it that packs no superframes
+        ("vp9", b"\x96\x00", False),
+        ("vp9", b"\x88\x00", False),
+        ("vp9", b"\x84\x00\xc1", False),
+        ("vp9", b"\xb2\x00", True),
+        ("vp9", b"\xb1\x00", False),
+        ("h264", b"\x00", False),
+    ],
+)
+def test_pictures_that_only_predict_others_are_known(codec: str, packet: bytes, hidden: bool) -> None:
+    assert is_hidden(codec, memoryview(packet)) == hidden
+
+
+def doubled(film: Path, other: Callable[[bytes], bytes]) -> Path:
+    """Write a film with another packet before each of a film."""
+    with av.open(str(film)) as whole, av.open(str(film.with_stem("doubled")), "w") as container:
+        stream = container.add_stream_from_template(whole.streams.video[0])
+        for packet in whole.demux(video=0):
+            for data in (other(bytes(packet)), bytes(packet)) if packet.size else ():
+                copy = av.Packet(data)
+                copy.stream, copy.pts, copy.dts, copy.time_base = stream, packet.pts, packet.dts, packet.time_base
+                container.mux(copy)
+    return film.with_stem("doubled")
+
+
+def test_pictures_that_are_not_shown_are_not_taken_for_lost_ones(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "a.webm", 30)
+    frames, beside = read_all(doubled(film, lambda shown: bytes([shown[0] & ~0x10]) + shown[1:]))
+    assert (len(frames), beside.frame_rate) == (30, 10.0)
+
+
+@pytest.mark.parametrize("flags", ["+ildct+ilme", ""])
+def test_a_frame_of_two_fields_may_take_two_packets(tmp_path: Path, flags: str) -> None:
+    film = write_film(tmp_path / "a.mkv", 20, flags=flags)
+    twice = doubled(film, lambda _: b"\0\0\1\xb6\x50\x9f")  # a picture that is not coded
+    if flags:
+        assert len(read_all(twice)[0]) == 20
+        return
+    with pytest.raises(PackError, match="of 40 encoded frames, 20 could be decoded"):
+        read_all(twice)
 
 
 @pytest.mark.parametrize(("begin_ms", "lasting_ms"), [(7000, 400), (0, 5000), (7000, 5000)])

@@ -20,6 +20,7 @@ from loader_service.pack.recode import FramePicker, encode
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
 from loader_service.pack.source_files import for_library, opened, size_of
 from loader_service.pack.sources.film_size import HEAD_BYTES, stated_bytes
+from loader_service.pack.sources.hidden_pictures import is_hidden
 from loader_service.pack.sources.source_kind import Look, SourceKind, folder_label, stem_of
 from loader_service.sizes import counted
 
@@ -154,7 +155,8 @@ class _FilmReader:
         self._rate = float(rate) if rate and rate <= _MOST_RATE else None
         self._is_avi = container.format.name == "avi"
         self._counts_from_zero = "matroska" in container.format.name  # its lengths are times of ends
-        self._packets = self._shown = self._decoded = 0
+        self._codec = film.codec_context.name
+        self._packets = self._shown = self._decoded = self._fields = 0
         self._avi_times: deque[float] = deque()
         self._first_s: float | None = None
         self._last_s = self._end_s = 0.0
@@ -189,7 +191,7 @@ class _FilmReader:
         for packet in self._container.demux(self._film):
             if packet.size:
                 self._packets += 1
-                self._shown += not packet.is_discard
+                self._shown += not (packet.is_discard or is_hidden(self._codec, memoryview(packet)))
                 if self._is_avi and packet.dts is not None:
                     self._avi_times.append(float(packet.dts * packet.time_base))
             for frame in packet.decode():
@@ -197,6 +199,7 @@ class _FilmReader:
                 if frame.is_corrupt:
                     raise PackError(f"{self._where}, frame {self._decoded}: it is damaged; {_REMEDY}")
                 self._decoded += 1
+                self._fields += frame.interlaced_frame  # cameras store one in two packets, others in one
                 if span is not None and time_s >= span[1] - slack_s:
                     return
                 if span is None or time_s >= span[0] - slack_s:
@@ -247,7 +250,7 @@ class _FilmReader:
         missing_s = self._seconds() - lasted_s
         if self._packets < _MOST_OF * self._film.frames - 2 and missing_s > _EDIT_SLACK_S:  # edits may leave some out
             found = f"expected {counted(self._film.frames, 'frame')}, as it says itself, found {self._packets}"
-        elif self._decoded < _MOST_OF * self._shown - 2:
+        elif self._decoded + self._fields < _MOST_OF * self._shown - 2:
             found = f"of {self._shown} encoded frames, {self._decoded} could be decoded"
         elif (
             not self._film.frames
