@@ -1,9 +1,9 @@
 """Finds where in a file the bytes of each frame lie, so that they can be read without HDF5. Knows no names, no labels.
 
 HDF5 costs 99 µs a frame of a vlen dataset, `os.pread` at a known place 4 µs. Places are only trusted when the first and
-the last frame found there equal what h5py returns, of all videos of a file or, where frames are large, of some between
-the first and the last; anything unusual (compression, split rows, odd files) is no error, but leaves the video to its
-layout's `read`.
+the last frame found there equal what h5py returns: of all videos of a local file, and of an object in a store, whose
+frames are large, of some videos between the first and the last. Anything unusual (compression, split rows, odd files)
+is no error, but leaves the video to its layout's `read`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 _MAX_FRAME_BYTES = 2**32 - 1
 
-#: Bytes of a file that are compared, and those of one video: 125 videos of 5 MB a frame were 12.8 % of 10 GB.
+#: Bytes of an object in a store that are compared, and one video: 125 videos of 5 MB a frame were 12.8 % of 10 GB.
 _COMPARED_BYTES = 8 * 2**20
 
 
@@ -47,10 +47,10 @@ class Located:
 def locate_all(hdf5: HDF5File, videos: Sequence[FoundVideo]) -> list[Located]:
     """Return where the frames of each video lie, a video that comes again being located once; raises as `locate`."""
     found: dict[int, Located] = {}
-    compared = 0
+    compared, is_local = 0, isinstance(hdf5.descriptor, int)
     for number, video in enumerate(videos):
         if id(video) not in found:
-            is_compared = compared <= _COMPARED_BYTES * number // len(videos)
+            is_compared = is_local or compared <= _COMPARED_BYTES * number // len(videos)
             located = found[id(video)] = locate(hdf5, video, is_compared=is_compared)
             compared += is_compared * int(located.lengths[[0, -1]].sum() if len(located.lengths) else 0)
     return [found[id(video)] for video in videos]

@@ -11,7 +11,7 @@ import pytest
 
 from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.heap import HeapError
-from loader_service.catalog.layouts import LAYOUTS
+from loader_service.catalog.layouts import LAYOUTS, extents
 from loader_service.catalog.layouts.extents import locate
 from loader_service.catalog.layouts.raw_rows import RawRows
 from loader_service.catalog.layouts.singles import Singles
@@ -176,3 +176,33 @@ def test_places_beyond_the_end_of_the_file_are_an_error(tmp_path, case):
         else:
             with pytest.raises(CatalogError, match="the file is truncated"):
                 locate(shorter, video)
+
+
+class Elsewhere:
+    """What reads a file as one of a store is read."""
+
+    def __init__(self, descriptor):
+        self.descriptor = descriptor
+
+    def read_at(self, offset, length):
+        return os.pread(self.descriptor, length, offset)
+
+    def read_each(self, offsets, length):
+        return [self.read_at(offset, length) for offset in offsets]
+
+
+@pytest.mark.parametrize(("is_local", "compared"), [(True, ["video0", "video1", "video2"]), (False, ["video0"])])
+def test_all_videos_of_a_local_file_are_compared_with_hdf5_and_some_of_an_object(
+    tmp_path, monkeypatch, is_local, compared
+):
+    monkeypatch.setattr(extents, "_COMPARED_BYTES", 1)
+    looked_at = []
+    kind = type(CASES["vlen"].layout)
+    plain = kind.read_frame
+    monkeypatch.setattr(kind, "read_frame", lambda *given: looked_at.append(given[2].name) or plain(*given))
+    CASES["vlen"].write(tmp_path / "a.h5", make_videos([5, 2, 8]), Storage())
+    with opened(tmp_path / "a.h5") as (hdf5, tree):
+        videos = CASES["vlen"].videos_in(hdf5, tree)
+        source = hdf5 if is_local else replace(hdf5, descriptor=Elsewhere(hdf5.descriptor))
+        assert {located.way for located in extents.locate_all(source, videos)} == {RAW}
+    assert sorted(set(looked_at)) == compared
