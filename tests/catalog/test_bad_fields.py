@@ -240,3 +240,14 @@ def test_a_video_of_dataset_frames_keeps_its_other_fields(tmp_path):
     catalog = catalog_of(tmp_path)
     assert [field.name for field in catalog.fields] == ["frames", "pose"]
     assert array_of(catalog, 1, "pose").tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("nothing", [h5py.Empty("u1"), np.zeros(0, np.uint8)], ids=["no dataspace", "no entries"])
+def test_bytes_of_which_there_are_none_are_no_images_that_are_missing(tmp_path, nothing):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name in ("v1", "v2"):
+            file[f"{name}/x"], file[f"{name}/mask"] = np.zeros((10, 3), np.float32), nothing
+    catalog = catalog_of(tmp_path)
+    assert catalog.frame_counts.tolist() == [10, 10]
+    assert [field.name for field in catalog.fields] == ["x"]
+    assert any(line.startswith("'mask': expected at least one number") for line in catalog.left_out), catalog.left_out

@@ -74,3 +74,14 @@ def test_values_are_those_that_hdf5_gives(tmp_path: Path, kind: Callable[[], Any
         catalog.close()
     np.testing.assert_array_equal(out, expected)
     np.testing.assert_array_equal(out, values)
+
+
+def test_bits_of_another_byte_order_are_left_out_as_hdf5_converts_them_to_no_numbers(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = np.arange(24.0).reshape(6, 4)
+        written = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        written.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        h5py.h5d.create(file.id, b"bits", h5py.h5t.STD_B8BE, h5py.h5s.create_simple((6, 4)), written)
+    catalog = catalog_of(tmp_path)
+    assert [field.name for field in catalog.fields] == ["x"]
+    assert any("'bits': found bits in a foreign byte order" in line for line in catalog.left_out), catalog.left_out

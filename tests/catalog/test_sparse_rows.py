@@ -36,3 +36,12 @@ def test_a_dense_matrix_beside_a_sparse_one_is_served_with_a_line(tmp_path):
     with closing(catalog_of(tmp_path, tmp_path / "cells.h5ad")) as found:
         assert {field.name for field in found.fields} == {"embedding"}
         assert any("sparse" in line for line in found.left_out)
+
+
+def test_the_sides_of_sparse_matrices_are_no_rows(tmp_path):
+    """As 10x Genomics has them, one of each genome."""
+    _write(tmp_path / "cells.h5", **{"X/shape": np.array([4, 9], np.int32)})
+    with h5py.File(tmp_path / "cells.h5", "a") as root:
+        root.copy("X", "Y")
+    with pytest.raises(CatalogError, match="'X/data': found an array of a sparse matrix"):
+        catalog_of(tmp_path, tmp_path / "cells.h5")

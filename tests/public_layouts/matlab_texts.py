@@ -63,3 +63,18 @@ def text_is_the_label(folder: Path) -> Layout:
     schema = Schema(("files",), (label, SchemaField("X", "array", ("X",))))
     served = Serves([Video("s1", {"X": Array(numbers(1, 20, 8))}, label="walk")])
     return Layout(Refused(["20 labels", "a recording a file, with a label"]), {"schema": schema}, served)
+
+
+@case("MATLAB -v7.3: features beside a string, a sparse matrix and complex numbers")
+def no_arrays_beside_features(folder: Path) -> Serves:
+    """What MATLAB writes of objects, and of sparse matrices, means nothing alone, and is said to be what it is."""
+    features, counts = numbers(1, 6, 8), np.arange(7, dtype=np.uint64)
+    _write(folder / "s1.mat", {"features": features, "names": whole(2, 1, 6, dtype="u4")})
+    with h5py.File(folder / "s1.mat", "a") as root:
+        root["names"].attrs.update(MATLAB_class=np.bytes_("string"), MATLAB_object_decode=np.int32(3))
+        root["spectrum"] = np.zeros((6, 8), [("real", "f8"), ("imag", "f8")])
+        root["graph/jc"], root["graph/ir"], root["graph/data"] = counts, counts[:6], numbers(3, 6)
+        root["graph"].attrs["MATLAB_sparse"] = np.uint64(6)
+    left_out = ["names.*object of MATLAB", *(f"graph/{name}.*sparse matrix of MATLAB" for name in ("data", "ir", "jc"))]
+    left_out += ["spectrum.*complex numbers", r"features \(axes\)"]
+    return Serves([Video("s1", {"features": Array(features)})], "rows", left_out=left_out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import h5py
@@ -87,15 +88,13 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:
-    shape = dataset.shape
+    shape = dataset.shape if dataset.shape is not None else (0,)  # of no dataspace, as h5py.Empty
     element = dataset.get_type()
     address: int | None = dataset.get_offset() if _is_as_in_memory(element) else None
     size_bytes = element.get_size()
-    for extent in shape or ():
+    for extent in shape:
         size_bytes *= extent
-    return DatasetInfo(
-        path, _kind_of(element), shape if shape is not None else (0,), size_bytes, address, dtype_of(element)
-    )
+    return DatasetInfo(path, _kind_of(element), shape, size_bytes, address, dtype_of(element))
 
 
 def _is_as_in_memory(element: Any) -> bool:
@@ -124,8 +123,11 @@ def dtype_of(element: Any) -> str:
     if kind is ElementKind.TEXT:
         return "S" if element.is_variable_str() else f"S{element.get_size()}"
     vlen = element.get_class() == h5py.h5t.VLEN
+    base = element.get_super() if vlen else element
+    if _are_foreign_bits(base):
+        return ""
     try:
-        dtype = (element.get_super() if vlen else element).dtype
+        dtype = base.dtype
     except TypeError:
         return ""  # NumPy has no such type
     name = _name_of(dtype)
@@ -148,11 +150,26 @@ def _kind_of(element: Any) -> ElementKind:
         return ElementKind.VLEN_BYTES if is_bytes else ElementKind.OTHER
     if kind == h5py.h5t.INTEGER:
         return ElementKind.BYTES if element.get_size() == 1 else ElementKind.INTEGER
-    if kind == h5py.h5t.OPAQUE:
-        return ElementKind.OPAQUE
-    if kind == h5py.h5t.FLOAT:
-        return ElementKind.FLOAT
     if kind == h5py.h5t.COMPOUND:
-        names = {element.get_member_name(number) for number in range(min(3, element.get_nmembers()))}
-        return ElementKind.COMPLEX if names == {b"r", b"i"} else ElementKind.COMPOUND
-    return {h5py.h5t.STRING: ElementKind.TEXT, h5py.h5t.REFERENCE: ElementKind.REFERENCE}.get(kind, ElementKind.OTHER)
+        names = b" ".join(element.get_member_name(number) for number in range(min(3, element.get_nmembers())))
+        return ElementKind.COMPLEX if _COMPLEX.search(names) else ElementKind.COMPOUND
+    if _are_foreign_bits(element):
+        return ElementKind.BITS
+    return _OTHER_KINDS.get(kind, ElementKind.OTHER)
+
+
+_OTHER_KINDS = {
+    h5py.h5t.FLOAT: ElementKind.FLOAT,
+    h5py.h5t.STRING: ElementKind.TEXT,
+    h5py.h5t.OPAQUE: ElementKind.OPAQUE,
+    h5py.h5t.REFERENCE: ElementKind.REFERENCE,
+}
+
+
+def _are_foreign_bits(element: Any) -> bool:
+    """Tell whether elements are bits in another byte order than memory's, which HDF5 converts to no numbers."""
+    return bool(element.get_class() == h5py.h5t.BITFIELD and element.get_order() != h5py.h5t.NATIVE_B8.get_order())
+
+
+#: Both members of a complex number, as h5py, MATLAB and Velox call them.
+_COMPLEX = re.compile(rb"^(r i|re(al)?(\w*) im(ag)?\3)$")

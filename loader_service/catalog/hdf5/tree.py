@@ -24,6 +24,7 @@ class ElementKind(enum.Enum):
     COMPOUND = "compound"
     COMPLEX = "complex"
     REFERENCE = "reference"
+    BITS = "bits"
     OTHER = "another type"
 
 

@@ -120,10 +120,14 @@ def lengths_of(hdf5: HDF5File, video: DatasetsVideo) -> Int64s:
 
 
 def find_images(contents: Candidates) -> tuple[list[DatasetInfo], dict[str, Codec]]:
-    """Return the datasets that can be an image each, and those that are, by path, with their format."""
+    """Return the datasets that can be an image each, and those that are, by path, with their format.
+
+    One without bytes is an image that is missing, if others have bytes; else nothing says that they are images.
+    """
     singles = [info for info in contents.candidates if _is_single(info) and info.basename not in LABEL_NAMES]
     images = contents.images(singles, lambda info: (0,) if info.size_bytes else ())
-    return singles, images
+    filled = contents.named or any(info.size_bytes for info in singles if info.path in images)
+    return singles, images if filled else {}
 
 
 def are_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> bool:

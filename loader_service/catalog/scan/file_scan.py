@@ -37,7 +37,7 @@ from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
-from loader_service.catalog.videos.matlab_axes import empty_arrays, lines_of_axes, with_texts
+from loader_service.catalog.videos.matlab_axes import lines_of_axes, no_arrays, with_texts
 from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
@@ -255,7 +255,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         raise with_numbers_beside(hdf5, tree, error) from error
     if options.frames is None:
         frames = split_by_names(frames)
-    aside = set_aside(tree) | empty_arrays(tree)
+    aside = set_aside(tree) | no_arrays(tree)
     if aside and frames and not any(video.frame_count for video in frames):
         frames = []  # what lies beside them is more than nothing
     if are_nested(frames):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.schema import Schema
 
@@ -30,6 +31,9 @@ _JULIA = b"HDF5-based Julia Data Format"
 #: MATLAB writes the sides of an empty array, so many at most, in its place.
 _EMPTY = "MATLAB_empty"
 _MOST_SIDES = 32
+
+#: What MATLAB writes beside the numbers of an object, and beside the group of a sparse matrix.
+_OBJECT, _SPARSE = "MATLAB_object_decode", "MATLAB_sparse"
 
 
 def lines_of_axes(hdf5: HDF5File, members: Mapping[str, DatasetInfo], attributed: Collection[str]) -> dict[str, str]:
@@ -114,14 +118,28 @@ def _counts(info: DatasetInfo) -> bool:
 _LABELS = re.compile(r"^(y|labels?|targets?|class(es)?|outcomes?|ground_?truth|gt)$", re.IGNORECASE)
 
 
-def empty_arrays(tree: Tree) -> dict[str, str]:
-    """Return which datasets stand for an empty array of MATLAB, whose sides are their numbers, with the reason."""
-    return {
-        info.path: f"found an empty array of MATLAB, of which only the sides are written {info.shape}, in a file"
-        for info in [tree.datasets[path] for path in tree.attributed if path in tree.datasets]
-        if info.dtype == "uint64" and len(info.shape) == 1 and info.shape[0] <= _MOST_SIDES
-        if _EMPTY in tree.attributed[info.path]
-    }
+def no_arrays(tree: Tree) -> dict[str, str]:
+    """Return which datasets of MATLAB are no arrays, with the reason: numbers that stand for something else.
+
+    So it is with the sides of an empty array, the numbers of an object, and the parts of a sparse matrix.
+    """
+    reasons = {}
+    sparse = {path for path, names in tree.attributed.items() if _SPARSE in names}
+    for path in tree.datasets if sparse else ():
+        if parent_of(path) in sparse:
+            reasons[path] = "found an array of a sparse matrix of MATLAB (data, ir, jc), which is not served, in a file"
+    for path, names in tree.attributed.items():
+        info = tree.datasets.get(path)
+        if info is None or path.startswith("#refs#/"):
+            continue
+        if _EMPTY in names and info.dtype == "uint64" and len(info.shape) == 1 and info.shape[0] <= _MOST_SIDES:
+            reasons[path] = f"found an empty array of MATLAB, of which only sides are written {info.shape}, in a file"
+        elif _OBJECT in names:
+            reasons[path] = (
+                "found an object of MATLAB, such as a string, table, categorical or datetime, of which only numbers "
+                "are written here; save it as char, or as numbers, in a file"
+            )
+    return reasons
 
 
 def with_texts(hdf5: HDF5File, tree: Tree) -> Tree:

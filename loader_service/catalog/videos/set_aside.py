@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found
 
-#: The three arrays of a sparse matrix; none means anything alone.
-_SPARSE = ("data", "indices", "indptr")
+#: The three arrays of a sparse matrix, and its sides; none means anything alone.
+_SPARSE = ("data", "indices", "indptr", "shape")
 
 #: How Keras and PyTorch name weights: by number in a group ``vars``, with ``:0`` behind, or by layer and parameter,
 #: which may be a group and what is in it; and where PyTables keeps what is sorted, to find rows of a table faster.
@@ -81,6 +81,7 @@ _KINDS: Mapping[ElementKind, str] = {
     ElementKind.REFERENCE: "references, such as MATLAB's cells,",
     ElementKind.COMPOUND: "compound elements (a table of pandas, or structs; docs/coming-from.md, 'Compound tables')",
     ElementKind.COMPLEX: "complex numbers",
+    ElementKind.BITS: "bits in a foreign byte order, which HDF5 converts to no numbers; write them as uint8:",
     ElementKind.CHARACTERS: "lines of characters, as MATLAB keeps them, in numbers of UTF-16,",
 }
 
@@ -104,7 +105,7 @@ def refuse_sparse_rows(tree: Tree, found: Found) -> None:
     infos = [part.info for part in timed if part.info is not None]
     columns = Reading("the columns beside it alone", Schema(("table",), fields_of(infos, "array")))
     raise TwoReadingsError(
-        f"{matrix or '/'!r} is a sparse matrix of {episode.frame_count} rows ({', '.join(_SPARSE)}), which only a "
+        f"{matrix or '/'!r} is a sparse matrix of {episode.frame_count} rows ({', '.join(_SPARSE[:3])}), which only a "
         "--source package.module:Name serves; without it there are",
         [columns],
     )
@@ -136,7 +137,7 @@ def _is_sparse(tree: Tree, info: DatasetInfo) -> bool:
     return (
         info.basename == _SPARSE[2]
         and bool(info.shape)
-        and all(join(info.parent, name) in tree.datasets for name in _SPARSE)
+        and all(join(info.parent, name) in tree.datasets for name in _SPARSE[:3])
     )
 
 

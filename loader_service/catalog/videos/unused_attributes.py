@@ -26,7 +26,7 @@ _NOTES = frozenset(
     """
     CLASS NAME TITLE VERSION FLAVOR EXTDIM DIMENSION_LIST DIMENSION_LABELS REFERENCE_LIST _Netcdf4Dimid _NCProperties
     _Netcdf4Coordinates _FillValue _nc3_strict PYTABLES_FORMAT_VERSION MATLAB_class MATLAB_empty MATLAB_int_decode
-    MATLAB_sparse MATLAB_fields H5PATH
+    MATLAB_sparse MATLAB_object_decode MATLAB_fields H5PATH
     """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
 )
 
