@@ -63,6 +63,8 @@ class Samples(ABC):
             raise IndexError(f"looking up sample {int(outside.flat[0])} of {self.sample_count}; numbers begin at 0")
         if self._firsts is None:
             return np.array(samples)
+        if len(self._counts) == 1:
+            return np.zeros(samples.shape, np.int64)
         # The last video that begins at or before the sample: those without samples begin where the next one does.
         return np.asarray(np.searchsorted(self._firsts, samples, side="right") - 1, dtype=np.int64)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,13 +28,12 @@ class Pick(NamedTuple):
     draws: ImageDraws
 
 
-@dataclass(frozen=True)
-class Picks:
+class Picks(NamedTuple):
     """What fills the rows of a task: one entry for each row, in the order of the task.
 
     Parameters
     ----------
-    asked
+    spec, epoch, asked
         What the task said of them.
     rows, samples, keys
         Row of the batch, number of the sample, and what its random draws are keyed by.
@@ -45,10 +43,10 @@ class Picks:
         Where its frames begin among the frames of the whole slot.
     room
         Frames that each row has there: those that `lengths` leaves are padding.
-    draws
-        What chance decides of its pixels.
     """
 
+    spec: Spec
+    epoch: int
     asked: Rows
     rows: _Numbers
     samples: _Numbers
@@ -58,7 +56,11 @@ class Picks:
     lengths: _Numbers
     offsets: _Numbers
     room: int
-    draws: list[ImageDraws]
+
+    @property
+    def draws(self) -> list[ImageDraws]:
+        """What chance decides of each row's pixels; drawn when somebody asks, as nobody does for numbers."""
+        return draw_images(self.spec, self.epoch, self.keys)
 
     def each(self) -> list[Pick]:
         """Return the frames of each row."""
@@ -90,8 +92,7 @@ def make_picks(samples: Samples, spec: Spec, epoch: int, rows: Rows) -> Picks:
     else:
         room = spec.clip.frames if isinstance(spec.clip, Clip) else 1
         lengths, offsets = samples.lengths(numbers, videos), places * room
-    draws = draw_images(spec, epoch, keys)
-    return Picks(rows, places, numbers, keys, videos, starts, lengths, offsets, room, draws)
+    return Picks(spec, epoch, rows, places, numbers, keys, videos, starts, lengths, offsets, room)
 
 
 def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], Runs]]:
@@ -103,16 +104,18 @@ def runs_by_video(picks: Picks) -> Iterator[tuple[int, list[int], Runs]]:
     order = picks.by_place()
     videos, *columns = (each[order] for each in (picks.videos, picks.starts, picks.lengths, picks.offsets))
     entries = order.tolist()
+    if videos[0] == videos[-1]:
+        yield int(videos[0]), entries, _merged(*columns)
+        return
     for first, end in itertools.pairwise([0, *(np.flatnonzero(videos[1:] != videos[:-1]) + 1).tolist(), len(order)]):
         yield int(videos[first]), entries[first:end], _merged(*(each[first:end] for each in columns))
 
 
 def _merged(starts: _Numbers, lengths: _Numbers, begins: _Numbers) -> Runs:
     """Return the runs of frames of one video, in its order; those that follow each other here and there are one."""
-    if len(starts) == 1:
+    follow = starts[1:] == starts[:-1] + lengths[:-1]
+    if not np.count_nonzero(follow):  # a tenth of the time of `any`
         return Runs(starts, lengths, begins)
-    breaks = (starts[1:] != starts[:-1] + lengths[:-1]) | (begins[1:] != begins[:-1] + lengths[:-1])
-    if breaks.all():
-        return Runs(starts, lengths, begins)
+    breaks = ~(follow & (begins[1:] == begins[:-1] + lengths[:-1]))
     firsts = np.flatnonzero(np.concatenate([[True], breaks]))
     return Runs(starts[firsts], np.add.reduceat(lengths, firsts), begins[firsts])

@@ -174,8 +174,9 @@ class _RowFilling:
     def gather(self) -> Iterator[BadRow]:
         """Fill all rows, those of one video together, when all parts are `Arrays`; yield those that are bad."""
         arrays = [(part, fields[0]) for part, fields in self._parts if isinstance(part, Arrays)]
-        short = set(np.flatnonzero(self._picks.lengths < self._picks.room).tolist())
-        for video, entries, runs in runs_by_video(self._picks):
+        picks = self._picks
+        short = set(np.flatnonzero(picks.lengths < picks.room).tolist()) if picks.room > 1 else set()
+        for video, entries, runs in runs_by_video(picks):
             self._begin(*entries)
             try:
                 for part, frames in arrays:
@@ -184,7 +185,7 @@ class _RowFilling:
                 yield from self.fill_each(entries)
                 continue
             for entry in short.intersection(entries):
-                self._pad(int(self._picks.offsets[entry]), int(self._picks.lengths[entry]))
+                self._pad(int(picks.offsets[entry]), int(picks.lengths[entry]))
 
     def _begin(self, *entries: int) -> None:
         samples = self._picks.asked.samples
