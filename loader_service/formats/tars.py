@@ -160,14 +160,21 @@ class _StrictInfo(tarfile.TarInfo):
     @classmethod
     def fromtarfile(cls, tarfile: tarfile.TarFile) -> Any:
         try:
-            return super().fromtarfile(tarfile)
+            found = super().fromtarfile(tarfile)
         except _HEADER_ERROR as error:
             if type(error).__name__ == "EOFHeaderError":  # a block of zeros
                 raise
             raise _CutOffError(str(error)) from error
+        if found.size < 0:  # it would lead back to itself
+            raise _CutOffError(f"{found.name!r} has {found.size} bytes")
+        return found
 
 
 _HEADER_ERROR: Any = tarfile.HeaderError
+
+#: What `tarfile` lets through of damaged archives, beside its own errors: of compressed ones, of numbers that are none
+#: or have too many digits, and of headers that announce each other without end.
+_OF_TARFILE = (EOFError, OSError, zlib.error, ValueError, OverflowError, RecursionError)
 
 #: A file of an archive, and its content where that is read.
 _Found = tuple[TarMember, bytes]
@@ -191,7 +198,7 @@ def _members(file: BinaryIO | RangeFile, name: str, mode: str) -> Iterator[_Foun
                     f"another archive follows the end of this one, as `cat` leaves it: give each by itself; {_REMEDY}"
                 )
                 raise DamagedInput(name, f"member {count}", offset, reason)
-    except (_CutOffError, tarfile.TarError, EOFError, OSError, zlib.error) as error:
+    except (_CutOffError, tarfile.TarError, *_OF_TARFILE) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk's, not what bz2 says of its stream
             raise
         what = "the archive is cut off or damaged" if count else "it is no tar, or is cut off or damaged"

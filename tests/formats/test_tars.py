@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -161,6 +162,30 @@ def test_two_files_of_one_extension_in_a_sample_are_refused() -> None:
 def test_folders_and_files_without_a_key_belong_to_no_sample() -> None:
     data = archive((member("cats", tarfile.DIRTYPE), b""), (member("README"), b"x"), (member("cats/a.jpg"), b"y"))
     assert list(read_samples(io.BytesIO(data))) == [TarContent("cats/a", {"jpg": b"y"})]
+
+
+def header(name: str, kind: bytes, size: int, pax: dict[str, str] | None = None) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.type, info.size, info.pax_headers = kind, size, pax or {}
+    return info.tobuf(tarfile.PAX_FORMAT if pax else tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        header("a.jpg", tarfile.REGTYPE, 512, {"GNU.sparse.major": "1", "GNU.sparse.minor": "0"}) + b"#!sparse\n" * 60,
+        header("a", tarfile.REGTYPE, 0) + header("b", tarfile.REGTYPE, -512) + bytes(2048),
+        (header("a.jpg", tarfile.GNUTYPE_LONGNAME, 512) + bytes(512)) * 1500,
+    ],
+)
+@pytest.mark.parametrize("read", [read_samples, locate_samples])
+def test_headers_that_tarfile_does_not_understand_are_damage(tmp_path: Path, data: bytes, read: Any) -> None:
+    (tmp_path / "a.tar").write_bytes(data)
+    with (
+        DiskFile(tmp_path / "a.tar") as file,
+        pytest.raises(DamagedInput, match=r"write the tar again|without --sparse"),
+    ):
+        list(read(file))
 
 
 def test_what_is_no_tar_is_said_to_be_none() -> None:
