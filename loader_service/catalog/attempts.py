@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from loader_service.stores.faults import StoreFault
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 #: Errors of the disk or the network that may pass. Others, such as a missing permission, are final.
 TRANSIENT = frozenset(
@@ -54,6 +54,9 @@ class RangeReader(Protocol):
 
     def read_each(self, offsets: Sequence[int], length: int) -> list[bytes]:
         """Return as many bytes of each of many places."""
+
+    def expect(self, places: Iterable[int]) -> None:
+        """Fetch what lies around some places at a time, for reads that follow."""
 
 
 #: A descriptor of a file that is open for reading, or what stands for one.

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loader_service.stores.asking_again import until_it_comes
 from loader_service.stores.faults import StoreFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 #: HDF5 reads its metadata in pieces of some hundred bytes, which lie near each other.
 BLOCK_BYTES = 16 * 2**10
+
+#: Ranges that are fetched at a time; so few are fetched one after the other.
+_AT_A_TIME, _FEW = 64, 2
 
 #: Longer reads that are kept.
 _MOST_READS = 32
@@ -42,6 +47,9 @@ class BlockSizes(NamedTuple):
 
 #: For files that are read as HDF5 does: keeps 32 MiB.
 OF_METADATA = BlockSizes(BLOCK_BYTES, 8, 2048, 4 * 2**10)
+
+#: For scans, which come back to the indexes of chunks of some thousand datasets: keeps 64 MiB.
+OF_SCANS = OF_METADATA._replace(kept=4096)
 
 #: For files that are read from begin to end: fetches up to 8 MiB at once, keeps 24 MiB, and has no other data.
 OF_STREAMS = BlockSizes(256 * 2**10, 32, 96, 2**63)
@@ -79,6 +87,7 @@ class BlockFile(io.RawIOBase):
         self._reads: OrderedDict[int, bytes] = OrderedDict()
         self._row, self._behind = 1, -1  # blocks that were fetched last, and the one behind them
         self.fault: StoreFault | None = None
+        self._lock = threading.Lock()
         self.fetched_bytes = self.requests = 0
 
     def readable(self) -> bool:
@@ -129,19 +138,36 @@ class BlockFile(io.RawIOBase):
         data = b"".join(self._block(number) for number in range(first, last + 1))
         return data[offset - begin : end - begin]
 
+    def expect(self, places: Iterable[int]) -> None:
+        """Fetch the blocks that places lie in, many at a time; raises as `read_at` does."""
+        numbers = {place // self._sizes.block_bytes for place in places if 0 <= place < self.size_bytes}
+        rows: list[list[int]] = []
+        for number in sorted(numbers - self._blocks.keys()):
+            if rows and number == rows[-1][-1] + 1 and len(rows[-1]) < self._sizes.in_a_row:
+                rows[-1].append(number)
+            else:
+                rows.append([number])
+        for row, data in zip(rows, self.fetch_each([self._range_of(row[0], len(row)) for row in rows]), strict=True):
+            self._keep(row[0], data)
+
     def _block(self, number: int) -> bytes:
         if number not in self._blocks:
-            size, most = self._sizes.block_bytes, self._sizes.in_a_row
-            begin = number * size
-            self._row = min(2 * self._row, most) if number == self._behind else 1
-            data = self.fetch(begin, min(self._row * size, self.size_bytes - begin))
+            self._row = min(2 * self._row, self._sizes.in_a_row) if number == self._behind else 1
             self._behind = number + self._row
-            for each in range(-(-len(data) // size)):
-                self._blocks[number + each] = data[each * size : (each + 1) * size]
-            while len(self._blocks) > self._sizes.kept:
-                self._blocks.popitem(last=False)
+            self._keep(number, self.fetch(*self._range_of(number, self._row)))
         self._blocks.move_to_end(number)
         return self._blocks[number]
+
+    def _range_of(self, number: int, count: int) -> tuple[int, int]:
+        begin = number * self._sizes.block_bytes
+        return begin, min(count * self._sizes.block_bytes, self.size_bytes - begin)
+
+    def _keep(self, number: int, data: bytes) -> None:
+        size = self._sizes.block_bytes
+        for each in range(-(-len(data) // size)):
+            self._blocks[number + each] = data[each * size : (each + 1) * size]
+        while len(self._blocks) > self._sizes.kept:
+            self._blocks.popitem(last=False)
 
     def _data(self, offset: int, length: int) -> bytes:
         """Return a longer piece; the scan reads some frames twice, through HDF5 and past it."""
@@ -160,6 +186,14 @@ class BlockFile(io.RawIOBase):
         except StoreFault as fault:
             self.fault = fault
             raise
-        self.requests += 1
-        self.fetched_bytes += len(data)
+        with self._lock:
+            self.requests += 1
+            self.fetched_bytes += len(data)
         return data
+
+    def fetch_each(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return the bytes of many ranges, fetched at a time and not kept; raises as `read_at` does."""
+        if len(ranges) < _FEW:
+            return [self.fetch(*each) for each in ranges]
+        with ThreadPoolExecutor(_AT_A_TIME) as threads:
+            return list(threads.map(lambda each: self.fetch(*each), ranges))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import threading
 
 import h5py
 import numpy as np
@@ -55,6 +56,22 @@ def test_blocks_that_follow_one_another_are_fetched_together():
         file.read_at(offset, 1000)
     assert file.fetched_bytes == len(CONTENT)
     assert file.requests <= 4
+
+
+def test_what_is_expected_is_fetched_at_a_time_and_neighbours_together():
+    all_asked = threading.Barrier(3, timeout=10)
+
+    def read_at(offset, length):
+        all_asked.wait()
+        return CONTENT[offset : offset + length]
+
+    file = BlockFile(read_at, len(CONTENT))
+    file.expect([5, 3 * BLOCK_BYTES, 4 * BLOCK_BYTES + 9, 8 * BLOCK_BYTES, -1, len(CONTENT)])
+    assert (file.requests, file.fetched_bytes) == (3, 3 * BLOCK_BYTES + 77)
+    file.expect([BLOCK_BYTES - 1])
+    for number in (0, 3, 4, 8):
+        assert file.read_at(number * BLOCK_BYTES, 50) == CONTENT[number * BLOCK_BYTES :][:50]
+    assert file.requests == 3
 
 
 def test_hdf5_reads_it(tmp_path):

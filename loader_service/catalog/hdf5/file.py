@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
@@ -13,6 +13,9 @@ from loader_service.catalog.hdf5.heap import Collections
 from loader_service.catalog.hdf5.plain import PlainReader
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.inner_paths import to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,11 @@ class HDF5File:
             self._references.clear()
             self._references[path] = read_references(self.descriptor, dataset)
         return self._references[path]
+
+    def expect(self, places: Iterable[int]) -> None:
+        """Fetch metadata at some places of a file in a store at a time, for what is read next."""
+        if not isinstance(self.descriptor, int):
+            self.descriptor.expect(places)
 
     def read_at(self, offset: int, length: int) -> bytes:
         """Return bytes of the file."""

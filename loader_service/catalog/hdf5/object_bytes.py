@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import h5py
 
 from loader_service.catalog.header import FileStat
-from loader_service.stores.blocks import BlockFile
+from loader_service.stores.blocks import OF_SCANS, BlockFile
 from loader_service.stores.open_stored import open_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-#: Places of one file that are read at a time.
-_AT_A_TIME = 64
+    from collections.abc import Iterable, Sequence
 
 
 class ObjectBytes:
@@ -42,7 +38,7 @@ class ObjectBytes:
     def __init__(self, path: str) -> None:
         self._object = open_stored(path)
         self.status = FileStat.of_version(self._object.version)
-        self.file = BlockFile(self._object.read_at, self.status.size_bytes)
+        self.file = BlockFile(self._object.read_at, self.status.size_bytes, OF_SCANS)
 
     def open_hdf5(self, cache_bytes: int) -> h5py.File:
         """Open it through HDF5, which keeps so many bytes of decompressed chunks; raises what h5py raises."""
@@ -54,5 +50,8 @@ class ObjectBytes:
 
     def read_each(self, offsets: Sequence[int], length: int) -> list[bytes]:
         """Return as many bytes of each of many places, read at a time and not kept; raises StoreFault."""
-        with ThreadPoolExecutor(_AT_A_TIME) as threads:
-            return list(threads.map(lambda offset: self.file.fetch(offset, length), offsets))
+        return self.file.fetch_each([(offset, length) for offset in offsets])
+
+    def expect(self, places: Iterable[int]) -> None:
+        """Fetch the blocks that places lie in, many at a time; raises StoreFault."""
+        self.file.expect(places)

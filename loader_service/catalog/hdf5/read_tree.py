@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
 
@@ -17,11 +17,29 @@ from loader_service.catalog.inner_paths import join, parent_of, to_text
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     import numpy as np
 
+    Expect = Callable[[Sequence[int]], None]
 
-def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
-    """List a file's datasets.
+
+#: Links of a group whose objects are expected at a time.
+_AHEAD = 256
+
+
+class _Link(NamedTuple):
+    """A link: its group, its name there and from the root, and what it leads to."""
+
+    group: Any
+    last: bytes
+    name: bytes
+    type: int
+    place: Any  # of a hard link: where its object's header lies
+
+
+def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect | None = None) -> Tree:
+    """List a file's datasets; what is read next is told to `expect`, as places in the file.
 
     Soft links are not followed: what they lead to is found at its own place, as what has two names is at the first of
     these. External links are not followed either.
@@ -33,9 +51,6 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
         `allow_external` is False; when it is True, and such a dataset's other files are not there; when a dataset was
         compressed by a filter that HDF5 does not have here.
     """
-    links: list[tuple[bytes, int, Any]] = []
-    # One pass in C; it enters each group once, so hard links that form a circle end.
-    file.id.links.visit(lambda name, info: links.append((name, info.type, info.u)), info=True)
     datasets: dict[str, DatasetInfo] = {}
     file_path = os.fsdecode(file.id.name)
     external_links: list[str] = []
@@ -44,29 +59,31 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
     unwritten: set[str] = set()
     first_names: dict[Any, str] = {}
     further: list[tuple[str, str]] = []
-    opened: tuple[bytes, Any] = (b"", file.id)
-    attributed = {"": names} if (names := names_of_attributes(h5py.h5g.open(file.id, b"/"))) else {}
-    for name, link_type, place in links:
-        path = to_text(name)
-        if link_type == h5py.h5l.TYPE_EXTERNAL:
+    root = h5py.h5g.open(file.id, b"/")
+    attributed = {"": names} if (names := names_of_attributes(root)) else {}
+    entered = {h5py.h5o.get_info(root).addr}
+    walk = [_links_in(root, b"", expect)]
+    while walk:
+        link = next(walk[-1], None)
+        if link is None:
+            walk.pop()
+            continue
+        path = to_text(link.name)
+        if link.type == h5py.h5l.TYPE_EXTERNAL:
             if not allow_external:
-                target = to_text(file.id.links.get_val(name)[0])
+                target = to_text(link.group.links.get_val(link.last)[0])
                 raise CatalogError(
                     f"{path!r} is an external link to {target!r}, and a link could name any file; give that file "
                     "instead, copy the data into this one, or leave it out with --allow-external"
                 )
             external_links.append(path)
-        if link_type == h5py.h5l.TYPE_SOFT:
-            target = to_text(file.id.links.get_val(name))
+        if link.type == h5py.h5l.TYPE_SOFT:
+            target = to_text(link.group.links.get_val(link.last))
             further.append((path, target.strip("/") if target.startswith("/") else join(parent_of(path), target)))
-        if link_type != h5py.h5l.TYPE_HARD:
+        if link.type != h5py.h5l.TYPE_HARD:
             continue
-        # Opening by the last part of the name, from its group, is four times as fast as from the root.
-        above, _, last = name.rpartition(b"/")
-        if opened[0] != above:
-            opened = (above, h5py.h5g.open(file.id, above or b"/"))
+        node = h5py.h5o.open(link.group, link.last)  # four times as fast as by its name from the root
         parents.add(parent_of(path))
-        node = h5py.h5o.open(opened[1], last)
         if h5py.h5a.get_num_attrs(node):
             attributed[path] = names_of_attributes(node)
         if isinstance(node, h5py.h5d.DatasetID):
@@ -78,13 +95,27 @@ def read_tree(file: h5py.File, *, allow_external: bool = False) -> Tree:
                 if datasets[path].size_bytes and not node.get_storage_size() and not lies_elsewhere(node):
                     unwritten.add(path)
         elif isinstance(node, h5py.h5g.GroupID):
-            if place in first_names:
-                further.append((path, first_names[place]))
+            if link.place in first_names:
+                further.append((path, first_names[link.place]))
             else:
-                first_names[place] = path
+                first_names[link.place] = path
                 groups.add(path)
+            if link.place not in entered:  # hard links may form a circle
+                entered.add(link.place)
+                walk.append(_links_in(node, link.name + b"/", expect))
     empty = tuple(sorted(groups - parents))
     return Tree(datasets, empty, tuple(external_links), attributed, frozenset(unwritten), tuple(further))
+
+
+def _links_in(group: Any, above: bytes, expect: Expect | None) -> Iterator[_Link]:
+    """Yield the links in a group, by name; `above`: what their names from the root begin with."""
+    links: list[_Link] = []
+    group.links.iterate(lambda last, info: links.append(_Link(group, last, above + last, info.type, info.u)), info=True)
+    for begin in range(0, len(links), _AHEAD):
+        some = links[begin : begin + _AHEAD]
+        if expect is not None:
+            expect([link.place for link in some if link.type == h5py.h5l.TYPE_HARD])
+        yield from some
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:

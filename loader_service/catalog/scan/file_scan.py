@@ -184,7 +184,7 @@ def _explain(message: str) -> str:
 
 
 def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
-    tree = with_texts(hdf5, read_tree(hdf5.file, allow_external=options.allow_external))
+    tree = with_texts(hdf5, read_tree(hdf5.file, allow_external=options.allow_external, expect=hdf5.expect))
     chosen = find_in_split(hdf5, tree, options, lambda part: _find(hdf5, part, options))
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
