@@ -42,12 +42,7 @@ def add_picture(sink: FrameSink, data: bytes, recoding: Recoding, where: str, st
     codec = codec_of(data)
     if not codec.served:
         raise PackError(f"{where}: expected a JPEG or an 8-bit PNG, found {codec.name}; {codec.remedy}")
-    unusual = unusual_jpeg(lambda position, size: data[position : position + size]) if codec is JPEG else ""
-    if unusual:
-        raise PackError(
-            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {unusual}; write it "
-            "as such or as PNG, or leave it out"
-        )
+    _check_header(data, codec, where)
     if not recoding.changes_pictures or codec is DEPTH:
         sink.turned += of_picture(data) != UPRIGHT
         sink.add(data, stream, "16-bit grey PNG" if codec is DEPTH else PICTURES)
@@ -55,13 +50,23 @@ def add_picture(sink: FrameSink, data: bytes, recoding: Recoding, where: str, st
         sink.add(encode(of_picture(data).turned(_decoded(data, codec, where)), recoding), stream)
 
 
-def _decoded(data: bytes, codec: Codec, where: str) -> Pixels:
+def _check_header(data: bytes, codec: Codec, where: str) -> None:
+    """Refuse by its header what no worker decodes: with one such picture, its file is not served."""
+    unusual = unusual_jpeg(lambda position, size: data[position : position + size]) if codec is JPEG else ""
+    if unusual:
+        raise PackError(
+            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {unusual}; write it "
+            "as such or as PNG, or leave it out"
+        )
     height, width = picture_size(data) or (0, 0)
     if height * width > MAX_PIXELS:
         raise PackError(
             f"{where}: expected at most {MAX_PIXELS} pixels, found a {codec.name} that declares {height} x {width} "
             "(height x width); write it again in a smaller size, or leave it out"
         )
+
+
+def _decoded(data: bytes, codec: Codec, where: str) -> Pixels:
     try:
         return _decoded_jpeg(data) if codec is JPEG else _decoded_png(data)
     except (ValueError, cv2.error) as error:

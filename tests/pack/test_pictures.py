@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from itertools import product
 from pathlib import Path
 
 import cv2
@@ -304,9 +305,10 @@ def test_pictures_with_a_damaged_profile_or_an_animation_are_made_anew_and_bombs
     first, second, third, fourth = contents(tmp_path, tmp_path / "out.h5").values()
     assert (first, third) == (second, fourth)
     png = cv2.imencode(".png", np.zeros((8, 8), np.uint8))[1].tobytes()
-    for bomb in (jpegs.with_size(plain, 60_000, 60_000), png[:16] + struct.pack(">II", 60_000, 60_000) + png[24:]):
+    bombs = (jpegs.with_size(plain, 60_000, 60_000), png[:16] + struct.pack(">II", 60_000, 60_000) + png[24:])
+    for bomb, quality in product(bombs, (90, None)):
         with (
             FrameSink(str(tmp_path)) as sink,
             pytest.raises(PackError, match=r"a (JPEG|PNG) that declares 60000 x 60000"),
         ):
-            add_picture(sink, bomb, Recoding(quality=90), "c")
+            add_picture(sink, bomb, Recoding(quality=quality), "c")
