@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Serves, Video, case
+from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Refused, Serves, Video, case
 from tests.public_layouts.pictures import grey_jpegs, jpegs, pixels, write_vlen
 from tests.public_layouts.robots import numbers
 
@@ -195,3 +196,39 @@ def raw_video_file(folder: Path) -> Serves:
             root["video"] = frames
         videos.append(Video(f"clip_{number}", {"frames|./video": Array(frames)}))
     return Serves(videos, kind="rows|videos")
+
+
+@case("no one project: films of any size, a dataset each, in /<number>")
+def raw_films_of_any_size(folder: Path) -> Serves:
+    """Raw frames are pictures by their shape, and the next film has other sides."""
+    films = [pixels(480 + number, 4 + number, 16 + 8 * (number % 2), 20 + 4 * number) for number in range(4)]
+    with h5py.File(folder / "films.h5", "w") as root:
+        for number, film in enumerate(films):
+            root[str(number)] = film
+        root["labels"] = np.arange(4)
+    return Serves([Video(str(number), {"frames": Array(film)}, number) for number, film in enumerate(films)])
+
+
+@case("no one project: films of any size, video_0 beside actions_0")
+def raw_films_of_any_size_with_actions(folder: Path) -> Serves:
+    """Numbers tell which actions belong to which film, whatever its sides."""
+    videos = []
+    with h5py.File(folder / "films.h5", "w") as root:
+        for number in range(3):
+            film, actions = pixels(490 + number, 4 + number, 16, 20 + 4 * number), numbers(number, 4 + number, 2)
+            root[f"video_{number}"], root[f"actions_{number}"] = film, actions
+            videos.append(Video(str(number), {"frames": Array(film), "actions": Array(actions)}))
+    return Serves(videos)
+
+
+@case("no one project: films of any size, a dataset each, by words", option=True)
+def raw_films_of_any_size_by_words(folder: Path) -> Layout:
+    """Words may name cameras as well; a schema is shown that makes each a video."""
+    films = {name: pixels(495 + len(name), 3 + n, 16, 20 + 4 * n) for n, name in enumerate(("bird", "horse", "zebras"))}
+    with h5py.File(folder / "films.h5", "w") as root:
+        for name, film in films.items():
+            root[name] = film
+    field = 'name = "values", kind = "image", dataset = "{video}"'
+    (folder / "films.toml").write_text(f'videos = "groups"\nfield = [{{{field}}}]\n')
+    served = Serves([Video(name, {"values": Array(film)}) for name, film in films.items()])
+    return Layout(Refused(["videos of their own", re.escape(field)]), {"schema": "./films.toml"}, served)

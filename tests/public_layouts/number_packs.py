@@ -130,6 +130,42 @@ def layers_of_sentences(folder: Path) -> Layout:
     return Layout(_says(field), _schema(folder, "groups", field), Serves(videos))
 
 
+@case("seisbench/seisbench: data/base.py (data/bucket0, … of (rows, channels, samples))", option=True)
+def buckets_of_rows(folder: Path) -> Layout:
+    """Each bucket has rows of its own length; one row less than another is no sign of actions between frames."""
+    buckets = [numbers(number, 7 - number, 3, 40 + 10 * number) for number in range(3)]
+    with h5py.File(folder / "waveforms.hdf5", "w") as root:
+        for number, bucket in enumerate(buckets):
+            root[f"data/bucket{number}"] = bucket
+    field = 'name = "values", kind = "array", dataset = "{video}"'
+    videos = [Video(f"data/bucket{number}", {"values": Array(bucket)}) for number, bucket in enumerate(buckets)]
+    return Layout(_says("videos of their own", field), _schema(folder, "groups", field), Serves(videos))
+
+
+@case("ruotianluo/ImageCaptioning.pytorch: prepro_labels.py (labels, label_length, label_start_ix, …)", option=True)
+def captions_of_images(folder: Path) -> Layout:
+    """Captions are called labels, and are what a schema for their rows has."""
+    rows = {"labels": whole(1, 9, 16, dtype="u4"), "label_length": whole(2, 9, dtype="u4")}
+    starts = np.array([1, 5, 8], "u4")
+    table(folder / "cocotalk_label.h5", {**rows, "label_start_ix": starts, "label_end_ix": starts + 1})
+    fields = [f'name = "{name}", kind = "array", dataset = "{name}"' for name in rows]
+    return Layout(_says(*fields), _schema(folder, "table", *fields), rows_of("cocotalk_label", **rows))
+
+
+@case("pdebench/PDEBench: gen_diff_sorp.py (0000/data (T, X, 1), 0000/grid/t)")
+def lines_in_time(folder: Path) -> Serves:
+    """Times below a group count the first axis of what lies in it, so that it is no picture of one channel."""
+    videos = []
+    with h5py.File(folder / "1D_diff-sorp.h5", "w") as root:
+        for number in range(3):
+            parts = {"data": numbers(number, 6, 20, 1), "grid/x": numbers(9, 20), "grid/t": numbers(8, 6)}
+            for name, values in parts.items():
+                root[f"{number:04}/{name}"] = values
+            fields: dict[str, Form] = {"data": Array(parts["data"]), "t": Array(parts["grid/t"])}
+            videos.append(Video(f"{number:04}", {**fields, "x": Value(parts["grid/x"])}))
+    return Serves(videos)
+
+
 @case("BigEarthNet as HDF5: a group a patch, bands of three sizes", option=True)
 def bands_of_patches(folder: Path) -> Layout:
     """A patch is one sample of all bands, whatever their sizes; the schema that is shown says so."""

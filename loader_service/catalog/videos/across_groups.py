@@ -67,7 +67,8 @@ def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> 
 class Neighbours:
     """Which datasets have which name, form and length in groups beside each other; made once for a file."""
 
-    def __init__(self, arrays: Iterable[DatasetInfo]) -> None:
+    def __init__(self, arrays: Iterable[DatasetInfo], tails: Mapping[str, tuple[int, ...]]) -> None:
+        self._tails = tails
         self._members: dict[str, list[DatasetInfo]] = {}
         self._groups: dict[tuple[str, str], list[str]] = {}
         self._forms: Counter[tuple[str, str, tuple[int, ...]]] = Counter()
@@ -75,7 +76,7 @@ class Neighbours:
             group = info.parent
             self._members.setdefault(group, []).append(info)
             self._groups.setdefault((parent_of(group), info.basename), []).append(group)
-            self._forms[parent_of(group), info.dtype, info.shape] += 1
+            self._forms[parent_of(group), info.dtype, (info.shape[0], *tails[info.path])] += 1
 
     def aligned(self, members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> Mapping[int, int]:
         """Return how many datasets have each length of some members, without those that belong to the same videos.
@@ -90,12 +91,15 @@ class Neighbours:
             return left
         first = members[0]
         for length, count in own.items():
-            left[length] -= self._forms[parent_of(group), first.dtype, (length, *first.shape[1:])] - count
+            left[length] -= self._forms[parent_of(group), first.dtype, (length, *self._tails[first.path])] - count
         for other in self._beside(group, names):
             for info in self._members[other]:
-                if info.shape[0] in left and (info.dtype, info.shape[1:]) != (first.dtype, first.shape[1:]):
+                if info.shape[0] in left and self._form(info) != self._form(first):
                     left[info.shape[0]] -= 1
         return left
+
+    def _form(self, info: DatasetInfo) -> tuple[str, tuple[int, ...]]:
+        return info.dtype, self._tails[info.path]
 
     def _beside(self, group: str, names: set[str]) -> list[str]:
         candidates = [each for each in self._groups[parent_of(group), min(names)] if each != group]

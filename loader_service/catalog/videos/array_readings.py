@@ -142,7 +142,7 @@ def unequal(sequences: Sequence[DatasetInfo], *, grouped: bool = False) -> TwoRe
                 Reading(f"a video by {info.path!r} alone", Schema((layout,), _alone(info, grouped=grouped)))
                 for info in sequences[:2]
             ),
-            Reading("videos of their own", Schema(("groups",), (SchemaField("values", _kind_of(first), (VIDEO,)),))),
+            _each_a_video(first),
         ],
     )
 
@@ -170,7 +170,7 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
     for info in ordered:
         by_length.setdefault(info.shape[0], []).append(info)
     tall = [alike for alike in by_length.values() if len(alike[0].shape) > 1]
-    candidates = tall or list(by_length.values())
+    candidates = tall if len(tall) > 1 else list(by_length.values())
     largest = sorted(candidates, key=lambda alike: -sum(info.size_bytes for info in alike))[:_MOST_SHOWN]
     shown = [alike for alike in candidates if alike in largest]
     return TwoReadingsError(
@@ -179,19 +179,24 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
         [
             *(_one_each(members) if root is None else ()),
             *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown),
-            *(_one_sample(members) if root is None else _of_their_own(members)),
+            *_of_their_own(members, grouped=root is not None),
+            *(_one_sample(members) if root is None else ()),
         ],
     )
 
 
-def _of_their_own(members: Sequence[DatasetInfo]) -> list[Reading]:
-    """Return the reading of what lies in a group, and differs in its length alone, as a video each, or each group."""
-    deep = [info for info in members if len(info.shape) > 1] or members
-    alike = len(deep) > 1 and len({(info.dtype, info.shape[1:]) for info in deep}) == 1
+def _of_their_own(members: Sequence[DatasetInfo], *, grouped: bool) -> list[Reading]:
+    """Return the reading of what differs in its length as a video each, or each group; not `grouped`, in all sides."""
+    deep = [info for info in members if len(info.shape) > 1] or (members if grouped else [])
+    forms = {(info.dtype, info.shape[1:] if grouped else (info.parent, len(info.shape))) for info in deep}
+    alike = len(deep) > 1 and len(forms) == 1 and (grouped or len({info.shape[0] for info in deep}) == len(deep))
     one = {info.basename for info in deep}
     pattern = join(VIDEO, *one) if len(one) == 1 else VIDEO
-    each = Schema(("groups",), (SchemaField("values", _kind_of(deep[0]), (pattern,)),))
-    return [Reading("videos of their own", each)] if alike else []
+    return [_each_a_video(deep[0], pattern)] if alike else []
+
+
+def _each_a_video(first: DatasetInfo, pattern: str = VIDEO) -> Reading:
+    return Reading("videos of their own", Schema(("groups",), (SchemaField("values", _kind_of(first), (pattern,)),)))
 
 
 def _one_sample(members: Sequence[DatasetInfo]) -> list[Reading]:
@@ -281,15 +286,12 @@ def refuse_frames_in_the_last_axis(datasets: Sequence[DatasetInfo]) -> None:
             continue
         others = [each.shape[0] for each in datasets if each.path != info.path]
         if {1, 3}.isdisjoint({info.shape[1], info.shape[3]}) and info.shape[0] not in others:
+            rows = Schema(("table",), fields_of([info], "array"))
             raise TwoReadingsError(
                 f"{info.describe()} is pictures as (height, width, channels, frames), it seems, and frames come first "
                 "here: write them so, as by np.moveaxis(pictures, -1, 0), or serve them by --source "
                 "package.module:Name; it is served as it lies as",
-                [
-                    Reading(
-                        f"{info.shape[0]} frames of {info.shape[1:]}", Schema(("table",), fields_of([info], "array"))
-                    )
-                ],
+                [Reading(f"{info.shape[0]} frames of {info.shape[1:]}", rows)],
             )
 
 

@@ -46,6 +46,15 @@ def are_numbered(names: Iterable[str]) -> bool:
     return len(each) > 1 and len(stems) == 1 and not each[0].startswith(("cam", "view"))
 
 
+def have_any_sides(datasets: Sequence[DatasetInfo]) -> bool:
+    """Tell whether datasets of one group and type, by numbers or ids, have other sides each, the first one included."""
+    forms = {(info.parent, info.dtype, len(info.shape)) for info in datasets}
+    lengths, tails = {info.shape[0] for info in datasets}, {info.shape[1:] for info in datasets}
+    apart = len(lengths) == len(tails) == len(datasets) > 1
+    names = [info.basename for info in datasets]
+    return len(forms) == 1 and apart and (are_numbered(names) or are_ids(names))
+
+
 def have_roles(names: Iterable[str]) -> bool:
     """Tell whether all names have a word that says what was seen or done, or differ in a letter at their end."""
     each = [basename_of(name) for name in names]

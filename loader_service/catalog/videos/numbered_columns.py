@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.natural import natural_key
+from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, found_of
 from loader_service.catalog.videos.fields_beside import array_part
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -53,18 +55,22 @@ def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
 
 
 def _agree(arrays: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether the arrays of each number have as many rows, and those of each name the same form."""
+    """Tell whether the arrays of each number have as many rows, and those of each name one form; pictures any sides."""
     first = next(iter(arrays.values()))
     rows = all(len({members[number].shape[0] for members in arrays.values()}) == 1 for number in first)
-    forms = all(len({(info.dtype, info.shape[1:]) for info in members.values()}) == 1 for members in arrays.values())
+    forms = all(len(set(map(_form, members.values()))) == 1 for members in arrays.values())
     return rows and forms and any(len(info.shape) > 1 for members in arrays.values() for info in members.values())
+
+
+def _form(info: DatasetInfo) -> tuple[str, tuple[int, ...]]:
+    return info.dtype, info.shape[3:] if is_picture(info) else info.shape[1:]
 
 
 def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[DatasetInfo]) -> Found | None:
     main = max(arrays.values(), key=lambda members: sum(info.size_bytes for info in members.values()))
     if len({info.shape[0] for info in main.values()}) == 1:
         fields = [
-            SchemaField(_field(name), "array", (join(group, name),), "", members[next(iter(members))].shape[1:])
+            SchemaField(free_name(_field(name)), "array", (join(group, name),), "", _sides(members))
             for name, members in arrays.items()
         ]
         shown = ", ".join(info.describe() for info in list(main.values())[:2])
@@ -86,6 +92,10 @@ def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[Da
                 parts[_field(name)] = replace(part, pattern=join(group, name))
         episodes.append(Episode(number, None, main[number].shape[0], main[number].path, parts))
     return found_of(episodes)
+
+
+def _sides(members: Mapping[str, DatasetInfo]) -> tuple[int, ...]:
+    return common_shape([info.shape[1:] for info in members.values()])
 
 
 def _field(name: str) -> str:

@@ -10,6 +10,7 @@ from loader_service.catalog.videos.array_readings import unequal
 from loader_service.catalog.videos.cameras import Sequences, find_cameras
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, find_roots, found_of, key_in
 from loader_service.catalog.videos.fields_beside import array_part
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,3 +65,19 @@ def parts_of(root: str | None, info: DatasetInfo) -> dict[str, VideoField]:
     """Return a dataset as the only part of its video so far; nothing if it is none."""
     part = array_part(info)
     return {} if part is None else {key_in(root, info.path): part}
+
+
+def tails_of(arrays: Sequence[DatasetInfo]) -> dict[str, tuple[int, ...]]:
+    """Return what arrays have behind their first axis, by path; sides 0 for pictures that numbers or ids tell apart.
+
+    A video has any sides, and the next one others.
+    """
+    tails = {info.path: info.shape[1:] for info in arrays}
+    groups: dict[str, list[DatasetInfo]] = {}
+    for info in filter(is_picture, arrays):
+        groups.setdefault(info.parent, []).append(info)
+    for members in groups.values():
+        names = [info.basename for info in members]
+        if are_numbered(names) or are_ids(names):
+            tails |= {info.path: (0, 0, info.shape[3]) for info in members}
+    return tails

@@ -58,9 +58,10 @@ class TwoReadingsError(Exception):
 def in_one_line(schema: Schema) -> str:
     """Return a schema as two lines of TOML, or three, which a message shows as one."""
     fields = ", ".join(_inline(field) for field in schema.fields[:_MOST_FIELDS])
-    more = ", …" if len(schema.fields) > _MOST_FIELDS else ""
+    rest = len(schema.fields) - _MOST_FIELDS
+    more = f", and {counted(rest, 'more field')} alike, as far as wanted" if rest > 0 else ""
     lengths = "" if schema.lengths == "equal" else f', `lengths = "{schema.lengths}"`'
-    return f"`videos = {json.dumps(schema.videos[0])}`{lengths} and `field = [{fields}{more}]`"
+    return f"`videos = {json.dumps(schema.videos[0])}`{lengths} and `field = [{fields}]`{more}"
 
 
 def _inline(field: SchemaField) -> str:

@@ -61,11 +61,11 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
     groups: dict[str, list[DatasetInfo]] = {}
     for info in datasets:
         groups.setdefault(info.parent, []).append(info)
-    lengths = _first_axes(datasets)
+    lengths, timed = _first_axes(datasets), _timed(datasets)
     sure: list[DatasetInfo] = []
     maybe: list[DatasetInfo] = []
-    for members in groups.values():
-        counted = _counted(members)
+    for group, members in groups.items():
+        counted = _counted(members) | timed.get(group, set())
         free = {info.path: sides for info in members if (sides := sides_of(info)) and info.shape[0] not in counted}
         for info in members:
             if info.shape[2:] and info.shape[2] not in _CHANNELS and len(lengths[_place(info)]) > 1:
@@ -158,6 +158,18 @@ def _counted(members: Sequence[DatasetInfo]) -> set[int]:
     }
 
 
+def _timed(datasets: Sequence[DatasetInfo]) -> dict[str, set[int]]:
+    """Return how many times are listed in groups below each: ``data`` beside ``grid/t``."""
+    found: dict[str, set[int]] = {}
+    for info in datasets:
+        if len(info.shape) == 1 and _TIMES.search(info.basename):
+            above = info.parent
+            while above:
+                above = parent_of(above)
+                found.setdefault(above, set()).add(info.shape[0])
+    return found
+
+
 def _place(info: DatasetInfo) -> tuple[str, str, tuple[int, ...]]:
     return parent_of(info.parent), info.basename, info.shape[1:]
 
@@ -169,6 +181,9 @@ def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, tuple[i
         found.setdefault(_place(info), set()).add(info.shape[0])
     return found
 
+
+#: What counts or times frames.
+_TIMES = re.compile(r"^(t|times?|time_?stamps?|frame_?(number|index|idx|id)s?)$", re.IGNORECASE)
 
 #: Types of the pixels of a grey picture, in any byte order.
 GREY = re.compile(r"^(u?int(8|16)|[<>][iu][12])$")

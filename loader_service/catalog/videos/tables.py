@@ -7,6 +7,7 @@ types and shapes alone, but for the lengths of vlen rows.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
@@ -39,6 +40,7 @@ from loader_service.catalog.videos.frame_axis import (
     are_masked,
     are_numbered,
     frame_counts_of,
+    have_any_sides,
     have_roles,
     is_picture,
     is_sequence_of_pictures,
@@ -49,7 +51,7 @@ from loader_service.catalog.videos.frame_axis import (
 from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_frames
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
-from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of
+from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of, tails_of
 from loader_service.catalog.videos.picture_videos import (
     find_picture_videos,
     refuse_grey_groups,
@@ -124,7 +126,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
         if any(info.shape[1:] == each.shape for each in maps):
             raise rivals([info, *maps])  # channels come first
     refuse_colours_before_time(plain)
-    found = _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed)
+    found = _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed, plain)
     return _of_lone_group(unnamed, found) if found is not None and found.layout == "table" else found
 
 
@@ -155,14 +157,12 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
 
     `declared`: a schema says that each is a video, so that names which do not tell are no question.
     """
+    tails = tails_of(arrays)
     sets: dict[tuple[str, str, tuple[int, ...]], list[DatasetInfo]] = {}
     for info in arrays:
-        sets.setdefault((info.parent, info.dtype, info.shape[1:]), []).append(info)
-    lengths: dict[int, int] = {}
-    for info in tree.datasets.values():
-        if info.shape:
-            lengths[info.shape[0]] = lengths.get(info.shape[0], 0) + 1
-    neighbours = Neighbours(arrays)
+        sets.setdefault((info.parent, info.dtype, tails[info.path]), []).append(info)
+    lengths = Counter(info.shape[0] for info in tree.datasets.values() if info.shape)
+    neighbours = Neighbours(arrays, tails)
     chosen = [members for members in sets.values() if _are_videos(members, neighbours.aligned(members, lengths))]
     if not chosen and not declared:
         return None
@@ -171,22 +171,20 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
             groups = {info.parent for info in arrays if info.basename == members[0].basename}
             raise unequal(members, grouped=len(groups) > 1)
     largest = max(arrays, key=lambda info: (len(info.shape) > 1, info.size_bytes))
-    dtype, tail = largest.dtype, largest.shape[1:]
-    if not declared and not any((members[0].dtype, members[0].shape[1:]) == (dtype, tail) for members in chosen):
+    dtype, tail = largest.dtype, tails[largest.path]
+    if not declared and not any((members[0].dtype, tails[members[0].path]) == (dtype, tail) for members in chosen):
         return None  # coordinates beside what they belong to
     columns = [each for each in sets.values() if len(each) > 1 and each not in chosen]
     if not declared and not tail and any(each[0].dtype == dtype and len(each[0].shape) == 1 for each in columns):
         return None  # columns of tables, of which some have numbers in their names
     members = [info for each in chosen for info in each]
     if not declared and not is_picture(largest) and (_are_few_words(members) or _are_channels(members)):
-        raise parts_or_videos(arrays, next(each for each in chosen if each[0].shape[1:] == tail))
+        raise parts_or_videos(arrays, next(each for each in chosen if tails[each[0].path] == tail))
     if not declared and is_picture(largest) and are_masked(info.basename for info in members):
         raise classes_or_fields(members)
-    alike = [info for info in arrays if info.dtype == dtype and (info.shape[1:] == tail or declared)]
+    alike = [info for info in arrays if info.dtype == dtype and (tails[info.path] == tail or declared)]
     alike = [info for info in alike if len(info.shape) == len(largest.shape)]
-    by_name: dict[str, int] = {}
-    for info in alike:
-        by_name[info.basename] = by_name.get(info.basename, 0) + 1
+    by_name = Counter(info.basename for info in alike)
     parents = {info.parent for info in alike}
     same = len(parents) > 1 and all(count == len(parents) for count in by_name.values())
     if not declared and same and not all(map(is_recording, by_name)):
@@ -224,9 +222,7 @@ _FEW = 8
 def _are_videos(members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> bool:
     if len(members) < 2:
         return False
-    own = {info.shape[0]: 0 for info in members}
-    for info in members:
-        own[info.shape[0]] += 1
+    own = Counter(info.shape[0] for info in members)
     listed = len(members) if len(own) > 1 else 0  # by names or labels, with an entry for each
     if any(lengths[length] > count for length, count in own.items() if length != listed):
         return False  # others are aligned with them
@@ -285,14 +281,16 @@ def _of_lone_group(arrays: Sequence[DatasetInfo], table: Found) -> Found:
     return found_of([of_dataset(group, main)]) if lone else table
 
 
-def _find_table(arrays: Sequence[DatasetInfo]) -> Found | None:
-    """Return a file as one table, with as many rows as most of its datasets have."""
+def _find_table(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> Found | None:
+    """Return a file as one table, with as many rows as most of its datasets have; `named`: with those called labels."""
     standing = with_columns(arrays)
     counted = [info for info in standing if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
     tall = [info for info in counted if len(info.shape) > 1]
     if not tall:
-        return _of_columns(arrays)
+        return _of_columns(arrays, named)
     refuse_numbered_pictures(arrays)
+    if have_any_sides(tall):
+        raise rivals(counted)
     best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)
     if len(best) > 1 or rival_of(counted, best[0]) is not None:
         refuse_samples_in_the_last_axis(counted)
@@ -328,7 +326,7 @@ def _are_classes(pictures: Sequence[DatasetInfo], *, alone: bool) -> bool:
     return len(forms) == 1 and (alone or len(groups) > 1) and len(names) == len(pictures) > 1 and not told
 
 
-def _of_columns(arrays: Sequence[DatasetInfo]) -> Found | None:
+def _of_columns(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> Found | None:
     """Return a lone sequence of numbers as a file's video, or columns of one length as a table."""
     sequences = [info for info in arrays if info.kind is ElementKind.FLOAT]
     if len(sequences) == 1 and len(arrays) == 1:
@@ -340,7 +338,7 @@ def _of_columns(arrays: Sequence[DatasetInfo]) -> Found | None:
     lengths = [info.shape[0] for info in arrays]
     several = not chosen and len({length for length in lengths if lengths.count(length) > 1}) > 1
     if several or (chosen and any(length >= _SIGNAL * chosen[0].shape[0] for length in lengths)):
-        raise rivals(arrays)
+        raise rivals([*arrays, *(info for info in named if info.basename in LABEL_NAMES and len(info.shape) > 1)])
     if table:
         return Found("table", [of_dataset("", max(columns, key=lambda info: info.size_bytes))])
     return Found("files", [of_dataset("", chosen[0])]) if chosen else None
