@@ -57,6 +57,46 @@ def padded_grey_videos(folder: Path) -> Serves:
     return Serves([Video(str(n), {"*": Array(films[n, :length])}) for n, length in enumerate(_LENGTHS)])
 
 
+_REAL = np.arange(5) < _LENGTHS[:, None]
+
+
+@case("no one project: videos padded to one length, with 0 and 1 of the real frames (N, T)")
+def padded_videos_with_a_mask(folder: Path) -> Serves:
+    """Flags say lengths as numbers do, of whatever type, if the real frames come first."""
+    films = _pictures()
+    with h5py.File(folder / "a.h5", "w") as root:
+        root["videos"], root["mask"] = films, _REAL.astype(np.float32)
+    return Serves(
+        [
+            Video(str(n), {"videos|frames": Array(films[n, :count]), "mask": Array(np.ones(count, np.float32))})
+            for n, count in enumerate(_LENGTHS)
+        ]
+    )
+
+
+@case("no one project: grey videos padded to one length, with flags of padding, as LeRobot calls them (is_pad)")
+def padded_videos_with_flags_of_padding(folder: Path) -> Serves:
+    films = _pictures()[..., 0]
+    with h5py.File(folder / "a.h5", "w") as root:
+        root["x"], root["frame_is_pad"] = films, ~_REAL
+    return Serves(
+        [
+            Video(str(n), {"x": Array(films[n, :count]), "frame_is_pad": Array(np.zeros(count, bool))})
+            for n, count in enumerate(_LENGTHS)
+        ]
+    )
+
+
+@case("no one project: padded videos with flags whose name says nothing of it")
+def padded_videos_with_other_flags(folder: Path) -> Serves:
+    """They stay rows, with a line that says what helps."""
+    columns = {"videos": _pictures(), "kept": _REAL, "score": numbers(2, 4)}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+    return Serves(rows_of("a", **columns).videos, "rows", left_out=["up to 5 frames.*'kept'.*as 'lengths'"])
+
+
 @case("no one project: features padded to one length (N, T, D), with lengths and scores", option=True)
 def padded_features(folder: Path) -> Layout:
     """Rows of numbers stay rows; a line names the schema that makes each a video, and that works."""

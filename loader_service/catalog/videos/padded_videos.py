@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo
@@ -44,16 +46,33 @@ def frame_part(info: DatasetInfo) -> VideoField | None:
 def lengths_beside(datasets: Iterable[DatasetInfo], count: int, most: int, read: Read) -> tuple[str, Int64s] | None:
     """Return which dataset says how many frames of each of so many rows are real, and what it says; None if none does.
 
-    They are whole numbers from 0 to `most`, and not all are `most`.
+    They are whole numbers from 0 to `most`, and not all are `most`; or flags ``(count, most)`` of the real ones, or of
+    padding if they are called so, with the real ones first.
     """
     for info in datasets:
-        if info.shape not in {(count,), (count, 1)} or not _LENGTHS.search(info.basename):
+        if info.shape == (count, most) and MASK.search(info.basename):
+            flags = flags_of(read(info.path))
+            real = None if flags is None else ~flags if _PADDING.search(info.basename) else flags
+            lengths = None if real is None or (real[:, 1:] & ~real[:, :-1]).any() else real.sum(axis=1)
+        elif info.shape in {(count,), (count, 1)} and _LENGTHS.search(info.basename):
+            lengths = np.ravel(read(info.path))
+        else:
             continue
-        lengths = np.ravel(read(info.path))
-        whole = lengths.dtype.kind in "iuf" and bool((lengths == np.floor(lengths)).all())
-        if whole and lengths.min() >= 0 and 1 < lengths.max() <= most and lengths.min() < most:
+        whole = lengths is not None and lengths.dtype.kind in "iuf" and bool((lengths == np.floor(lengths)).all())
+        if lengths is not None and whole and lengths.min() >= 0 and 1 < lengths.max() <= most and lengths.min() < most:
             return info.path, lengths.astype(np.int64)
     return None
+
+
+def flags_of(values: Any) -> NDArray[np.bool_] | None:
+    """Return numbers that are 0 and 1 alone as flags; None for others."""
+    numbers = np.asarray(values)
+    return numbers.astype(bool) if numbers.dtype.kind in "biuf" and bool(np.isin(numbers, (0, 1)).all()) else None
+
+
+#: What is called that says which frames of padded sequences are real, or are padding.
+MASK = re.compile(r"(^|_)(mask|valid|is_valid|padding|pad|is_pad|real)s?(_|$)", re.IGNORECASE)
+_PADDING = re.compile(r"(^|_)(padding|pad)(_|$)", re.IGNORECASE)
 
 
 def cut_padded(found: Found, read: Read) -> Found:

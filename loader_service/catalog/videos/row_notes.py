@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from loader_service.catalog.inner_paths import basename_of
-from loader_service.catalog.videos.padded_videos import lengths_beside
+from loader_service.catalog.videos.padded_videos import MASK, flags_of, lengths_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +18,7 @@ _PADDED = (
     "with that beside them; for clips of frames {}, in a file"
 )
 _BY_LENGTHS = '`videos = "padded"` in a --schema, as --toml prints one, with the shape of a frame, makes each a video'
-_BY_MASK = "write each as a dataset of its own"
+_BY_MASK = "write each as a dataset of its own, or how many frames of each row are real, these first, as 'lengths'"
 
 #: Of a picture that somebody looks at.
 _LEAST_SIDE = 16
@@ -74,23 +71,22 @@ def _padded(parts: Mapping[str, VideoField], read: Callable[[str], Any]) -> dict
         lengths = lengths_beside(infos, part.info.shape[0], part.shape[0], read) if part.info is not None else None
         if lengths is not None:
             lines[f"{key} (padded)"] = _PADDED.format(part.shape[0], lengths[0], _BY_LENGTHS)
-    masks = [part for part in parts.values() if len(part.shape) == 1 and _MASK.search(basename_of(part.path))]
-    for mask in masks:
-        padded = [key for key, part in deep.items() if part.shape[:1] == mask.shape]
-        if padded and _are_padded(read(mask.path)):
-            lines |= {f"{key} (padded)": _PADDED.format(mask.shape[0], mask.path, _BY_MASK) for key in padded}
+    for part in parts.values():
+        padded = [key for key in deep if f"{key} (padded)" not in lines and deep[key].shape[:1] == part.shape]
+        if padded and _may_be_mask(part) and _are_padded(read(part.path)):
+            lines |= {f"{key} (padded)": _PADDED.format(part.shape[0], part.path, _BY_MASK) for key in padded}
     return lines
 
 
-#: What is called that says which frames of padded sequences are real.
-_MASK = re.compile(r"(^|_)(mask|valid|is_valid|padding|pad|is_pad|real)s?(_|$)", re.IGNORECASE)
+def _may_be_mask(part: VideoField) -> bool:
+    return part.dtype == "bool" or bool(MASK.search(basename_of(part.path)))
 
 
 def _are_padded(mask: Any) -> bool:
     """Tell whether each row of flags begins with some of one kind, and has the other kind behind, in some rows."""
-    flags = np.asarray(mask)
-    if flags.dtype.kind not in "biu" or not np.isin(flags, (0, 1)).all():
+    flags = flags_of(mask)
+    if flags is None:
         return False
-    changes = flags.astype(bool)[:, 1:] != flags.astype(bool)[:, :-1]
+    changes = flags[:, 1:] != flags[:, :-1]
     one_kind = bool((flags[:, 0] == flags[0, 0]).all())
     return one_kind and bool(changes.any()) and int(changes.sum(axis=1).max()) == 1
