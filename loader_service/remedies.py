@@ -28,10 +28,16 @@ def more_shared_memory(root: Path = ROOT) -> str:
     another = f"name a larger tmpfs in {ENVIRONMENT_VARIABLE}, for the service and its trainers"
     if shared_memory() == DEFAULT_SHARED_MEMORY and in_container(root):
         return (
-            "give the container more (docker run --shm-size=2g; in Kubernetes an emptyDir of medium Memory at "
-            f"{DEFAULT_SHARED_MEMORY}), or {another}"
+            f"give the container more (docker run --shm-size={_twice_as_much()}g; in Kubernetes an emptyDir of medium "
+            f"Memory at {DEFAULT_SHARED_MEMORY}), or {another}"
         )
     return another
+
+
+def _twice_as_much() -> int:
+    """Return twice the size of the shared memory in GiB, at least 2."""
+    found = os.statvfs(shared_memory())
+    return max(2, -(-2 * found.f_blocks * found.f_frsize // 2**30))
 
 
 def higher_limit(root: Path = ROOT) -> str:

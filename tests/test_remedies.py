@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,10 @@ def test_shm_size_helps_in_a_container_only(tmp_path: Path) -> None:
     assert "MemoryMax=" in higher_limit(tmp_path)
     (tmp_path / ".dockerenv").touch()
     assert in_container(tmp_path)
-    assert "docker run --shm-size" in more_shared_memory(tmp_path)
+    named = re.search(r"docker run --shm-size=(\d+)g", more_shared_memory(tmp_path))
+    assert named is not None
+    shared = os.statvfs("/dev/shm")
+    assert int(named[1]) * 2**30 > shared.f_blocks * shared.f_frsize  # more than there is
     assert "docker run --memory" in higher_limit(tmp_path)
 
 

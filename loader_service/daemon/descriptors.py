@@ -31,7 +31,10 @@ def provide_descriptors(workers: int) -> None:
     may = _MOST if hard == resource.RLIM_INFINITY else min(hard, _MOST)
     need = _OWN + _PER_WORKER * workers
     if may < need:
-        raise ConfigError(f"{workers} workers need {need} open files, the limit is {may}; raise it with `ulimit -Hn`")
+        raise ConfigError(
+            f"workers={workers} needs {need} open files, the hard limit is {may}; as root, say `ulimit -n {need}` in "
+            f"the shell that starts this, or LimitNOFILE={need} in a systemd unit, or docker run --ulimit nofile={need}"
+        )
     if soft != resource.RLIM_INFINITY and soft < may:
         resource.setrlimit(resource.RLIMIT_NOFILE, (may, hard))
 

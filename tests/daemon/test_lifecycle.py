@@ -128,7 +128,7 @@ def test_a_low_limit_of_open_files_is_raised_as_far_as_it_may_be(part):
 def test_more_workers_than_open_files_allow_are_refused(part):
     with limited_files(40, 100), started_service(part, workers=16) as service:
         assert service.wait() == 2
-        assert "16 workers need 208 open files, the limit is 100; raise it with `ulimit -Hn`" in service.log
+        assert "workers=16 needs 208 open files, the hard limit is 100; as root, say `ulimit -n 208`" in service.log
 
 
 @contextmanager
