@@ -169,20 +169,26 @@ class Rechecks:
 
     def _try_later(self, look: _DueLook, error: CatalogError, now: float) -> Iterator[Checked]:
         """Look again in a moment at a file that cannot be read now; give it up when that has been so for too long."""
-        words = str(error)
-        if words != look.error and look.error:
-            look.since = now  # somebody is at it
-        look.error = words
-        patience_s = _IN_USE_S if isinstance(error, FileInUse) else _REPLACED_S
-        if look.file not in self._unreadable and now - look.since < patience_s:
+        path, words = self._path(look.file), str(error)
+        reason, is_in_use = words.removeprefix(f"{path!r}: "), isinstance(error, FileInUse)
+        if words != look.error:
+            if look.error:
+                look.since = now  # somebody is at it
+            look.error = words
+            if is_in_use and look.file not in self._unreadable:
+                self._note(f"what is read of {path!r} waits up to {_IN_USE_S:g} s: {reason}")
+        if look.file not in self._unreadable and now - look.since < (_IN_USE_S if is_in_use else _REPLACED_S):
             look.not_before = now + _PAUSE_S
             return
         self._unreadable.add(look.file)
-        yield self._fail(look, words.removeprefix(f"{self._path(look.file)!r}: "))
+        yield self._fail(look, reason) if not is_in_use else self._give_up(look, f"{path!r} cannot be read: {reason}")
 
     def _fail(self, look: _DueLook, words: str) -> Checked:
+        return self._give_up(look, _changed(self._path(look.file), words))
+
+    def _give_up(self, look: _DueLook, message: str) -> Checked:
         self._looks.pop(look.file, None)
-        return Checked(look.file, None, _changed(self._path(look.file), words))
+        return Checked(look.file, None, message)
 
     def _say(self) -> None:
         if self._unsaid:

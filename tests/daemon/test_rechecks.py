@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 
+import h5py
 import pytest
 
 from loader_service.daemon import rechecks
@@ -112,3 +113,15 @@ def test_a_file_that_changes_all_the_time_is_given_up(looks, tmp_path, monkeypat
         assert turn_until(looks, 1)[0].message == ""
     made.want(0, time.monotonic())
     assert "changes all the time; stop what writes to it" in turn_until(looks, 1)[0].message
+
+
+def test_a_file_that_another_program_writes_is_named_at_once_and_given_up_in_the_end(looks, tmp_path, monkeypatch):
+    monkeypatch.setattr(rechecks, "_IN_USE_S", 0.5)
+    made, _, notes = looks
+    with h5py.File(tmp_path / "0.h5", "a"):
+        made.want(0, time.monotonic())
+        (failed,) = turn_until(looks, 1)
+    (line,) = notes
+    assert "0.h5' waits up to 0.5 s: another program has it open for writing" in line
+    assert "0.h5' cannot be read: another program has it open for writing" in failed.message
+    assert "restore it" not in failed.message
