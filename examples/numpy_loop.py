@@ -18,4 +18,6 @@ def main(pattern: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("give one pattern of HDF5 files, in quotes, such as 'data/train/*.h5'")
     main(sys.argv[1])
