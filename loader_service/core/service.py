@@ -84,11 +84,8 @@ class Service:
         self._deadlines = Deadlines(
             (self.scheduler, self.clients, streams.shares), (self.probes, self.openings, self._lifetime, self.sizing)
         )
-        self._of_stream: dict[type, Callable[[bytes, Any, float], None]] = {
-            m.Want: streams.want,
-            m.Release: streams.release,
-            m.Forget: streams.forget,
-        }
+        self._of_stream: dict[type, Callable[[bytes, Any, float], None]]
+        self._of_stream = {m.Want: streams.want, m.Release: streams.release, m.Forget: streams.forget}
         self._of_client = self._handlers_of_clients()
         self._of_worker: dict[type, Callable[[Any, float], None]] = {
             m.TaskDone: self.scheduler.task_done,
@@ -100,8 +97,10 @@ class Service:
         }
         self._of_event = self._handlers_of_events()
 
-    def receive(self, peer: Peer, message: m.FromClient | m.FromWorker, now: float) -> list[Effect]:
-        """Take in a message at time `now` (seconds, monotonic) and return what to do about it, in order."""
+    def receive(
+        self, peer: Peer, message: m.FromClient | m.FromWorker, now: float, *, more: bool = False
+    ) -> list[Effect]:
+        """Do as `happened` does for a message; where `more` follow at once, tasks are given out after the last."""
         self._sums.now = now
         if isinstance(peer, int):
             self._of_worker[type(message)](message, now)
@@ -111,11 +110,12 @@ class Service:
             self._hear(peer, message, now)
         if type(message) not in _OF_STEPS:
             return self._settle(now)
-        self.scheduler.settle(now)
+        if not more:
+            self.scheduler.settle(now)
         return self._ledger.take()
 
     def happened(self, event: e.Event, now: float) -> list[Effect]:
-        """Take in an event at time `now` and return what to do about it, in order."""
+        """Take in an event at time `now` (seconds, monotonic) and return what to do about it, in order."""
         self._sums.now = now
         self._of_event[type(event)](event, now)
         return self._settle(now)
@@ -139,9 +139,7 @@ class Service:
             m.CloseStream: self._close,
             m.GetStatus: lambda client, ask, _: self._ledger.add(LookAtWorkers(client.address, ask.request)),
             m.GetCatalog: self._tell_catalog,
-            m.GetRecentSteps: lambda client, ask, _: self._ledger.send(
-                client.address, self._reporter.recent(ask.request)
-            ),
+            m.GetRecentSteps: lambda who, ask, _: self._ledger.send(who.address, self._reporter.recent(ask.request)),
             m.Scale: self.sizing.scale,
             m.ScaleRemote: self.sizing.scale_remote,
             m.Stop: self._stop_asked,

@@ -115,7 +115,7 @@ class Daemon:
                         self._hear_worker(received)
                 if world.clients.socket in ready:
                     for heard in world.clients.receive():
-                        self._hear(heard.peer, heard.message)
+                        self._hear(heard.peer, heard.message, more=heard.more)
                 self._look_after({fd for fd, _ in world.watched.poll(0)} if world.watched.fileno() in ready else set())
                 self._tick(time.monotonic())
                 self._tell_events()
@@ -132,15 +132,15 @@ class Daemon:
         worker = 0 if isinstance(message, Exception) else message.worker
         if isinstance(message, m.WorkerReady):
             self._world.workers.arrived(worker, time.monotonic())
-        self._hear(worker, message)
+        self._hear(worker, message, more=received.more)
 
-    def _hear(self, peer: do.Peer, message: Any) -> None:
+    def _hear(self, peer: do.Peer, message: Any, *, more: bool) -> None:
         if isinstance(message, Exception):
             kind = ConfigError if isinstance(message, ConfigError) else ProtocolError
             self._act(self._core.happened(e.Malformed(peer, kind.__name__, str(message)), time.monotonic()))
             return
         _pass(message)
-        self._act(self._core.receive(peer, message, time.monotonic()))
+        self._act(self._core.receive(peer, message, time.monotonic(), more=more))
         self._tell_events()  # at once, so that it counts as time spent on this message
 
     def _look_after(self, ready: set[int]) -> None:

@@ -36,7 +36,7 @@ _SEND_LIMIT = 10_000
 _RECEIVE_LIMIT = 128
 
 #: A plain number: with members of an enum, `&` is a call in Python.
-_READABLE = int(zmq.POLLIN)
+_READABLE, _AT_ONCE, _TO_PEER = int(zmq.POLLIN), int(zmq.NOBLOCK), int(zmq.NOBLOCK | zmq.SNDMORE)
 
 #: Questions in one payload, each of which gets an answer of its own. An honest client opens its streams together.
 _QUESTIONS = 128
@@ -44,12 +44,13 @@ _QUESTIONS = 128
 _M = TypeVar("_M")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Received(Generic[_M]):
-    """What came from a peer: a message, or why it is none."""
+    """What came from a peer: a message, or why it is none; and whether more of the same payload follow."""
 
     peer: bytes
     message: _M | Exception
+    more: bool
 
 
 class Router(Generic[_M]):
@@ -120,8 +121,10 @@ class Router(Generic[_M]):
                 peer, *frames = self.socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
                 return
-            for message in self._decode(frames):
-                yield Received(peer, message)
+            messages = self._decode(frames)
+            last = len(messages) - 1
+            for place, message in enumerate(messages):
+                yield Received(peer, message, place < last)
             # To ask takes half of the time that it takes to make the error that tells of an empty socket.
             if not int(self.socket.getsockopt(zmq.EVENTS)) & _READABLE:
                 return
@@ -140,7 +143,8 @@ class Router(Generic[_M]):
             return False
         for payload in _payloads(messages):
             try:
-                self.socket.send_multipart((peer, payload), zmq.NOBLOCK)
+                self.socket.send(peer, _TO_PEER)
+                self.socket.send(payload, _AT_ONCE)
             except zmq.ZMQError as error:
                 if error.errno in (zmq.EHOSTUNREACH, zmq.EAGAIN):
                     return False

@@ -8,7 +8,7 @@ from loader_service.core import effects as a
 from loader_service.core import events as e
 from loader_service.core.effects import Send
 from loader_service.protocol import messages as m
-from tests.core.desk import Desk, failed, killed, noted, orders, ready, send
+from tests.core.desk import TRAIN, Desk, failed, killed, noted, orders, ready, send
 
 # ---- workers whose reads take long
 
@@ -21,6 +21,16 @@ def test_a_worker_gets_as_many_tasks_as_it_asks_for() -> None:
     assert desk.want(7) == []
     assert desk.hear(1, m.TasksWanted(1, 3)) == [send(1, 3, (0, 1), slot=12)]
     assert desk.hear(9, m.TasksWanted(9, 3)) == []  # one that is gone
+
+
+def test_tasks_are_given_out_after_the_last_of_the_messages_that_come_together() -> None:
+    desk = Desk(workers=1, files=1)
+    desk.open(slots=3, files=(0, 0))
+    assert desk.service.receive(TRAIN, m.Want(1, 5, 0, 5), desk.now, more=True) == []
+    assert desk.want(6) == [send(1, 1, (0, 1)), send(1, 2, (0, 1), slot=11)]
+    assert desk.want(7) == []
+    assert desk.service.receive(1, m.TaskDone(1, 1, ()), desk.now, more=True) == [ready(5, lease=1)]
+    assert desk.end(1, 2) == [ready(6, slot=11, lease=2), send(1, 3, (0, 1), slot=12)]
 
 
 # ---- workers that die

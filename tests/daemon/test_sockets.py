@@ -59,6 +59,7 @@ def test_messages_come_with_their_peer_and_answers_go_to_it(router, dealer):
     dealer.send(wire.encode(m.GetStatus(1), m.Heartbeat()))
     one, other = received_by(router)
     assert (one.message, other.message) == (m.GetStatus(1), m.Heartbeat())
+    assert (one.more, other.more) == (True, False)
     router.post(one.peer, m.Done(1, "x"))
     router.post(one.peer, m.Heartbeat())
     assert router.flush() == []
