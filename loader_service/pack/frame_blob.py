@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from loader_service.catalog.codecs import DEPTH
 from loader_service.catalog.videos.flat_lists import BOUNDS_ENDING
 from loader_service.errors import PackError
 from loader_service.pack.records import Beside, PackedDataset
@@ -24,8 +25,8 @@ _PIECE_BYTES = 4 * 2**20
 #: In memory, and on disk where it is too large.
 _File = tempfile.SpooledTemporaryFile[bytes]
 
-#: What the frames of a field are, where they are no numbers.
-PICTURES = "JPEG or PNG"
+#: What the frames of a field are, where they are no numbers; of the second form they are served as numbers.
+PICTURES, DEPTH_PICTURES = "JPEG or PNG", DEPTH.name
 
 #: How often whoever reads gives a sign of life, in seconds.
 _SIGN_S = 1.0

@@ -21,7 +21,7 @@ from loader_service.catalog.codecs import (
 )
 from loader_service.catalog.unused_segments import BAD_PROFILE, without_animation, without_profile
 from loader_service.errors import PackError
-from loader_service.pack.frame_blob import PICTURES, FrameSink
+from loader_service.pack.frame_blob import DEPTH_PICTURES, PICTURES, FrameSink
 from loader_service.pack.orientation import UPRIGHT, of_picture
 from loader_service.pack.records import Recoding
 
@@ -45,7 +45,7 @@ def add_picture(sink: FrameSink, data: bytes, recoding: Recoding, where: str, st
     _check_header(data, codec, where)
     if not recoding.changes_pictures or codec is DEPTH:
         sink.turned += of_picture(data) != UPRIGHT
-        sink.add(data, stream, "16-bit grey PNG" if codec is DEPTH else PICTURES)
+        sink.add(data, stream, DEPTH_PICTURES if codec is DEPTH else PICTURES)
     else:
         sink.add(encode(of_picture(data).turned(_decoded(data, codec, where)), recoding), stream)
 
@@ -102,6 +102,11 @@ def encode(pixels: Pixels, recoding: Recoding) -> bytes:
     if pixels.shape[2] == 1:
         return bytes(simplejpeg.encode_jpeg(pixels, quality, "GRAY"))
     return bytes(simplejpeg.encode_jpeg(pixels, quality, "RGB", "420"))
+
+
+def encode_depth(pixels: NDArray[np.uint16]) -> bytes:
+    """Return numbers, ``(height, width) uint16``, as a PNG of 16 bits."""
+    return bytes(cv2.imencode(".png", pixels)[1])
 
 
 def _scaled(pixels: Pixels, short_side: int | None) -> Pixels:

@@ -43,3 +43,20 @@ def jpegs_of(path: Path, quality: int = 90) -> list[bytes]:
     return [
         bytes(simplejpeg.encode_jpeg(np.ascontiguousarray(each), quality, "RGB", "420")) for each in pixels_of(path)
     ]
+
+
+def write_depth_film(path: Path, frames: list[NDArray[np.uint16]]) -> Path:
+    """Write a film of grey in 12 bits, without loss, as LeRobot writes depth."""
+    height, width = frames[0].shape
+    with av.open(str(path), "w") as container:
+        stream: Any = container.add_stream("ffv1", rate=10)
+        stream.width, stream.height, stream.pix_fmt = width, height, "gray12le"
+        for number, pixels in enumerate(frames):
+            frame = av.VideoFrame(width, height, "gray12le")
+            rows = np.zeros((height, frame.planes[0].line_size // 2), np.uint16)
+            rows[:, :width] = pixels
+            frame.planes[0].update(rows.tobytes())
+            frame.pts = number
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import av
+import cv2
+import h5py
 import numpy as np
 import pytest
 import simplejpeg
@@ -20,7 +22,7 @@ from loader_service.pack.records import Beside, Item, Recoding
 from loader_service.pack.sources.film_size import stated_bytes
 from loader_service.pack.sources.hidden_pictures import is_hidden
 from loader_service.pack.sources.video_files import FilmPart, VideoFiles, read_film
-from tests.pack.films import CODECS, jpegs_of, write_film
+from tests.pack.films import CODECS, jpegs_of, write_depth_film, write_film
 from tests.pack.runs import catalog_in, contents, run_pack
 from tests.support.videos import frame_image, frame_jpeg
 from tests.worker import jpegs
@@ -42,6 +44,19 @@ def test_films_of_all_containers_become_the_frames_of_a_bare_loop(tmp_path: Path
     assert catalog.classes == ("walk",)
     assert catalog.values("frame_rate").tolist() == [10.0] * 4
     assert [field.name for field in catalog.fields] == ["frames", "time_s", "frame_rate", "label"]
+    catalog.close()
+
+
+def test_grey_films_of_more_than_eight_bits_stay_the_numbers_that_they_are(tmp_path: Path) -> None:
+    frames = [np.arange(48 * 70, dtype=np.uint16).reshape(48, 70) % 4096 + number for number in range(4)]
+    write_depth_film(tmp_path / "depth.mkv", frames)
+    run_pack(tmp_path / "depth.mkv", output=tmp_path / "out.h5", short_side=24)
+    with h5py.File(tmp_path / "out.h5") as file:
+        data, offsets = file["depth/frames"][()], file["depth/offsets"][()]
+    for begin, end, expected in zip(offsets, offsets[1:], frames, strict=False):
+        assert np.array_equal(cv2.imdecode(data[begin:end], cv2.IMREAD_UNCHANGED), expected)
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    assert [(field.name, field.kind, field.shape) for field in catalog.fields][:1] == [("./frames", "array", (48, 70))]
     catalog.close()
 
 

@@ -1,4 +1,4 @@
-"""Films in files: MP4, Matroska, AVI, WebM and whatever else PyAV opens; their frames become JPEGs."""
+"""Films in files: MP4, Matroska, AVI, WebM and whatever else PyAV opens; frames become JPEGs, or PNGs of depth."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 
 from loader_service.catalog.codecs import codec_of
 from loader_service.errors import ConfigError, PackError
-from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.frame_blob import DEPTH_PICTURES, FrameSink
 from loader_service.pack.orientation import UPRIGHT, Orientation, of_matrix
-from loader_service.pack.recode import FramePicker, encode
+from loader_service.pack.recode import FramePicker, encode, encode_depth
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
 from loader_service.pack.source_files import for_library, opened, size_of
 from loader_service.pack.sources.film_size import HEAD_BYTES, stated_bytes
@@ -168,7 +168,7 @@ class _FilmReader:
         for time_s, frame in self._frames(part.span):
             if picker.keeps(time_s):
                 times.append(time_s)
-                sink.add(encode(self._pixels(frame), self._recoding), part.stream)
+                self._add(frame, sink, part.stream)
         if part.span is None:
             self._check_whole()
         if not times:
@@ -224,15 +224,27 @@ class _FilmReader:
         self._end_s = max(self._end_s, time_s + (shown_s or 1 / (self._rate or _USUAL_RATE)))
         return time_s
 
+    def _add(self, frame: Any, sink: FrameSink, stream: str) -> None:
+        """Give a frame to a sink as a JPEG, or, of grey in more than 8 bits, as depth has, as a PNG without loss."""
+        pixels = self._pixels(frame)
+        if pixels.dtype == np.uint16:
+            sink.add(encode_depth(pixels), stream, DEPTH_PICTURES)
+        else:
+            sink.add(encode(pixels, self._recoding), stream)
+
     def _pixels(self, frame: Any) -> Any:
-        """Return a frame in RGB, ``(height, width, 3) uint8``, turned as its file asks."""
-        try:
-            pixels = frame.reformat(format="rgb24", threads=1).to_ndarray()  # more take 171 µs a frame, not 71
-        except TypeError:  # PyAV before it could be told so
-            pixels = frame.to_ndarray(format="rgb24")
+        """Return a frame in RGB, ``(height, width, 3) uint8``, or in grey, ``(height, width) uint16``, turned."""
+        pixels = _deep_grey(frame) if _DEEP_GREY.fullmatch(frame.format.name) else self._rgb(frame)
         if self._orientation is None:
             self._orientation = self._turn_of(frame)
         return self._orientation.turned(pixels)
+
+    @staticmethod
+    def _rgb(frame: Any) -> Any:
+        try:
+            return frame.reformat(format="rgb24", threads=1).to_ndarray()  # more take 171 µs a frame, not 71
+        except TypeError:  # PyAV before it could be told so
+            return frame.to_ndarray(format="rgb24")
 
     def _turn_of(self, frame: Any) -> Orientation:
         """Return how all frames are turned, as the first one says: a file has one matrix for all."""
@@ -272,6 +284,14 @@ class _FilmReader:
         return float(self._container.duration or 0) / 1e6 if alone else 0.0
 
 
+def _deep_grey(frame: Any) -> Any:
+    """Return the numbers of a grey frame as they are: a conversion to 16 bits would scale them."""
+    (plane,) = frame.planes
+    order = "<" if frame.format.name.endswith("le") else ">"
+    rows = np.frombuffer(plane, f"{order}u2").reshape(-1, plane.line_size // 2)
+    return rows[: frame.height, : frame.width].astype(np.uint16)
+
+
 def _of_known_kinds(frame: Any) -> Any:
     """Return a frame without what lies beside its pixels and PyAV has no name for: kinds of the highest numbers."""
     av = load_av()
@@ -285,6 +305,9 @@ def _of_known_kinds(frame: Any) -> Any:
     graph.push(frame)
     return graph.pull()
 
+
+#: Names of FFmpeg for grey in 9 to 16 bits.
+_DEEP_GREY = re.compile(r"gray(9|10|12|14|16)(le|be)")
 
 _REMEDY = "write it again, or leave it out"
 
