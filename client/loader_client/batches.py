@@ -80,6 +80,7 @@ def _steps(open_stream: Open, epochs: int, place: _IteratorPlace) -> Generator[B
         place.begin = stream.state_at(place.epoch, place.step)
         yield {}
         last = min(MAX_EPOCH, place.epoch + epochs)
+        stream.end(last)
         while place.epoch < last:
             while place.step < stream.steps_per_epoch:
                 yield stream.fetch(place.epoch, place.step)

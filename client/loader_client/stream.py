@@ -161,6 +161,10 @@ class Stream:
         """Say that all steps of an epoch of an announced index were announced; harmless when it was said before."""
         self._thread.tell(lambda session: session.announce_end(self._wants.key, epoch))
 
+    def end(self, epochs: int) -> None:
+        """Have no step made ahead from an epoch on, counted from 0: nobody will ask for it."""
+        self._thread.tell(lambda _: self._wants.end(epochs))
+
     def fetch(self, epoch: int, step: int) -> Batch:
         """Return the batch of a step, and have the following ones made.
 

@@ -55,6 +55,14 @@ def test_an_epoch_has_each_video_once(connection: Connection, reference: Referen
         assert sorted(seen) == list(range(reference.videos))
 
 
+def test_nothing_is_made_ahead_that_comes_after_the_last_epoch(connection: Connection) -> None:
+    batches = connection.batches(5, clip=_CLIP, fields=("index",), epochs=2, prefetch=32)
+    taken = list(itertools.islice(batches, 4))
+    (stream,) = connection.status().streams
+    assert stream.steps_done + stream.slots_filling + stream.wants_waiting == len(taken) == 2 * stream.steps_per_epoch
+    batches.close()
+
+
 def test_the_last_batch_is_shorter_or_left_out(connection: Connection) -> None:
     kept = [len(batch["index"]) for batch in connection.batches(5, clip=_CLIP, drop_remainder=False)]
     assert kept == [5, 5, 2]

@@ -37,6 +37,10 @@ class Books:
         assert len(set(self.open.values())) == len(self.open), "a step is wanted ahead twice"
         return claim
 
+    def end(self, epochs: int) -> None:
+        """Have nothing wanted from an epoch on."""
+        self._lookahead.end(epochs)
+
     def following(self, position: Position) -> Iterator[Position]:
         """Yield the steps after one, through all epochs."""
         epoch, step = position
@@ -153,6 +157,22 @@ def test_the_turn_of_an_epoch_is_no_gap():
     books = Books(steps_per_epoch=3, prefetch=4)
     books.claim((0, 0))
     assert list(books.open.values()) == [(0, 1), (0, 2), (1, 0), (1, 1)]
+
+
+@settings(max_examples=200)
+@given(_steps, _prefetch, st.integers(1, 4))
+def test_nothing_is_wanted_of_epochs_after_the_last_one_and_the_last_step_is_marked(steps, prefetch, epochs):
+    books = Books(steps, prefetch)
+    books.end(epochs)
+    everything = [(epoch, step) for epoch in range(epochs) for step in range(steps)]
+    marked = []
+    for number, position in enumerate(everything):
+        claim = books.claim(position)
+        assert set(books.open.values()) == set(everything[number + 1 : number + 1 + prefetch])
+        if claim.has_last:
+            marked.append(claim.new[-1][1])
+    assert marked == everything[-1:]
+    assert books.claim((epochs, 0)).want  # asked for all the same
 
 
 def test_the_step_asked_for_is_wanted_before_those_after_it():

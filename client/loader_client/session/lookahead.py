@@ -10,6 +10,8 @@ Steps that are wanted ahead are ready sooner or later, and hold slots until some
 `prefetch` of those beside what the trainer may hold, and a service fills slots in the order of the wants. So a step
 that was not wanted ahead, and comes after those, could wait for ever: when one is asked for, a place is kept for it.
 
+A reader that says with which epoch it ends has nothing wanted of those after it.
+
 Where only the reader knows what its steps hold, those that it has *announced* are wanted ahead, and no others.
 """
 
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 
 #: (epoch, step)
 Position = tuple[int, int]
@@ -44,6 +46,7 @@ class Claim:
     want: int = 0  # will bring the step; the first of `new` when it was not wanted before; 0 when none was asked for
     new: list[tuple[int, Position]] = field(default_factory=list)  # wants to send, the most urgent first
     forgotten: list[int] = field(default_factory=list)  # wants to take back
+    has_last: bool = False  # the last of `new` is the last step that is ever read
 
 
 class Lookahead:
@@ -67,13 +70,16 @@ class Lookahead:
         self._ahead: dict[Position, int] = {}
         self._asked = 0
         self._last_want = 0
+        self._epochs: int | None = None  # None: any number
         self._end: Position | None = None  # the last step wanted, while there is one cursor and nothing was skipped
 
     def claim(self, position: Position) -> Claim:
         """Ask for a step: it will come under the want returned, and the steps after it are wanted now."""
         self._asked += 1
         if self._end is not None and position == self._next(self._cursors[0].position):
-            return self._go_on(position, self._next(self._end))
+            end = self._next(self._end)
+            if self._is_read(self._next(end)):
+                return self._go_on(position, end)
         self._move_cursor(position)
         claim = Claim(self._ahead.pop(position, 0))
         if not claim.want:
@@ -102,6 +108,10 @@ class Lookahead:
         surplus = list(self._ahead)[prefetch:]
         return [self._ahead.pop(position) for position in surplus]
 
+    def end(self, epochs: int) -> None:
+        """Want nothing of the epochs from this one on, counted from 0, unless it is asked for."""
+        self._epochs = epochs
+
     def withdraw(self, position: Position) -> None:
         """Want a step no more, until it is its turn again."""
         self._ahead.pop(position, None)
@@ -129,6 +139,7 @@ class Lookahead:
             if each not in self._ahead:
                 self._ahead[each] = self._new_want()
                 claim.new.append((self._ahead[each], each))
+        claim.has_last = bool(claim.new) and not self._is_read(self._next(claim.new[-1][1]))
 
     def _move_cursor(self, position: Position) -> None:
         cursor = self._cursor_before(position) or _Cursor(position, self._asked)
@@ -164,14 +175,17 @@ class Lookahead:
         """Yield the steps that should be wanted: the next ones of each cursor, in turn."""
         share = max(1, self._prefetch // max(1, len(self._cursors)))
         places = [islice(chain(cursor.skipped, self._following(cursor)), share) for cursor in self._cursors]
-        for turn in zip(*places, strict=True):
-            yield from (each for each in turn if self._is_known is None or self._is_known(each))
+        for turn in zip_longest(*places):
+            yield from (each for each in turn if each and (self._is_known is None or self._is_known(each)))
 
     def _following(self, cursor: _Cursor) -> Iterator[Position]:
-        position = cursor.position
-        while True:
-            position = self._next(position)
+        position = self._next(cursor.position)
+        while self._is_read(position):
             yield position
+            position = self._next(position)
+
+    def _is_read(self, position: Position) -> bool:
+        return self._epochs is None or position[0] < self._epochs
 
     def _next(self, position: Position) -> Position:
         epoch, step = position

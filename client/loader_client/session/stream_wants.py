@@ -116,9 +116,14 @@ class StreamWants:
     def announce_end(self, epoch: int) -> None:
         """Take note that all steps of an epoch were announced."""
         assert isinstance(self.index, AnnouncedIndex)  # noqa: S101 - as above
-        steps = self.index.end(epoch)
-        if steps is not None and self._bad is not None:
+        if (steps := self.index.end(epoch)) is not None and self._bad is not None:
             self._bad.ends(epoch, steps)
+
+    def end(self, epochs: int) -> list[Effect]:
+        """Look no further ahead than the last step before an epoch, counted from 0."""
+        if self._lookahead is not None:
+            self._lookahead.end(epochs)
+        return []
 
     def forget(self, want: int) -> list[Effect]:
         """Take back a want, though its answer may have come."""
@@ -186,9 +191,7 @@ class StreamWants:
         # A want that was given up, or sent twice and answered twice.
         self._book.take(answer)
         self._book.end(answer.lease)
-        if answer.want in self._forgotten:
-            return self._send(Forget, answer.want)
-        return self._send(Release, answer.lease)
+        return self._send(Forget, answer.want) if answer.want in self._forgotten else self._send(Release, answer.lease)
 
     # ---- what became of slots
 
@@ -275,7 +278,7 @@ class StreamWants:
                 effects.append(self._want(want))
             self._unsent.want(want)
         prefetch = 0 if self._lookahead is None else self._lookahead.prefetch
-        if self._unsent.is_due(prefetch, 0 if self.at is None else self.at.layout.size_bytes):
+        if claim.has_last or self._unsent.is_due(prefetch, 0 if self.at is None else self.at.layout.size_bytes):
             effects.append(self._unsent.flush())
         return effects
 
