@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from loader_service.conversion.pieces import PieceOutcome
-from loader_service.conversion.work_folder import output_error
+from loader_service.conversion.write_remedies import output_error
 from loader_service.errors import LoaderError
 from loader_service.lifeline import answers
 

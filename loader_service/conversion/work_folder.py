@@ -24,18 +24,14 @@ from pathlib import Path
 from loader_service.conversion.claimed_folder import claimed_folder, write_whole
 from loader_service.conversion.piece_log import LOG_NAME, PieceLog
 from loader_service.conversion.pieces import OutputEntry, Piece, PieceOutcome
-from loader_service.conversion.write_remedies import write_remedy
-from loader_service.errors import ConfigError, LoaderError
+from loader_service.conversion.write_remedies import output_error
+from loader_service.errors import ConfigError
 from loader_service.failpoints import passing
 
 #: The name of the work folder in the place.
 WORK_NAME = ".loader-service-unfinished"
 
 _PIECE = re.compile(r"piece-[0-9]{6,}\Z")
-
-
-class OutputError(LoaderError):
-    """Something cannot be written; the message says where, why and what to do."""
 
 
 class WorkFolder:
@@ -223,15 +219,6 @@ class WorkFolder:
             _replace_files(written, final)
         else:
             written.replace(final)
-
-
-def output_error(path: Path, error: OSError) -> OutputError:
-    """Return the error that says what could not be written, and the remedy."""
-    where = error.filename or path
-    return OutputError(
-        f"writing {os.fspath(where)!r}: {error.strerror}; {write_remedy(error.errno)}, and run the same command again: "
-        "what is finished stays"
-    )
 
 
 def size_of(path: Path, visit: Callable[[Path], object] | None = None) -> int:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 from loader_service.errors import LoaderError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+class OutputError(LoaderError):
+    """Something cannot be written; the message says where, why and what to do."""
 
 
 def write_remedy(number: int | None) -> str:
@@ -22,6 +27,15 @@ def write_remedy(number: int | None) -> str:
     if number == errno.EIO:
         return "look after the disk (dmesg), or name a place on another"
     return "name a place where files can be made"
+
+
+def output_error(path: str | Path, error: OSError) -> OutputError:
+    """Return the error that says what could not be written, and the remedy."""
+    where = error.filename or path
+    return OutputError(
+        f"writing {os.fspath(where)!r}: {error.strerror}; {write_remedy(error.errno)}, and run the same command again: "
+        "what is finished stays"
+    )
 
 
 def add_who_goes_on(error: LoaderError, unfinished: Path) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loader_service.conversion.write_remedies import OutputError
 from loader_service.errors import LoaderError
 from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.pack_journal import read_manifest
@@ -90,6 +91,8 @@ def estimate(items: Sequence[Item], options: PackOptions) -> Estimate:
         with FrameSink(tempfile.gettempdir()) as sink:
             try:
                 record, _ = read_item(item, recoding, sink)
+            except OutputError:
+                raise
             except (LoaderError, OSError) as error:
                 bad.append(str(error))
                 continue

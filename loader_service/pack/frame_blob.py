@@ -13,6 +13,7 @@ import numpy as np
 
 from loader_service.catalog.codecs import DEPTH
 from loader_service.catalog.videos.flat_lists import BOUNDS_ENDING
+from loader_service.conversion.write_remedies import output_error
 from loader_service.errors import PackError
 from loader_service.pack.records import Beside, PackedDataset
 
@@ -66,7 +67,15 @@ class FrameSink:
             spool.close()
 
     def add(self, encoded: bytes, stream: str = "frames", form: str = PICTURES) -> None:
-        """Take the next frame of a field of images; raises PackError when it is of another form than the first."""
+        """Take the next frame of a field of images.
+
+        Raises
+        ------
+        PackError
+            When it is of another form than the first.
+        OutputError
+            When there are many bytes, and they cannot be kept in a file.
+        """
         if self.forms.setdefault(stream, form) != form:
             raise PackError(
                 f"frame {len(self._streams[stream][1])} of {stream!r} is {form}, and those before it "
@@ -76,7 +85,10 @@ class FrameSink:
             spool: _File = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=self._folder)  # noqa: SIM115 - `__exit__`
             self._streams[stream] = spool, []
         file, lengths = self._streams[stream]
-        file.write(encoded)
+        try:
+            file.write(encoded)
+        except OSError as error:
+            raise output_error(self._folder, error) from error
         lengths.append(len(encoded))
         now = time.monotonic()
         if now - self._said > _SIGN_S:
@@ -109,6 +121,10 @@ class FrameSink:
         datasets: list[PackedDataset] = []
         parts: list[_File | bytes] = []
         for name, (file, lengths) in self._streams.items():
+            try:
+                file.flush()
+            except OSError as error:
+                raise output_error(self._folder, error) from error
             bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
             datasets += [
                 PackedDataset(name, "|u1", (int(bounds[-1]),)),

@@ -13,8 +13,8 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from loader_service.children import command, readable
-from loader_service.conversion.write_remedies import write_remedy
-from loader_service.errors import PackError, WorkerDied
+from loader_service.conversion.write_remedies import OutputError
+from loader_service.errors import WorkerDied
 from loader_service.lifeline import arguments_for
 from loader_service.line_worker import LineWorker
 from loader_service.pack.pack_worker import PackWorkerOptions
@@ -146,7 +146,7 @@ class PackPool:
                 else:
                     self._read[unit] = hand, ReadUnit(unit, hand.asked[unit], found)
             elif "failed" in reply:
-                raise not_written(reply["failed"], reply["errno"])
+                raise OutputError(reply["failed"])
             else:
                 del hand.asked[unit], self._placed[unit]
                 self._written.append(unit)
@@ -168,13 +168,6 @@ class PackPool:
 
 def _outcome(found: dict[str, Any]) -> PackedVideo | Failure:
     return Failure(found["failed"]) if "failed" in found else PackedVideo.of_json(found["record"])
-
-
-def not_written(reason: str, number: int | None) -> PackError:
-    """Return what to raise when something could not be written: why, and the number of that error."""
-    return PackError(
-        f"writing: {reason}; {write_remedy(number)}, and run the same command again: it goes on where it stopped"
-    )
 
 
 class _Hand:

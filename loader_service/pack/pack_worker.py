@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from loader_service.conversion.write_remedies import OutputError, output_error
 from loader_service.errors import LoaderError, PackError
 from loader_service.failpoints import passing
 from loader_service.lifeline import answers, told
@@ -43,6 +44,8 @@ def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[PackedVi
         When it cannot be read, or changes meanwhile.
     OSError
         Likewise.
+    OutputError
+        When the file for a large one cannot be written.
     """
     passing("reading", item.name)
     if item.fault:
@@ -114,6 +117,10 @@ class _Desk:
             sink = FrameSink(self._folder, lambda frames: self.say({"unit": unit, "alive": frames}))
             try:
                 record, blob = read_item(item, self._recoding, sink)
+            except OutputError as error:  # no fault of the source
+                sink.__exit__()
+                self.say({"unit": unit, "failed": str(error)})
+                return
             except (LoaderError, OSError) as error:
                 sink.__exit__()
                 held.append(None)
@@ -132,18 +139,21 @@ class _Desk:
                     _write(blob, *place)
                 if blob is not None:
                     blob.close()
-        except OSError as error:
-            self.say({"unit": unit, "failed": error.strerror or str(error), "errno": error.errno})
+        except OutputError as error:
+            self.say({"unit": unit, "failed": str(error)})
             return
         self.say({"unit": unit, "written": True})
 
 
 def _write(blob: FrameBlob, path: str, offset: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
-        blob.write(descriptor, offset)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            blob.write(descriptor, offset)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise output_error(path, error) from error
 
 
 def _line(error: Exception, item: Item) -> str:

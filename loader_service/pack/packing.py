@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from loader_service.catalog.attempts import errno_of
 from loader_service.conversion.pieces import OnProgress
+from loader_service.conversion.write_remedies import output_error
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import passing
 from loader_service.pack.alike_values import AlikeValues, values_alike
@@ -22,7 +23,7 @@ from loader_service.pack.pack_journal import (
 )
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
-from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit, not_written
+from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit
 from loader_service.pack.pack_worker import PackWorkerOptions
 from loader_service.pack.records import Item, PackedVideo, Recoding
 from loader_service.pack.shard_index import FIRST_BYTE, write_index
@@ -77,7 +78,9 @@ def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -
     ConfigError
         When there is something else at the output, or it was packed otherwise.
     PackError
-        When a source cannot be read and is not to be left out, or there is no room.
+        When a source cannot be read and is not to be left out.
+    OutputError
+        When something cannot be written, as there is no room.
     """
     place = PackPlace(options.output, is_sharded=options.is_sharded)
     decided = options.deciding()
@@ -96,7 +99,7 @@ def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -
     except OSError as error:
         number = errno_of(error)  # HDF5 says it in many words
         words = os.strerror(number) if number else " ".join(str(error).split())
-        raise not_written(f"{words}, at {str(place.output)!r}", number or None) from error
+        raise output_error(place.output, OSError(number or None, words)) from error
     return result
 
 

@@ -20,8 +20,9 @@ from loader_service.catalog.columns import Catalog
 from loader_service.conversion.piece_server import PieceProgress
 from loader_service.conversion.pieces import LeftOut, OnProgress, Piece, PieceOutcome
 from loader_service.conversion.unpack_manifest import MANIFEST_NAME, TABLE_NAME, WRITTEN_BY
-from loader_service.conversion.work_folder import OutputError, WorkFolder, size_of
+from loader_service.conversion.work_folder import WorkFolder, size_of
 from loader_service.conversion.workforce import Workforce
+from loader_service.conversion.write_remedies import OutputError
 from loader_service.errors import ConfigError
 from loader_service.sizes import size_text
 from loader_service.unpack.sample_plan import cut, plan_samples

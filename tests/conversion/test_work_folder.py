@@ -10,7 +10,8 @@ import pytest
 
 from loader_service.conversion.piece_log import LOG_NAME
 from loader_service.conversion.pieces import LeftOut, OutputEntry, Piece, PieceOutcome
-from loader_service.conversion.work_folder import WORK_NAME, OutputError, WorkFolder, output_error
+from loader_service.conversion.work_folder import WORK_NAME, WorkFolder
+from loader_service.conversion.write_remedies import OutputError, output_error
 from loader_service.errors import ConfigError
 
 OUTCOME = PieceOutcome((OutputEntry("b/one.bin", 3, 7),), (LeftOut("v2", "it is bad"),), {"frames": 2})

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loader_service.conversion.write_remedies import OutputError
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import ENVIRONMENT_VARIABLE
-from loader_service.pack import packing
+from loader_service.pack import frame_blob, packing
+from loader_service.pack.find_items import found_items
 from loader_service.pack.pack_journal import write_manifest
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
-from loader_service.pack.records import Item
+from loader_service.pack.pack_worker import PackWorkerOptions, serve
+from loader_service.pack.records import Item, Recoding
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
 from tests.pack.runs import contents, run_pack
 from tests.pack.test_pictures import write_frames
@@ -115,11 +120,27 @@ def test_a_full_disk_that_hdf5_meets_is_one_line(tmp_path: Path, monkeypatch: py
         )
 
     monkeypatch.setattr(packing, "write_index", fail)
-    with pytest.raises(PackError, match=r"^writing: No space left on device, at .*free some space, and run") as caught:
+    with pytest.raises(
+        OutputError, match=r"^writing '.*/out\.h5': No space left on device; free some space, and"
+    ) as caught:
         run_pack(tmp_path / "in", output=tmp_path / "out.h5")
     assert "\n" not in str(caught.value)
     monkeypatch.undo()
     run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+
+
+def test_a_full_disk_is_no_fault_of_the_video_that_was_to_be_kept_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_frames(tmp_path / "in", lengths=(3,))
+    monkeypatch.setattr(frame_blob, "_IN_MEMORY", 10)
+    with found_items(PackOptions((str(tmp_path / "in"),), str(tmp_path / "out.h5"))) as items:
+        request = {"unit": 7, "read": [asdict(items[0])], "bad": {}, "versions": {}}
+    replies = io.BytesIO()
+    serve([json.dumps(request).encode()], replies, PackWorkerOptions(asdict(Recoding()), str(tmp_path / "full")))
+    *_, last = map(json.loads, replies.getvalue().splitlines())
+    assert last.keys() == {"unit", "failed"}
+    assert last["failed"].startswith(f"writing '{tmp_path / 'full'}")
 
 
 def test_what_is_new_goes_into_new_shards_and_the_old_ones_stay(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import h5py
 import numpy as np
 import pytest
 
-from loader_service.conversion.work_folder import WORK_NAME, OutputError
+from loader_service.conversion.work_folder import WORK_NAME
+from loader_service.conversion.write_remedies import OutputError
 from loader_service.errors import CatalogChanged, ConfigError, DecodeError
 from loader_service.failpoints import ENVIRONMENT_VARIABLE
 from loader_service.unpack.unpack_options import UnpackOptions
