@@ -9,6 +9,7 @@ import simplejpeg
 
 from loader_service.catalog.scan.file_scan import scan_file
 from loader_service.scan_options import ScanOptions
+from tests.support.videos import make_videos, write_videos
 
 #: How a frame of 5 MB is stored: its shape, its type, and its chunks.
 FORMS = {
@@ -39,6 +40,13 @@ def test_of_frames_of_a_dataset_each_little_is_fetched(server, form, version, gr
     assert path.stat().st_size > 10e9
     assert scan.fetched_bytes == server.sent_bytes < (0.007 if form == "chunks" else 0.004) * path.stat().st_size
     assert scan.requests < _FRAMES * (1.2 if form == "chunks" else 0.4)  # the index of each one's chunks is a request
+
+
+def test_a_small_file_is_one_request(server):
+    write_videos(server.folder / "a.h5", "vlen", make_videos([12] * 6))
+    scan = scan_file(server.url("a.h5"), ScanOptions())
+    assert (len(scan.names), scan.requests) == (6, 1)
+    assert scan.fetched_bytes == server.sent_bytes == (server.folder / "a.h5").stat().st_size
 
 
 def write_sparse(path, form, version, groups):
