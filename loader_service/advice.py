@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
+from loader_service.catalog.split_words import WORDS
 from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.scan_options import FOLDER, GROUP
@@ -27,9 +28,6 @@ _WORDNET = re.compile(r"n[0-9]{8}")
 #: Videos whose names are looked at.
 _LOOKED_AT = 4096
 
-#: Folders that say what their files are for, and not what they show.
-_PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})
-
 #: Bytes of a batch that fit three times into the 64 MB of shared memory that a container has.
 _MOST_BATCH_BYTES = 16 * 2**20
 
@@ -38,6 +36,9 @@ _MOST_FRAMES, _MOST_ROWS = 16, 1024
 
 #: Numbers that may be an entry of a list, such as a box, at most.
 _MOST_IN_ENTRY = 16
+
+#: Rows that may be channels, at most, and how many times as long they are at least.
+_MOST_CHANNELS, _LONGER = 64, 8
 
 #: Axes of a slice of a volume; and columns of one form, at least, that may be none: of entries, and of numbers.
 _AXES_OF_SLICE, _MANY_COLUMNS, _MANY_LISTS = 2, 3, 8
@@ -122,16 +123,20 @@ def volume_advice(catalog: Catalog) -> str | None:
 
 
 def vectors_advice(catalog: Catalog) -> str | None:
-    """Return how sequences of single numbers become samples, where many have one length, as embeddings; else None."""
+    """Return how sequences become samples, where many have one length: of numbers, or of few long rows; else None."""
     arrays = [facts for facts in catalog.facts if facts.field.kind != "value"]
     counts = set(catalog.frame_counts.tolist())
     alone = len(arrays) == 1 and arrays[0].storage == "raw" and arrays[0].sources[0].startswith(VIDEO)
-    if not alone or arrays[0].field.shape or len(counts) != 1 or catalog.video_count < _MANY_COLUMNS:
+    if not alone or len(counts) != 1 or catalog.video_count < _MANY_COLUMNS:
         return None
-    whole = SchemaField(arrays[0].field.name, "array", arrays[0].sources, "", (*counts,))
+    (count,), shape = counts, arrays[0].field.shape
+    if shape and not (len(shape) == 1 and count <= _MOST_CHANNELS and shape[0] >= _LONGER * count):
+        return None
+    entries, such = (f"rows of {shape[0]}", "a signal of channels") if shape else ("numbers", "an embedding")
+    whole = SchemaField(arrays[0].field.name, "array", arrays[0].sources, "", (count, *shape))
     return (
-        f"each of {catalog.video_count} videos is {min(counts)} numbers, a frame each; if each is one sample, such as "
-        f"an embedding, say so in a --schema FILE: {in_one_line(Schema(('groups',), (whole,)))}"
+        f"each of {catalog.video_count} videos is {count} {entries}, a frame each; if each is one sample, such as "
+        f"{such}, say so in a --schema FILE: {in_one_line(Schema(('groups',), (whole,)))}"
     )
 
 
@@ -154,7 +159,7 @@ def columns_advice(catalog: Catalog) -> str | None:
 def _look_like_classes(holders: Sequence[str]) -> bool:
     """Tell whether names that videos share, some of them at least, are more than numbers and parts of a data set."""
     found = set(holders)
-    named = all(found) and not found & _PARTS
+    named = all(found) and found.isdisjoint(WORDS)
     told_apart = len({unnumbered(name) for name in found}) > 1 or all(map(_WORDNET.fullmatch, found))
     return named and 1 < len(found) < len(holders) and told_apart
 

@@ -15,6 +15,7 @@ WORDS = {
     "val": "val", "valid": "val", "validation": "val",
     "dev": "dev", "eval": "eval", "evaluation": "eval",
     "test": "test", "testing": "test", "tst": "test",
+    "query": "query", "gallery": "gallery",
 }  # fmt: skip
 
 _WORD = "|".join(sorted(WORDS, key=len, reverse=True))

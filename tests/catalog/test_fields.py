@@ -145,6 +145,10 @@ def test_names_that_are_taken_or_reserved_become_paths(tmp_path):
     [
         (lambda file: file.pop("video1/pose"), "expected it in each video, but 'video1' has none"),
         (
+            lambda file: file.pop("video1/pose") and file.create_dataset("video1/pose", data=np.zeros((5, 7))),
+            "'video1' has 5 entries there for 3 frames; `lengths = \"shortest\"` in a --schema ends each",
+        ),
+        (
             lambda file: file.pop("video1/pose") and file.create_dataset("video1/pose", data=np.zeros((3, 7, 1))),
             r"found array float64 \(7,\) in 'video0', array float64 \(7, 1\) in 'video1'",
         ),

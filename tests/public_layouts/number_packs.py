@@ -244,6 +244,19 @@ def embeddings_by_id(folder: Path) -> Layout:
     return Layout(frames, _schema(folder, "groups", field), samples)
 
 
+@case("INGV/instance: data/<trace> (3, samples), all of one length", option=True)
+def channels_of_traces(folder: Path) -> Layout:
+    """Three channels may be a sample; the schema that is shown makes them such."""
+    traces = {f"data/1002{number}.IV.ACER..HH": numbers(number, 3, 60) for number in range(6)}
+    table(folder / "events.hdf5", traces)
+    field = 'name = "values", kind = "array", dataset = "{video}", shape = [3, 60]'
+    frames = Serves(
+        [Video(name, {"*": Array(each)}) for name, each in traces.items()], says=["3 rows of 60", r"\[3, 60"]
+    )
+    samples = Serves([Video(name, {"values": Array(trace[None])}) for name, trace in traces.items()])
+    return Layout(frames, _schema(folder, "groups", field), samples)
+
+
 @case("no one project: targets of a regression called label, some of them unknown", option=True)
 def unknown_labels(folder: Path) -> Layout:
     """A label that is no number is refused, and served by another name."""

@@ -159,3 +159,21 @@ def sensors_with_validity(folder: Path) -> Serves:
         root["camera_matrix"] = numbers(1, 3, 3)
     video = Video("basler", {name: Array(values) for name, values in data.items()})
     return Serves([video], "rows", left_out=["camera_matrix"])
+
+
+@case("StanfordVL/iGibson: ig_dataset_writer (frame_data, vr/…, physics_data/<id>/position)", option=True)
+def bodies_of_a_demo(folder: Path) -> Layout:
+    """Bodies with numbers for names are no videos, where actions of as many steps lie beside them."""
+    videos = []
+    for demo in range(2):
+        steps = 9 + demo
+        paths = {"agent_actions/vr_robot": 28, **{f"physics_data/{body}/position": 3 for body in (10, 11, 12)}}
+        arrays = {path: numbers(demo + width, steps, width) for path, width in paths.items()}
+        with h5py.File(folder / f"demo_{demo}.hdf5", "w") as root:
+            for path, values in arrays.items():
+                root[path] = values
+        videos.append(Video(f"demo_{demo}", {path.replace("/", "_"): Array(values) for path, values in arrays.items()}))
+    lines = [f'{{name = "{path.replace("/", "_")}", kind = "array", dataset = "{path}"}}' for path in paths]
+    (folder / "s.toml").write_text(f'videos = "table"\nfield = [{", ".join(lines)}]\n')
+    says = Refused(["3 groups such as 'physics_data/10' of 9 rows", "fields of one table", "and 1 more field alike"])
+    return Layout(says, {"schema": "./s.toml"}, Serves(videos, "rows"))

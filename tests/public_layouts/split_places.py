@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Values, Video, case, rows_of
+from tests.public_layouts.pictures import pixels
 from tests.public_layouts.robots import numbers
 
 
@@ -61,3 +62,16 @@ def packed_features(folder: Path) -> Layout:
         with h5py.File(folder / f"{name}.h5", "w") as root:
             root["x"], root["y"] = columns[name]["x"], columns[name]["y"]
     return Layout(Refused(["train", "eval", "--split"]), {"split": "eval"}, rows_of("eval", **columns["eval"]))
+
+
+@case("no one project: Market-1501 as train/images, query/images, gallery/images", option=True)
+def sets_of_re_identification(folder: Path) -> Layout:
+    """What is searched for, and in, are no pictures to train with."""
+    sets: dict[str, dict[str, Values]] = {}
+    with h5py.File(folder / "market.h5", "w") as root:
+        for seed, name in enumerate(("train", "query", "gallery")):
+            sets[name] = {"images": pixels(seed, 4 + seed), "pids": np.arange(4 + seed)}
+            for key, values in sets[name].items():
+                root[f"{name}/{key}"] = values
+    query = Video("market", {"frames": Array(sets["query"]["images"]), "pids": Array(sets["query"]["pids"])})
+    return Layout(Refused(["--split query or --split gallery"]), {"split": "query"}, Serves([query]))

@@ -55,7 +55,8 @@ class DatasetInfo(NamedTuple):
 
     def describe(self) -> str:
         """Return path, type and shape, for messages."""
-        return f"{self.path!r} {self.kind.value} {self.shape}"
+        kind = self.dtype if self.kind is ElementKind.OTHER and self.dtype else self.kind.value
+        return f"{self.path!r} {kind} {self.shape}"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import numpy as np
 
 from loader_service.catalog.codecs import SERVED
@@ -16,7 +17,7 @@ from loader_service.catalog.hdf5.enum_names import text_of
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import to_bytes
+from loader_service.catalog.inner_paths import join, to_bytes
 from loader_service.catalog.layouts.extents import Located, locate_all
 from loader_service.catalog.layouts.pictures import look_at
 from loader_service.catalog.names import LABEL_NAMES
@@ -75,7 +76,7 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
     fields = []
     declared = {} if schema is None else {field.name: field.shape or () for field in schema.fields}
     for key in dict.fromkeys(key for episode in episodes for key in episode.parts):
-        reason = _difference(key, episodes)
+        reason = _difference(hdf5, key, episodes)
         if reason is None:
             try:
                 parts = [episode.parts[key] for episode in episodes]
@@ -96,17 +97,29 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
     return fields, left_out
 
 
-def _difference(key: str, episodes: Sequence[Episode]) -> str | None:
+def _difference(hdf5: HDF5File, key: str, episodes: Sequence[Episode]) -> str | None:
     first = next(episode for episode in episodes if key in episode.parts)
     expected = first.parts[key]
     for episode in episodes:
         part = episode.parts.get(key)
         if part is None:
-            return f"expected it in each video, but {episode.name!r} has none"
+            return f"expected it in each video, but {episode.name!r} has {_instead(hdf5, key, episode)}"
         fits = can_differ(part.kind, part.dtype, (expected.shape, part.shape))
         if _kind_of(part) != _kind_of(expected) or not fits:
             return f"expected one form, found {_form(expected)} in {first.name!r}, {_form(part)} in {episode.name!r}"
     return None
+
+
+def _instead(hdf5: HDF5File, key: str, episode: Episode) -> str:
+    """Return what a video has in place of a field that it lacks, in words."""
+    path = to_bytes(join(episode.root or "", key))
+    found = hdf5.file.get(path) if episode.root is not None and path in hdf5.file else None
+    if not isinstance(found, h5py.Dataset) or not found.shape or found.shape[0] == episode.frame_count:
+        return "none"
+    return (
+        f'{found.shape[0]} entries there for {episode.frame_count} frames; `lengths = "shortest"` in a --schema ends '
+        "each video with its shortest field, in a file"
+    )
 
 
 def _kind_of(part: VideoField) -> tuple[object, ...]:

@@ -59,7 +59,7 @@ def in_one_line(schema: Schema) -> str:
     """Return a schema as two lines of TOML, or three, which a message shows as one."""
     fields = ", ".join(_inline(field) for field in schema.fields[:_MOST_FIELDS])
     rest = len(schema.fields) - _MOST_FIELDS
-    more = f", and {counted(rest, 'more field')} alike, as far as wanted" if rest > 0 else ""
+    more = f" (and {counted(rest, 'more field')} alike, as far as wanted)" if rest > 0 else ""
     lengths = "" if schema.lengths == "equal" else f', `lengths = "{schema.lengths}"`'
     return f"`videos = {json.dumps(schema.videos[0])}`{lengths} and `field = [{fields}]`{more}"
 

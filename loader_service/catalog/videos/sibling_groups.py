@@ -6,8 +6,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.videos.frame_axis import are_numbered
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
+from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,13 +87,37 @@ def belong_to_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int, n
         Of what lies in them, if it is one; else 0.
     names
         Whether words tell the groups apart, and whether numbers tell apart what is in each.
+
+    Raises
+    ------
+    TwoReadingsError
+        Where matrices with as many rows lie beside groups that numbers or ids tell apart: bodies of one simulation.
     """
     words, numbered = names
+    if length and not words and not all(is_recording(basename_of(group)) for group in groups):
+        _refuse_parts_of_rows(groups, arrays, length)
     inside = {info.path: info.size_bytes for members in groups.values() for info in members.values()}
     outside = [info for info in arrays if info.path not in inside]
     rows = Counter(info.shape[0] for info in outside)
     larger = sum(info.size_bytes for info in outside) > sum(inside.values())
     return (words and rows[length] > 0) or (larger and (numbered or (words and max(rows.values()) > 1)))
+
+
+def _refuse_parts_of_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int) -> None:
+    inside = {info.path for members in groups.values() for info in members.values()}
+    alike = sorted((info for info in arrays if info.shape[0] == length), key=lambda info: info.path in inside)
+    beside = [info for info in alike if info.path not in inside and len(info.shape) > 1]
+    if not beside or length == len(groups):
+        return
+    root, first = next(iter(groups.items()))
+    each = (SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in first if first[name] in alike)
+    raise TwoReadingsError(
+        f"found {len(groups)} groups such as {root!r} of {length} rows each, and {beside[0].describe()} beside them",
+        [
+            Reading("fields of one table", Schema(("table",), fields_of(alike, "array"))),
+            Reading("a video of each group", Schema(("groups",), tuple(each))),
+        ],
+    )
 
 
 def have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:

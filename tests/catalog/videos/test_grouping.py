@@ -30,6 +30,10 @@ def bounds_of(columns, frame_count):
     return found and (found.starts.tolist(), found.ends.tolist(), sorted(found.paths))
 
 
+def test_flags_are_called_by_their_type():
+    assert info("p", (3,), "bool", ElementKind.OTHER).describe() == "'p' bool (3,)"
+
+
 # --- numbered datasets ------------------------------------------------------------------------------------------------
 
 
