@@ -29,11 +29,13 @@ def folded(reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _first_words(reason: str) -> str:
+    """Return how a reason begins, behind a number; one that is of many already is like no other."""
     found = _WORDS.match(reason)
-    return found[0] if found else ""
+    return reason if _COUNTED.match(reason) or found is None else found[1]
 
 
-_WORDS = re.compile(r"[A-Za-z ]*")
+_WORDS = re.compile(r"(?:[-+.0-9]\S* )?([A-Za-z ]*)")
+_COUNTED = re.compile(r"[0-9]+ (datasets|attributes): ")
 
 
 def _with_neighbours(key: str) -> str:

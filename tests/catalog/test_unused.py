@@ -150,3 +150,15 @@ def test_what_is_said_about_a_field_is_not_printed_as_no_field(tmp_path: Path) -
     catalog.close()
     assert [line for line in lines if line.startswith("about 'is_train': takes 3 rows")]
     assert [line.partition(":")[0] for line in lines if line.startswith("no field")] == ["no field 'notes'"]
+
+
+def test_lines_of_missing_numbers_are_not_lost_among_others(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as opened:
+        for word in "red blue green black white grey pink brown beige".split():
+            opened[word] = np.zeros((6, 4), np.int16)
+            opened[word].attrs["_FillValue"] = np.int16(-9)
+            opened[f"{word}_of_range"] = np.zeros(4)
+    lines = _lines(h5py.File(tmp_path / "a.h5"))
+    assert any("9 datasets: -9 stands for a number that is missing" in line for line in lines), lines
+    assert any("9 datasets: expected an entry for each of the 6 frames" in line for line in lines), lines
+    assert not any("datasets: 9 datasets" in line for line in lines), lines
