@@ -154,7 +154,7 @@ def test_what_is_said_about_a_field_is_not_printed_as_no_field(tmp_path: Path) -
 
 def test_lines_of_missing_numbers_are_not_lost_among_others(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as opened:
-        for word in "red blue green black white grey pink brown beige".split():
+        for word in ["red", "blue", "green", "black", "white", "grey", "pink", "brown", "beige"]:
             opened[word] = np.zeros((6, 4), np.int16)
             opened[word].attrs["_FillValue"] = np.int16(-9)
             opened[f"{word}_of_range"] = np.zeros(4)

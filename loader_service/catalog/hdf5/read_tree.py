@@ -153,9 +153,10 @@ def dtype_of(element: Any) -> str:
         return "uint8" if element.get_sign() == h5py.h5t.SGN_NONE else "int8"
     if kind is ElementKind.TEXT:
         return "S" if element.is_variable_str() else f"S{element.get_size()}"
-    vlen = element.get_class() == h5py.h5t.VLEN
+    of_elements = element.get_class()
+    vlen = of_elements == h5py.h5t.VLEN
     base = element.get_super() if vlen else element
-    if _are_foreign_bits(base):
+    if of_elements in _PERHAPS_BITS and _are_foreign_bits(base):
         return ""
     try:
         dtype = base.dtype
@@ -184,7 +185,7 @@ def _kind_of(element: Any) -> ElementKind:
     if kind == h5py.h5t.COMPOUND:
         names = b" ".join(element.get_member_name(number) for number in range(min(3, element.get_nmembers())))
         return ElementKind.COMPLEX if _COMPLEX.search(names) else ElementKind.COMPOUND
-    if _are_foreign_bits(element):
+    if kind == h5py.h5t.BITFIELD and _are_foreign_bits(element):
         return ElementKind.BITS
     return _OTHER_KINDS.get(kind, ElementKind.OTHER)
 
@@ -195,6 +196,9 @@ _OTHER_KINDS = {
     h5py.h5t.OPAQUE: ElementKind.OPAQUE,
     h5py.h5t.REFERENCE: ElementKind.REFERENCE,
 }
+
+
+_PERHAPS_BITS = frozenset({h5py.h5t.BITFIELD, h5py.h5t.VLEN})
 
 
 def _are_foreign_bits(element: Any) -> bool:

@@ -37,6 +37,7 @@ from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
+from loader_service.catalog.videos.left_over import refuse_most_left_out
 from loader_service.catalog.videos.matlab_axes import lines_of_axes, no_arrays, with_texts
 from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
@@ -275,6 +276,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_frame_groups(tree, found)
     refuse_named_axes(hdf5, tree, found)
     if not frames:
+        refuse_most_left_out(tree, found, aside)
         refuse_time_by_its_stamps(tree, found)
         refuse_time_behind(found)
     found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)

@@ -77,6 +77,14 @@ def are_ids(names: Iterable[str]) -> bool:
     return 2 * sum(each) > len(each)
 
 
+def are_lines(tall: Sequence[DatasetInfo]) -> bool:
+    """Tell whether matrices with ids as names have as many lines and other lengths: sounds, whose time is behind."""
+    forms = {(info.parent, info.dtype, len(info.shape), info.shape[0]) for info in tall}
+    names = [info.basename for info in tall]
+    lengths = {info.shape[1] for info in tall}
+    return len(forms) == 1 and len(lengths) > 1 and len(tall) > 1 and (are_ids(names) or are_numbered(names))
+
+
 def are_masked(names: Iterable[str]) -> bool:
     """Tell whether names come in pairs of a picture and what is where in it: ``2ch ED frames``, ``2ch ED masks``."""
     pairs: dict[str, set[str]] = {}

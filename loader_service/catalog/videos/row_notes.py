@@ -23,6 +23,9 @@ _BY_MASK = "write each as a dataset of its own, or how many frames of each row a
 #: Of a picture that somebody looks at.
 _LEAST_SIDE = 16
 
+#: So few rows of which the last axis is so many times longer may lie the other way round.
+_FEW_ROWS, _FAR_MORE = 4, 32
+
 #: Axes of the rows of pictures in grey, ``(videos, height, width)``.
 _AXES_OF_GREY = 3
 
@@ -54,6 +57,12 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
             for key, part in parts.items()
             if len(part.shape) > 1
         }
+    lines |= {
+        f"{key} (axes)": f"its {count} rows are {part.shape} each; if the last axis counts samples or times, write "
+        "np.moveaxis(array, -1, 0) instead, in a file"
+        for key, part in parts.items()
+        if 1 < count <= _FEW_ROWS and len(part.shape) > 0 and part.shape[-1] >= _FAR_MORE * count and len(parts) == 1
+    }
     return lines | _padded(parts, read)
 
 

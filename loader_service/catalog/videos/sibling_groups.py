@@ -131,19 +131,17 @@ def have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
 def have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     """Tell whether what groups hold under one name may be a field of videos; else groups are what differs: fields.
 
-    It has one type, as many axes, and, if all are of one length, which rows of a table are, one size of an entry. What
-    is alike must have the most of their bytes: flags beside data of another size are no videos.
+    It has one type, and one size of an entry. What is alike must have the most of their bytes: flags beside data of
+    another size are no videos.
     """
     first, *others = groups.values()
     alike, unlike = 0, 0
     for name in set(first).intersection(*others):
         infos = [members[name] for members in groups.values()]
         size = sum(info.size_bytes for info in infos)
-        ragged = len({info.shape[0] for info in infos}) > 1 or len({info.shape for info in infos}) == 1
-        one_type = len({(info.dtype, len(info.shape)) for info in infos}) == 1
-        if one_type and (ragged or len(first) > 1):
+        if len({(info.dtype, info.shape[1:]) for info in infos}) == 1:
             alike += size
-        elif not one_type or not ragged:
+        else:
             unlike += size
     return alike > unlike
 

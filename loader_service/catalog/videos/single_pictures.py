@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,14 +87,16 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
 
 
 def _are_maps(members: Sequence[DatasetInfo]) -> bool:
-    """Tell whether matrices of one group may be a picture and its maps: of its sides, and one named as such."""
+    """Tell whether matrices of one group may be a picture and its maps: of one size, and called so, or all grey."""
     maps = [info for info in members if len(info.shape) > 1]
     shapes = {info.shape for info in maps}
     if len(maps) < 2 or len(shapes) > 1 or len(maps[0].shape) > 2 or min(maps[0].shape) < LEAST_GREY_SIDE:
         return False
     counted = any(info.shape == maps[0].shape[:1] for info in members)
     named = [info for info in maps if _PICTURE_WORDS.search(info.basename) and not _FEATURES.search(info.basename)]
-    return bool(named) and not counted
+    names = [info.basename for info in maps]
+    grey = all(map(_is_named_picture, maps)) and not (are_numbered(names) or are_ids(names))
+    return (bool(named) or grey) and not counted
 
 
 def _are_cube(members: Sequence[DatasetInfo]) -> bool:

@@ -37,6 +37,7 @@ from loader_service.catalog.videos.array_readings import (
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
     are_ids,
+    are_lines,
     are_masked,
     are_numbered,
     frame_counts_of,
@@ -123,7 +124,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     arrays = [info for info in unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
     maps = [info for info in plain if info.basename in LABEL_NAMES and len(info.shape) > _LEAST_AXES_OF_A_MAP]
     for info in arrays if len(arrays) == 1 else ():
-        if any(info.shape[1:] == each.shape for each in maps):
+        if any(info.shape[1:] == each.shape or info.shape == each.shape[1:] for each in maps):
             raise rivals([info, *maps])  # channels come first
     refuse_colours_before_time(plain)
     found = _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed, plain)
@@ -253,7 +254,11 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         raise samples_of_groups(arrays, list(groups))
     if have_own_data(groups):
         return None  # bands, each in a group of its own
-    if words and len(groups) <= _FEW and share_little(groups):
+    shared = set.intersection(*(set(members) for members in groups.values()))
+    few_words = words and len(groups) <= _FEW
+    if few_words and equal and len(shared) == 1:
+        raise parts_or_videos(arrays, [members[name] for members in groups.values() for name in shared], *shared)
+    if few_words and share_little(groups):
         raise rivals([info for members in groups.values() for info in members.values()])
     if sounds := sounds_of(groups):
         raise channels_or_frames(sounds)
@@ -262,7 +267,8 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         rival = rival_of(list(members.values()), counts[root][0])
         if rival is not None or len(counts[root]) > 1 or have_namesakes(members, counts[root][0]):
             raise with_whole_groups(rivals(list(members.values()), root), groups)
-    shared = set.intersection(*(set(members) for members in groups.values()))
+        if longer := longer_columns(list(members.values()), counts[root][0]):
+            raise tables_of_columns(list(members.values()), [longer, counts[root][0]])
     timed = [
         name for name in shared if all(members[name].shape[0] == counts[root][0] for root, members in groups.items())
     ]
@@ -298,7 +304,7 @@ def _find_table(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> 
     longer = longer_columns(counted, best[0])
     if longer:
         raise tables_of_columns(arrays, [longer, best[0]])
-    if _are_lines(tall):
+    if are_lines(tall):
         raise lines_or_frames(tall)
     pictures = [info for info in tall if is_sequence_of_pictures(info)]
     alone = len(pictures) == sum(info.shape[0] == best[0] for info in arrays)
@@ -308,14 +314,6 @@ def _find_table(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> 
     if mains:
         refuse_time_in_the_last_axis(tall, best[0])
     return Found("table", [of_dataset("", max(mains, key=lambda info: info.size_bytes))]) if mains else None
-
-
-def _are_lines(tall: Sequence[DatasetInfo]) -> bool:
-    """Tell whether matrices with ids as names have as many lines and other lengths: sounds, whose time is behind."""
-    forms = {(info.parent, info.dtype, len(info.shape), info.shape[0]) for info in tall}
-    names = [info.basename for info in tall]
-    lengths = {info.shape[1] for info in tall}
-    return len(forms) == 1 and len(lengths) > 1 and len(tall) > 1 and (are_ids(names) or are_numbered(names))
 
 
 def _are_classes(pictures: Sequence[DatasetInfo], *, alone: bool) -> bool:

@@ -1,0 +1,96 @@
+"""Refuses videos of groups that leave most of a file out: few numbers that groups share are not what it holds. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.schema_text import pattern_of
+from loader_service.catalog.videos.episodes import owner_of
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
+from loader_service.catalog.videos.set_aside import is_aside
+from loader_service.schema import Schema, SchemaField
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+
+
+def refuse_most_left_out(tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
+    """Refuse groups as videos where what they leave out has more bytes than all that they share.
+
+    Counted are the largest dataset beside the groups, unless it has all frames of them, and what each group has under
+    one name, and in another form than others.
+
+    Parameters
+    ----------
+    tree, aside
+        The file, and what is never a field.
+    found
+        Its videos, with all their fields; none of them is encoded.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for the videos, and for rows of the largest dataset that they leave out.
+    """
+    parts = [part for each in found.episodes for part in each.parts.values()]
+    if found.layout != "groups" or not parts:
+        return
+    shared = _common(found)
+    unlike = {key for key, each in shared.items() if len({(part.dtype, len(part.shape)) for part in each}) > 1}
+    served = [part.info for part in parts if part.info is not None]
+    inside = [part.info for key in unlike for part in shared.pop(key) if part.info is not None]
+    beside = max(_beside(tree, found, aside), key=lambda info: info.size_bytes, default=None)
+    left = inside if beside is None else [*inside, beside]
+    timed = {key: each[0] for key, each in shared.items() if each[0].kind != "value"}
+    size = sum(info.size_bytes for info in served) - sum(info.size_bytes for info in inside)
+    if not timed or sum(info.size_bytes for info in left) <= size:
+        return
+    main = max(left, key=lambda info: info.size_bytes)
+    rows = [
+        info
+        for info in tree.datasets.values()
+        if _is_data(info) and info.parent == main.parent and info.shape[:1] == main.shape[:1]
+    ]
+    fields = tuple(
+        SchemaField(free_name(key or "values"), part.kind, (part.pattern or pattern_of(key, found.layout),))
+        for key, part in timed.items()
+    )
+    first = next(part.info for each in shared.values() for part in each if part.info is not None)
+    raise TwoReadingsError(
+        f"found {counted(len(found.episodes), 'group')} with datasets such as {first.describe()}, which leave out most "
+        f"of the file, such as {main.describe()}",
+        [
+            Reading(f"rows of {main.path!r}", Schema(("table",), fields_of(rows, "array"))),
+            Reading("these groups as videos", Schema((found.layout,), fields)),
+        ],
+    )
+
+
+def _common(found: Found) -> dict[str, list[VideoField]]:
+    """Return the fields, by key, that all videos have."""
+    first, *others = [each.parts for each in found.episodes]
+    return {
+        key: [part, *(each[key] for each in others)] for key, part in first.items() if all(key in o for o in others)
+    }
+
+
+def _beside(tree: Tree, found: Found, aside: Mapping[str, str]) -> list[DatasetInfo]:
+    """Return the arrays that lie in no group of a video, and have no entry for each frame of all videos."""
+    roots: dict[str | None, Episode] = {each.root: each for each in found.episodes if each.root is not None}
+    used = {part.path for each in found.episodes for part in each.parts.values()}
+    used.update(*(each.helpers for each in found.episodes))
+    total = sum(each.frame_count for each in found.episodes)
+    return [
+        info
+        for info in tree.datasets.values()
+        if _is_data(info) and info.path not in used and info.path not in tree.unwritten and info.shape[0] != total
+        if owner_of(roots, info.path) is None and not is_aside(aside, info)
+    ]
+
+
+def _is_data(info: DatasetInfo) -> bool:
+    return bool(info.dtype) and not info.dtype.startswith(("S", "vlen")) and bool(info.shape) and 0 not in info.shape
