@@ -132,7 +132,9 @@ _WAYS = {
 
 
 #: What is said about a field, or about rows, that are served; all other lines are of what is no field.
-_NOTE = re.compile(r"('.*) \((?:axes|cut off|episodes|names|packed|padded|split|between videos)\)': ", re.DOTALL)
+_NOTE = re.compile(
+    r"('.*) \((?:axes|cut off|episodes|names|packed|padded|split|samples|constant|zeros|between videos)\)': ", re.DOTALL
+)
 
 
 def _left_out_text(line: str) -> str:

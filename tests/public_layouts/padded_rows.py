@@ -141,3 +141,26 @@ def batch_of_one(folder: Path) -> Layout:
     rows = Serves(rows_of("a", images=films, actions=actions).videos, "rows", left_out=lines)
     served = Serves([Video("a", {"images": Array(films[0]), "actions": Array(actions[0])})])
     return Layout(rows, {"schema": "./s.toml"}, served)
+
+
+@case("no one project: features and tokens padded with zeros, without a count")
+def padded_rows_without_a_count(folder: Path) -> Serves:
+    """They stay rows, and what their ends may be is said."""
+    columns = {"features": numbers(1, 4, 5, 8) * _REAL[..., None], "tokens": (_REAL * 7).astype(np.int32)}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+    lines = [r"'features \(zeros\)'.*from entry 2 of 5 on.*\"padded\"", r"'tokens \(zeros\)'"]
+    return Serves(rows_of("a", **columns).videos, "rows", left_out=lines)
+
+
+@case("no one project: videos with black frames behind what was recorded")
+def videos_that_end_in_zeros(folder: Path) -> Serves:
+    films = _pictures()
+    for film, count in zip(films, _LENGTHS, strict=True):
+        film[count:] = 0
+    with h5py.File(folder / "a.h5", "w") as root:
+        for number, film in enumerate(films):
+            root[f"v{number}/frames"] = film
+    videos = [Video(f"v{number}", {"frames": Array(film)}) for number, film in enumerate(films)]
+    return Serves(videos, left_out=[r"\(zeros\).*from entry 3 of 5 on in 'v0/frames'.*dataset\[:3\]"])

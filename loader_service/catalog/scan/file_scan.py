@@ -29,6 +29,7 @@ from loader_service.catalog.splits.choose import find_in_split
 from loader_service.catalog.splits.row_ranges import cut
 from loader_service.catalog.videos.across_groups import add_across, add_values_across, main_frames
 from loader_service.catalog.videos.beside_pictures import add_beside_pictures
+from loader_service.catalog.videos.chance_notes import lines_of_chance, lines_of_zeros
 from loader_service.catalog.videos.constants_beside import add_constants
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.end_to_end import cut_at_ends
@@ -281,9 +282,12 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         refuse_time_behind(found)
     found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
     check_labels(tree, found)
+    row = partial(_row, hdf5)
     found.left_out.update(
-        lines_of_rows(found, hdf5.entries)
-        | lines_of_unfilled(found, hdf5.entries, partial(_row, hdf5))
+        lines_of_zeros(found, row)
+        | lines_of_chance(found, hdf5.entries)
+        | lines_of_rows(found, hdf5.entries)
+        | lines_of_unfilled(found, hdf5.entries, row)
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
     )
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}

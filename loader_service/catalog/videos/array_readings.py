@@ -39,7 +39,7 @@ def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
     sequences = len({info.shape[0] for info in maybe}) > 1 and len({info.shape[1:] for info in maybe}) == 1
     each = Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),)))
     return TwoReadingsError(
-        f"found {maybe[0].describe()}{beside}, whose first axis nothing else shares",
+        f"found {maybe[0].describe()}{beside}, whose first axis may be time, or one of a picture's",
         [
             *([each] if sequences and not grouped else []),
             Reading("frames, or rows of a table", Schema((layouts[0],), fields_of(first, "array", grouped=grouped))),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
 #: Shapes of cameras' matrices: nothing else has them, unless there are as many frames.
-_MATRICES = frozenset({(3, 3), (3, 4), (4, 4)})
+MATRICES = frozenset({(3, 3), (3, 4), (4, 4)})
 
 #: Rows of any other constant, at most, and how many times as many frames there are at least.
 _MOST_ROWS, _LEAST_TIMES = 64, 2
@@ -42,7 +42,7 @@ def add_constants(tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
     for path, info in tree.datasets.items():
         if path in helpers or not _may_be_constant(info) or is_aside(aside, info):
             continue
-        if table and info.shape not in _MATRICES:
+        if table and info.shape not in MATRICES:
             continue  # of a table, but for the matrices of a camera, nothing tells constants from other rows
         episode = owner_of(by_root, path)
         if episode is not None:
@@ -91,6 +91,6 @@ def _is_constant(key: str, infos: Mapping[str, DatasetInfo], filled: Sequence[Ep
     (count,) = counts
     if count in shape[1:]:
         return False  # frames in another axis, perhaps
-    if shape in _MATRICES:
+    if shape in MATRICES:
         return count > 1 and abs(shape[0] - count) > 1  # beside one picture, they may be three boxes
     return shape[0] <= _MOST_ROWS and _LEAST_TIMES * shape[0] < count

@@ -51,6 +51,7 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     if not timed and not (all(groups) and _are_dense(groups)):
         groups = [episode.root or "" for episode in filled]
         if not _are_counted(groups):
+            _note_gaps(found, groups)
             return
         arrays = _arrays_of_all(tree, groups)
         if not arrays:
@@ -112,10 +113,11 @@ def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField) -> No
             f"one video: {taken}; as they lie, they are",
             [Reading("a video of one frame each", each)],
         )
-    if _are_dense([_ENDING.sub("", path) for path in paths]):
+    dense = _are_dense([_ENDING.sub("", path) for path in paths])
+    if dense or (len(groups) > 1 and stem == "*"):
         found.left_out[f"{parent_of(paths[0]) or '/'} (numbers)"] = (
-            f"{shown} are videos of one frame each, since some numbers are missing; if these count frames, {taken}, in "
-            "a file"
+            f"{shown} are videos of one frame each, since {'some' if dense else 'most'} numbers are missing; if these "
+            f"count frames, {taken}, in a file"
         )
 
 
@@ -146,6 +148,16 @@ def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: S
         found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
             f"{len(groups)} groups such as {groups[0]!r} are videos of one frame; if their numbers count frames, "
             f"{in_one_line(reading.schema)} in a --schema makes {reading.words}, in a file"
+        )
+
+
+def _note_gaps(found: Found, groups: Sequence[str]) -> None:
+    """Say that groups which only have numbers are samples, since some numbers are missing."""
+    if all(basename_of(group).isdecimal() for group in groups):
+        found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
+            f"{len(groups)} groups such as {groups[0]!r} are videos of one frame, since some numbers are missing; if "
+            "these count frames, write each frame as a dataset of the group that is its video, or serve them by "
+            "--source package.module:Name, in a file"
         )
 
 

@@ -11,7 +11,8 @@ from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.across_groups import numbered_fields
 from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in
 from loader_service.catalog.videos.numbered import NumberedFrames, find_numbered, numbered_by_group, numbered_part
-from loader_service.schema import VIDEO
+from loader_service.catalog.videos.readings import in_one_line
+from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +48,25 @@ def _of_groups(fields: Mapping[str, Sequence[tuple[str, NumberedFrames]]]) -> Fo
         helpers = frozenset(info.path for _, frames in each for info in frames.members)
         first = next(frames.members[0] for _, frames in each if len(frames.members) == count)
         episodes.append(Episode(root, root, count, first.path, parts, helpers))
-    return found_of(episodes) if episodes else None
+    if not episodes:
+        return None
+    found = found_of(episodes)
+    if len(fields) == 1:
+        found.left_out.update(_line_of_samples(*next(iter(fields.items()))))
+    return found
+
+
+def _line_of_samples(root: str, fields: Sequence[tuple[str, NumberedFrames]]) -> dict[str, str]:
+    """Return a line with the schema by which each number is a sample, as of pictures at two resolutions."""
+    parts = [(key, numbered_part(frames, "")) for key, frames in fields]
+    each = Schema(
+        ("groups",),
+        tuple(SchemaField(key, part.kind, (join(root, f"{key}/{VIDEO}"),), "", part.shape) for key, part in parts),
+    )
+    return {
+        f"{fields[0][0]} (samples)": f"its numbers are taken for frames of one video; if each is a sample of its own, "
+        f"{in_one_line(each)} in a --schema makes it one (0 for a side that differs), in a file"
+    }
 
 
 def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -> Found | None:

@@ -63,10 +63,13 @@ def find_picture_videos(
     names = [frozenset(info.basename for info in members) for members in groups.values()]
     together = len(set(names)) == 1 and (len(groups) > 1 or have_roles(names[0]) or _are_one(sure))
     by_name = {group: {info.basename: info for info in members} for group, members in groups.items()}
-    if together and not declared and len(groups) > 1 and are_numbered(names[0]) and are_called_frames(names[0]):
-        raise frames_with_gaps(sure, len(groups))
-    if together and not declared and len(groups) > 1 and by_number(by_name):
-        raise _parts_or_classes(groups)
+    if together and not declared and len(groups) > 1:
+        if are_numbered(names[0]) and are_called_frames(names[0]):
+            raise frames_with_gaps(sure, len(groups))
+        if by_number(by_name):
+            raise _parts_or_classes(groups)
+        if are_numbered(names[0]) and all(map(str.isdecimal, names[0])):
+            raise frames_with_gaps(sure, len(groups))
     if declared or not together:
         return found_of([Episode(info.path, None, 1, info.path, {"": single_part(info)}) for info in sure])
     roots = _roots([*plain, *scalars], list(groups)) if len(groups) > 1 else [""]

@@ -52,7 +52,12 @@ class TwoReadingsError(Exception):
         meant = ": " * bool(self.readings) + " or ".join(reading.words for reading in self.readings)
         lines = "; or, ".join(f"for {reading.words}, {in_one_line(reading.schema)}" for reading in tried)
         remedy = f"say which in a --schema FILE: {lines}" if tried else "serve them by --source package.module:Name"
-        return f"{self.found}{meant}; {remedy}"
+        sides = any(any(field.shape or ()) for reading in tried for field in reading.schema.fields)
+        return f"{self.found}{meant}; {remedy}{_SIDES * (sides and '0 for a side' not in remedy)}"
+
+
+#: What helps where siblings of a file have other sides.
+_SIDES = "; 0 in a shape is for a side that differs"
 
 
 def in_one_line(schema: Schema) -> str:

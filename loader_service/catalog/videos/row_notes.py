@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.videos.padded_videos import MASK, flags_of, lengths_beside
+from loader_service.catalog.videos.readings import fields_of, in_one_line
+from loader_service.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,6 +52,14 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         for key, part in parts.items()
         if _may_be_times(part, count) and len(parts) == 1
     }
+    timed = [part for part in found.episodes[0].parts.values() if part.kind != "value"]
+    for key, part in parts.items() if len(timed) == 1 and count > 1 and not lines else ():
+        if part.info is not None and len(part.shape) > 1 < min(part.shape):
+            whole = in_one_line(Schema(("files",), fields_of([part.info], "array", True)))
+            lines[f"{key} (axes)"] = (
+                f"its {count} rows are {part.shape} each; if it is one volume, or picture, and its first axis no time, "
+                f"{whole} in a --schema makes it one sample (0 for a side that differs), in a file"
+            )
     if count == 1:
         lines |= {
             f"{key} (axes)": f"its only row is {part.shape}; if the first of these axes is time, "

@@ -65,13 +65,16 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
     lengths, timed = _first_axes(datasets), _timed(datasets)
     sure: list[DatasetInfo] = []
     maybe: list[DatasetInfo] = []
+    widths = {info.shape[1] for info in datasets if len(info.shape) == 3 and info.dtype == "uint8"}
+    few = len(widths) == 1 and all(width < _FEW_POINTS and width % 2 for width in widths)
     for group, members in groups.items():
         counted = _counted(members) | timed.get(group, set())
         free = {info.path: sides for info in members if (sides := sides_of(info)) and info.shape[0] not in counted}
         for info in members:
             if info.shape[2:] and info.shape[2] not in _CHANNELS and len(lengths[_place(info)]) > 1:
                 free.pop(info.path, None)  # three masks of objects, of which others have more, and no three colours
-        certain = {free[info.path] for info in members if info.path in free and info.dtype == "uint8"}
+        colours = [info for info in members if info.path in free and info.dtype == "uint8"]
+        certain = set() if few else {free[info.path] for info in colours if not _POINTS.search(info.basename)}
         for info in members:
             if (free.get(info.path) or info.shape[:2]) in certain and len(info.shape) in {2, 3}:
                 sure.append(info)
@@ -171,6 +174,13 @@ def _timed(datasets: Sequence[DatasetInfo]) -> dict[str, set[int]]:
                 above = parent_of(above)
                 found.setdefault(above, set()).add(info.shape[0])
     return found
+
+
+#: What is called that holds points, and no colours.
+_POINTS = re.compile(r"key_?points?|landmark|joints?(_|$)|skeleton|(^|_)(poses?|kps?|boxes|bbox)(_|$)", re.IGNORECASE)
+
+#: Points of a hand are 21, those of a body 17, 25 or 33; a picture is seldom so narrow.
+_FEW_POINTS = 34
 
 
 def _place(info: DatasetInfo) -> tuple[str, str, tuple[int, ...]]:

@@ -70,6 +70,7 @@ from loader_service.catalog.videos.sibling_groups import (
     sibling_groups,
     sounds_of,
 )
+from loader_service.catalog.videos.split_columns import refuse_columns_of_splits
 from loader_service.catalog.videos.time_axes import refuse_colours_before_time, refuse_other_time_axis
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_several_lists, refuse_table_with_lists
 
@@ -108,6 +109,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     found = found or find_numbered_columns([*plain, *scalars])
     if found is not None:
         return found
+    refuse_columns_of_splits(unnamed)
     refuse_frames_in_the_last_axis(unnamed)
     pictures = [info for info in unnamed if is_picture(info)]
     found = of_cameras(tree, pictures) or _by_dataset(tree, pictures) or of_pictures(tree, pictures)

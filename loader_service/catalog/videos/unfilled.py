@@ -56,8 +56,7 @@ def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: Callable[[s
         Gives one row of a dataset.
     """
     for episode in [each for each in found.episodes if each.frame_count][:_MOST_VIDEOS]:
-        arrays = [part.path for part in episode.parts.values() if part.kind != "value" and _is_plain(part)]
-        for part in episode.parts.values() if arrays else ():
+        for part in episode.parts.values():
             if part.kind != "value" or part.shape not in {(), (1,)} or part.dtype.startswith(("S", "f")):
                 continue
             name = part.attribute or basename_of(part.path)
@@ -65,7 +64,8 @@ def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: Callable[[s
                 continue
             count = int(np.ravel(read(f"{part.path}@{part.attribute}" if part.attribute else part.path))[0])
             behind = (count, episode.frame_count - 1)
-            if not 0 < count < episode.frame_count - 1:
+            arrays = [each.path for each in episode.parts.values() if each.kind != "value" and _is_plain(each)]
+            if not arrays or not 0 < count < episode.frame_count - 1:
                 continue
             if not any(np.any(row(path, at)) for path in arrays for at in behind):
                 return {

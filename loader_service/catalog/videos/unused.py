@@ -9,6 +9,7 @@ from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import key_in, owner_of
 from loader_service.catalog.videos.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -68,7 +69,9 @@ def _above(path: str) -> list[str]:
 
 
 def _outside(found: Found) -> str:
-    what = {"vlen": "rows of a dataset", "table": "rows of a table"}.get(found.layout, "videos")
+    if found.layout == "vlen":
+        return f"expected an entry for each of the {counted(len(found.episodes), 'row')} of a dataset"
+    what = "rows of a table" if found.layout == "table" else "videos"
     return f"expected it in the group of a video, or with an entry for each, of the {what}"
 
 

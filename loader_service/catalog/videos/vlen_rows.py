@@ -30,11 +30,16 @@ _SLAB = 16
 def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
     """Return a video for each row of a vlen dataset of numbers.
 
-    Datasets beside it with as many rows are its values; vlen ones whose rows are as long as its own are fields.
+    Datasets with as many rows are its values, also in other groups if no vlen ones lie there; vlen ones whose rows are
+    as long as its own are fields.
     """
     lengths = _row_lengths(hdf5, main)
     _refuse_images(hdf5, main, lengths)
-    beside = [info for info in tree.datasets.values() if info.parent == main.parent and info.path != main.path]
+    alone = sum(info.dtype.startswith("vlen") and info.parent != main.parent for info in tree.datasets.values()) == 0
+    inside = [info for info in tree.datasets.values() if info.parent == main.parent and info.path != main.path]
+    names = {info.basename for info in inside}
+    elsewhere = [info for info in tree.datasets.values() if info.parent != main.parent and info.basename not in names]
+    beside = inside + [info for info in elsewhere if alone and info.shape == main.shape]
     found = Found("vlen", [])
     values: list[DatasetInfo] = []
     alike = [info for info in lists_beside(tree, main) if _row_lengths(hdf5, info) == lengths]

@@ -1,0 +1,148 @@
+"""Says which fields have as many entries as there are frames perhaps by chance: matrices, classes, zeros at the end."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.constants_beside import MATRICES
+from loader_service.catalog.videos.padded_videos import flags_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+
+#: Videos, and rows of a table, that are looked at.
+_MOST_LOOKED_AT = 8
+
+#: Bytes of a row that is looked at whole, at most.
+_MOST_BYTES = 2**22
+
+_BY_CHANCE = (
+    "{} has {} entries, and so one for each frame{}, perhaps by chance; if it is of a whole video, {} in what "
+    "`inspect --toml` prints{}, in a file"
+)
+
+_ZEROS = (
+    "{} in zeros alone, from entry {} of {} on in {!r}: padding, or room that a recorder did not fill, perhaps, and "
+    "it is served as it is; {}, in a file"
+)
+
+#: What a list of the names of all classes is called.
+_CLASSES = re.compile(r"^(class|label|category|target)_?names?$|^(classes|categories|vocab(ulary)?)$", re.IGNORECASE)
+
+#: What the class of a whole video is called, which may be written as zeros and a one.
+_ONE_HOT = re.compile(r"one_?hot|(^|_)(labels?|class(es)?|targets?|category|y)$", re.IGNORECASE)
+
+
+def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
+    """Return a line for each field that may be a constant of its video, which has as many frames in each.
+
+    Parameters
+    ----------
+    found
+        The videos of a file.
+    read
+        Gives the entries of a dataset.
+    """
+    lines: dict[str, str] = {}
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    if not filled:
+        return lines
+    count, table = filled[0].frame_count, found.layout == "table"
+    for key, part in filled[0].parts.items():
+        shape = part.info.shape if part.info is not None and part.kind == "array" and part.frames is None else ()
+        if part.element >= 0 or part.first or shape[:1] not in {(count,), (count - 1,)} or part.digits >= 0:
+            continue
+        matrix = shape in MATRICES and (not table or any(each.kind == "image" for each in filled[0].parts.values()))
+        if matrix or (not shape[1:] and not table and _are_one_hot(key, filled, read)):
+            other = ' and with another name, such as "target",' if key in LABEL_NAMES else ","
+            remedy = f'say kind = "value" of {key!r}, without its shape{other}'
+        elif part.dtype.startswith("S") and _CLASSES.search(part.path.rpartition("/")[2]):
+            remedy = f"take {key!r} out"
+        else:
+            continue
+        less = ", or between two" if shape[0] < count else ""
+        files = ', and videos = "files"' if table and matrix else ""
+        if all(each.frame_count == count for each in filled):
+            lines[f"{key} (constant)"] = _BY_CHANCE.format(repr(part.path), shape[0], less, remedy, files)
+    return lines
+
+
+def _are_one_hot(key: str, filled: Sequence[Episode], read: Callable[[str], Any]) -> bool:
+    """Tell whether a field, by its name a class, is zeros and a one in each video."""
+    parts = [episode.parts.get(key) for episode in filled[:_MOST_LOOKED_AT]]
+    if not _ONE_HOT.search(key) or any(part is None or part.shape or part.dtype.startswith("S") for part in parts):
+        return False
+    flags = [flags_of(read(part.path)) for part in parts if part is not None]
+    return all(each is not None and len(each) > 2 and each.sum() == 1 for each in flags)
+
+
+def lines_of_zeros(found: Found, row: Callable[[str, int], Any]) -> dict[str, str]:
+    """Return a line for rows, or videos, of which some end in zeros, that no count beside them explains.
+
+    Parameters
+    ----------
+    found
+        The videos of a file; some of them, or some rows, are looked at.
+    row
+        Gives one row of a dataset.
+    """
+    if found.layout == "table":
+        return _of_rows(found.episodes[0], row)
+    for episode in found.episodes[:_MOST_LOOKED_AT]:
+        last = episode.frame_count - 1
+        for part in episode.parts.values():
+            if part.path == episode.dataset_path:
+                break
+        if part.frames is not None or last < 2 or not _is_deep(part, 1) or np.any(row(part.path, last)):
+            continue
+        if np.any(row(part.path, last - 1)) or not np.any(row(part.path, 0)):
+            continue
+        low, high = 0, last - 1  # has numbers, has none
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if np.any(row(part.path, middle)) else (low, middle)
+        remedy = f"to leave it out, write its datasets anew without it, as dataset[:{high}]"
+        return {
+            f"{episode.dataset_path} (zeros)": _ZEROS.format("ends", high, last + 1, part.path, remedy),
+        }
+    return {}
+
+
+def _of_rows(table: Episode, row: Callable[[str, int], Any]) -> dict[str, str]:
+    remedy = (
+        "for clips of frames, write how many entries of each row are real, as 'lengths' beside it, and say videos = "
+        '"padded" in a --schema'
+    )
+    lines = {}
+    for key, part in table.parts.items():
+        deep = 1 if part.dtype.lstrip("<>").startswith(("i", "u")) else 2
+        if part.info is None or not _is_deep(part, deep) or (part.dtype == "uint8" and len(part.shape) == 2):
+            continue  # grey pictures end in zeros as they begin
+        if part.info.size_bytes > _MOST_BYTES * table.frame_count:
+            continue
+        numbers = np.linspace(0, table.frame_count - 1, min(table.frame_count, _MOST_LOOKED_AT)).astype(int).tolist()
+        ends = [_end_of(row(part.path, number)) for number in numbers]
+        if len(set(ends)) > 1 and 0 < min(ends) < part.shape[0] - 1:
+            shown = (min(ends), part.shape[0], part.path)
+            lines[f"{key} (zeros)"] = _ZEROS.format("some of its rows end", *shown, remedy)
+    return lines
+
+
+def _end_of(entries: Any) -> int:
+    """Return how many entries come before those at the end that are zeros; 0 where others are zeros, too."""
+    flat = np.asarray(entries)
+    real = np.any(flat.reshape(len(flat), -1), axis=1) if flat.ndim else np.zeros(1, bool)
+    end = int(real.sum())
+    return end if real[:end].all() else 0
+
+
+def _is_deep(part: VideoField, axes: int) -> bool:
+    """Tell whether entries of a field are plain numbers with so many axes, none of them pictures of a table."""
+    plain = part.info is not None and part.frames is None and part.digits < 0 and part.element < 0 and not part.first
+    return plain and part.kind != "value" and len(part.shape) >= axes and not part.dtype.startswith(("S", "vlen"))
