@@ -268,7 +268,7 @@ class Connection:
     def close(self) -> None:
         """End the connection; arrays that were fetched stay valid."""
         if os.getpid() == self._pid:  # else it is the parent's, and so is its thread
-            self.fail(ServiceUnavailable("the connection was closed"))
+            self.fail(ServiceUnavailable("the connection was closed; make another one with loader_client.connect"))
             self._finalizer()
 
     # ---- inside

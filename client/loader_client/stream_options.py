@@ -161,6 +161,8 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(name: str) -> str:
+    if name == "epochs":  # `batches` takes it
+        return "unexpected keyword argument 'epochs' of dataset; each iterator of it is an epoch: give fit epochs=…"
     for part, kind in (("clip", Clip), ("image", Image)):
         if name in {each.name for each in dataclasses.fields(kind)}:
             return f"unexpected keyword argument {name!r} of dataset and batches; give {part}={kind.__name__}({name}=…)"
@@ -170,8 +172,8 @@ def _unknown(name: str) -> str:
             f"unexpected keyword argument {name!r} of dataset and batches; it is the service's: where files are named, "
             f"give {_where(name)}; of one that runs, `loader-service start --{name.replace('_', '-')}` sets it"
         )
-    names = ("batch_size", "clip", "image", *_OPTIONS)
-    close = nearest(name, (*names, "workers", "service", "start", "patience"))
+    names = ("batch_size", "clip", "image", "start", *_OPTIONS)
+    close = nearest(name, (*names, "workers", "service", "patience"))
     for part, kind in (("clip", Clip), ("image", Image)):
         meant = nearest(name, (each.name for each in dataclasses.fields(kind)))
         if close is None and meant is not None:

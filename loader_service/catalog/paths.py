@@ -94,7 +94,8 @@ def _check_file(path: str) -> str:
     try:
         mode = stat_patiently(path).st_mode
     except OSError as error:
-        raise ConfigError(f"{path!r} cannot be reached: {error.strerror}") from error
+        remedy = f"it is a link to {os.readlink(path)!r}: mend it" if os.path.islink(path) else "mend its folders"
+        raise ConfigError(f"{path!r} cannot be reached: {error.strerror}; {remedy}, or leave it out") from error
     if not stat.S_ISREG(mode):
         raise ConfigError(f"{path!r} is a device, pipe or socket; give HDF5 files")
     if not os.access(path, os.R_OK):

@@ -44,6 +44,9 @@ WAIT_FOR_MORE_S, WAIT_FOR_ANY_S = 0.5, 5.0
 #: How often it is looked for, in seconds.
 LOOK_EVERY_S = 0.02
 
+#: What becomes of clips that are longer than their videos, and what to do.
+_REPEATED = "last frames are repeated, and the field 'length' says what is real; give fewer frames or a smaller stride"
+
 #: Openings that wait for memory at a time.
 _MOST_WAITING = 64
 
@@ -300,6 +303,8 @@ class Openings:
         size = f"{len(slots)} of {plan.wanted_slots} slots of {size_text(plan.slot_bytes)}"
         line = f"client {client.name if client else '?'} opened stream {number} with {size}: {option_text(spec)}"
         self._ledger.add(Note(line, NoteKind.OTHER, is_fault=False))
+        if 0 < plan.samples <= plan.padded_videos:
+            self._ledger.add(Note(f"every video is shorter than {option_text(spec.clip)}: {_REPEATED}"))
 
     def _refuse(self, opening: Opening, error: LoaderError) -> None:
         self._forget(opening)

@@ -186,9 +186,9 @@ def test_relative_patterns_give_absolute_paths(tmp_path, monkeypatch):
         ("{}/fold*", "matches only directories"),
         ("{}/fifo", "is a device, pipe or socket"),
         ("/dev/null", "is a device, pipe or socket"),
-        ("{}/loop", "cannot be reached: Too many levels of symbolic links"),
+        ("{}/loop", "Too many levels of symbolic links; it is a link to 'loop': mend it, or leave it out"),
         ("{}/lo*", "cannot be reached: Too many levels of symbolic links"),
-        ("{}/dangling", "cannot be reached: No such file"),
+        ("{}/dangling", "cannot be reached: No such file or directory; it is a link to 'nowhere': mend it"),
         ("zero\0byte", "zero byte"),
     ],
 )

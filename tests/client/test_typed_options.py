@@ -108,6 +108,11 @@ def test_a_misspelt_option_suggests_the_right_one_at_run_time() -> None:
         loader_client.connect("x.h5", service={"lables": "x.csv"})  # type: ignore[typeddict-unknown-key]
 
 
+def test_the_number_of_epochs_is_not_the_datasets() -> None:
+    with pytest.raises(TypeError, match=r"'epochs' of dataset; each iterator of it is an epoch: give fit epochs=…"):
+        StreamChoice(2, "auto", None, epochs=4)  # type: ignore[call-arg]
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -121,6 +121,9 @@ def test_videos_without_frames_are_left_out_and_counted_and_short_ones_padded(tm
             assert connection.catalog.empty_videos == 1
             assert [each.padded_videos for each in connection.status().streams] == [1]
             stream.close()
+            assert "every video is shorter" not in service.log
+            next(connection.batches(2, clip=Clip(frames=2, stride=5)))
+            assert "every video is shorter than Clip(frames=2, stride=5): last frames are repeated" in service.log
 
 
 def test_labels_that_are_missing_or_not_numbers_are_named(tmp_path):
