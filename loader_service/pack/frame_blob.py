@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from loader_service.catalog.codecs import DEPTH
+from loader_service.catalog.codecs import DEPTH, JPEG, Codec
 from loader_service.catalog.videos.flat_lists import BOUNDS_ENDING
 from loader_service.conversion.write_remedies import output_error
 from loader_service.errors import PackError
@@ -27,7 +27,7 @@ _PIECE_BYTES = 4 * 2**20
 _File = tempfile.SpooledTemporaryFile[bytes]
 
 #: What the frames of a field are, where they are no numbers; of the second form they are served as numbers.
-PICTURES, DEPTH_PICTURES = "JPEG or PNG", DEPTH.name
+PICTURES = "JPEG or PNG"
 
 #: How often whoever reads gives a sign of life, in seconds.
 _SIGN_S = 1.0
@@ -47,8 +47,6 @@ class FrameSink:
     ----------
     turned
         How many frames their EXIF data asks to be turned, and that pass as they are.
-    forms
-        What the frames of each field are.
     """
 
     def __init__(self, folder: str, alive: Callable[[int], object] = lambda _: None) -> None:
@@ -56,7 +54,7 @@ class FrameSink:
         self._alive = alive
         self._streams: dict[str, tuple[_File, list[int]]] = {}
         self.turned = 0
-        self.forms: dict[str, str] = {}
+        self._codecs: dict[str, Codec] = {}
         self._said = time.monotonic()
 
     def __enter__(self) -> FrameSink:
@@ -66,20 +64,27 @@ class FrameSink:
         for spool, _lengths in self._streams.values():
             spool.close()
 
-    def add(self, encoded: bytes, stream: str = "frames", form: str = PICTURES) -> None:
+    @property
+    def forms(self) -> dict[str, str]:
+        """What the frames of each field are, of all videos alike."""
+        return {stream: codec.name if codec is DEPTH else PICTURES for stream, codec in self._codecs.items()}
+
+    def add(self, encoded: bytes, stream: str = "frames", codec: Codec = JPEG) -> None:
         """Take the next frame of a field of images.
 
         Raises
         ------
         PackError
-            When it is of another form than the first.
+            When it is of another format than the first.
         OutputError
             When there are many bytes, and they cannot be kept in a file.
         """
-        if self.forms.setdefault(stream, form) != form:
+        first = self._codecs.setdefault(stream, codec)
+        if first is not codec:
+            alike = "write them alike" if DEPTH in (first, codec) else "make all of them JPEGs by --quality"
             raise PackError(
-                f"frame {len(self._streams[stream][1])} of {stream!r} is {form}, and those before it "
-                f"{self.forms[stream]}; a field has one of them: leave it out, or write them alike"
+                f"frame {len(self._streams[stream][1])} of {stream!r} is {codec.name}, and those before it "
+                f"{first.name}; a field of a video has one of them: leave it out, or {alike}"
             )
         if stream not in self._streams:
             spool: _File = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=self._folder)  # noqa: SIM115 - `__exit__`

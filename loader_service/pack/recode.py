@@ -21,7 +21,7 @@ from loader_service.catalog.codecs import (
 )
 from loader_service.catalog.unused_segments import BAD_PROFILE, without_animation, without_profile
 from loader_service.errors import PackError
-from loader_service.pack.frame_blob import DEPTH_PICTURES, PICTURES, FrameSink
+from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.orientation import UPRIGHT, of_picture
 from loader_service.pack.records import Recoding
 
@@ -45,7 +45,7 @@ def add_picture(sink: FrameSink, data: bytes, recoding: Recoding, where: str, st
     _check_header(data, codec, where)
     if not recoding.changes_pictures or codec is DEPTH:
         sink.turned += of_picture(data) != UPRIGHT
-        sink.add(data, stream, DEPTH_PICTURES if codec is DEPTH else PICTURES)
+        sink.add(data, stream, codec)
     else:
         sink.add(encode(of_picture(data).turned(_decoded(data, codec, where)), recoding), stream)
 

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import simplejpeg
 
+from loader_service.catalog.codecs import JPEG, Codec
 from loader_service.errors import PackError
-from loader_service.pack.frame_blob import PICTURES, FrameSink
+from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.orientation import of_picture
 from loader_service.pack.recode import FramePicker
 from loader_service.pack.records import Beside, Item, Recoding
@@ -125,8 +126,8 @@ class _Keeping(FrameSink):
         super().__init__(folder)
         self.kept: list[bytes] = []
 
-    def add(self, encoded: bytes, stream: str = "frames", form: str = PICTURES) -> None:
-        super().add(encoded, stream, form)
+    def add(self, encoded: bytes, stream: str = "frames", codec: Codec = JPEG) -> None:
+        super().add(encoded, stream, codec)
         self.kept.append(encoded)
 
 

@@ -223,6 +223,17 @@ def test_depth_maps_and_pictures_are_not_mixed_as_no_field_could_hold_both(tmp_p
             add_picture(sink, depth, Recoding(), "it")
 
 
+def test_frames_of_a_video_have_one_format_unless_they_are_made_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "in/cat/v"
+    folder.mkdir(parents=True)
+    for name, suffix in (("1", "jpg"), ("2", "png")):
+        Image.fromarray(np.zeros((8, 8), np.uint8)).save(folder / f"{name}.{suffix}")
+    with pytest.raises(PackError, match=r"frame 1 of 'frames' is PNG, and those before it JPEG; .* by --quality"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5", kind="frames")
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5", kind="frames", quality=90)
+    assert [len(frames) for frames in contents(tmp_path, tmp_path / "out.h5").values()] == [2]
+
+
 def test_pictures_that_are_to_be_turned_are_counted_or_made_upright(tmp_path: Path) -> None:
     pixels = np.zeros((16, 32, 3), np.uint8)
     pixels[:, :16] = 255

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from loader_service.catalog.codecs import codec_of
+from loader_service.catalog.codecs import DEPTH, codec_of
 from loader_service.errors import ConfigError, PackError
-from loader_service.pack.frame_blob import DEPTH_PICTURES, FrameSink
+from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.orientation import UPRIGHT, Orientation, of_matrix
 from loader_service.pack.recode import FramePicker, encode, encode_depth
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
@@ -228,7 +228,7 @@ class _FilmReader:
         """Give a frame to a sink as a JPEG, or, of grey in more than 8 bits, as depth has, as a PNG without loss."""
         pixels = self._pixels(frame)
         if pixels.dtype == np.uint16:
-            sink.add(encode_depth(pixels), stream, DEPTH_PICTURES)
+            sink.add(encode_depth(pixels), stream, DEPTH)
         else:
             sink.add(encode(pixels, self._recoding), stream)
 
