@@ -49,6 +49,8 @@ class CatalogFiles:
     ----------
     touched
         The file that was last found to have another time or inode; -1 without one.
+    one_look_is_for_all
+        Whether a look of `of_rows` is for the next ones too.
 
     Raises
     ------
@@ -75,6 +77,22 @@ class CatalogFiles:
         self._adopted: dict[int, FileStat] = {}
         self._scanned: dict[int, _FileInCatalog] = {}  # of the files that are open
         self.touched = -1
+        self.one_look_is_for_all = False
+        self._looked_at = -1  # by `of_rows`
+
+    def of_rows(self, video: int) -> OpenFile:
+        """Return a video's file, which is the one scanned, or was at the latest look where that is for all.
+
+        Raises
+        ------
+        FileTouched, CatalogError
+            As `read` does.
+        """
+        number = int(self._catalog.video_file[video])
+        file = self._open_files.get(number) if self.one_look_is_for_all and number == self._looked_at else None
+        if file is None:
+            file, self._looked_at = self.read((video, 0), lambda opened: opened), number
+        return file
 
     def adopt(self, file: int, status: FileStat) -> None:
         """Take a file with another size, time or inode for the one that was scanned: its content is the same."""

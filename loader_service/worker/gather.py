@@ -1,8 +1,9 @@
 """Reads many short rows of a table at once: one check of the file for all of them; knows no batch and no stream.
 
 `Reader.read_array` looks at the file before each read, which takes ten times as long as reading 16 KB that the kernel
-has in memory. The rows of one task are read within milliseconds, so here one look is for all. They are copied out of
-the mapped file where there is native code for it, else read one by one.
+has in memory. The rows of one task are read within milliseconds, so here one look is for all, and for those of tasks
+that came together and took less than 2 ms so far (`WorkerProcess.obey`). They are copied out of the mapped file where
+there is native code for it, else read one by one.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def gather(catalog: Catalog, reader: Reader, place: tuple[int, str], runs: Runs,
         raise IndexError(
             f"reading frames {runs.starts.min()} to {ends.max() - 1} of {catalog.describe(video)}: it has {frame_count}"
         )
-    rows = _GatheredRows(reader.open_file(video), address, frames.nbytes // len(frames), runs, frames)
+    rows = _GatheredRows(reader.files.of_rows(video), address, frames.nbytes // len(frames), runs, frames)
     reads.spent.turn_to(int(catalog.video_file[video]))
     while rows.done < len(runs.starts):
         # Those that threads have begun are not done here once more.

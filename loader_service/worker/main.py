@@ -113,7 +113,7 @@ class WorkerProcess:
                 raise ConfigError("this service has no transform; start it with --transform MODULE:FUNCTION")
             fields = self._transforms.probe(message.spec, message.inputs)
         except FileTouched as error:
-            return Probed(worker, probe, (), type(error).__name__, str(error), self._reader.touched)
+            return Probed(worker, probe, (), type(error).__name__, str(error), self._reader.files.touched)
         except LoaderError as error:
             return Probed(worker, probe, (), type(error).__name__, str(error))
         return Probed(worker, probe, fields, "", "")
@@ -183,6 +183,7 @@ class WorkerProcess:
                 waiting.extend(more())
                 self.foresee(waiting)
             message = waiting.popleft()
+            self._reader.files.one_look_is_for_all = bool(done)  # of the tasks that are reported together
             match message:
                 case Task():
                     done.append(self.execute(message))

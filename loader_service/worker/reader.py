@@ -43,6 +43,11 @@ class Reader:
     copy
         Keeps what is fetched of objects; stays the caller's.
 
+    Attributes
+    ----------
+    files
+        Those that are open.
+
     Raises
     ------
     ConfigError
@@ -58,16 +63,11 @@ class Reader:
     ) -> None:
         self._catalog = catalog
         self._patience = patience or RetryPatience()
-        self._files = CatalogFiles(catalog, max_open_files, self._patience, self._drop, copy)
+        self.files = CatalogFiles(catalog, max_open_files, self._patience, self._drop, copy)
         # URLs come after all paths in their order.
         in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
         self.spent = TimeSpentSums(self._file_system_of)
-        self.reads = TaskReads(self._files.hold, self._files.is_in_memory, always=in_store, spent=self.spent)
-
-    @property
-    def touched(self) -> int:
-        """The file that was last found to have another time or inode; -1 without one."""
-        return self._files.touched
+        self.reads = TaskReads(self.files.hold, self.files.is_in_memory, always=in_store, spent=self.spent)
 
     def _file_system_of(self, file: int) -> str:
         return file_system_of(self._catalog.file_path(file)) if self._catalog.kind in {"videos", "rows"} else "source"
@@ -94,7 +94,7 @@ class Reader:
 
     def adopt(self, file: int, status: FileStat) -> None:
         """Take a file with another size, time or inode for the one that was scanned: its content is the same."""
-        self._files.adopt(file, status)
+        self.files.adopt(file, status)
 
     def read(self, video: int, frames: Sequence[int], field: str = "frames") -> list[bytes]:
         """Return the encoded bytes of some frames of one video, in the order asked for.
@@ -123,7 +123,7 @@ class Reader:
         for frame in frames:
             if not data[frame]:
                 raise DecodeError(
-                    f"reading {self._files.describe(video, frame)}: expected an image, got 0 bytes; write it again"
+                    f"reading {self.files.describe(video, frame)}: expected an image, got 0 bytes; write it again"
                 )
         return [data[frame] for frame in frames]
 
@@ -151,7 +151,7 @@ class Reader:
         data: dict[int, bytes] = {}
         for frame in dict.fromkeys(frames):
             if not 0 <= frame < len(offsets):
-                raise IndexError(f"reading {self._files.describe(video, frame)}: the video has {len(offsets)} frames")
+                raise IndexError(f"reading {self.files.describe(video, frame)}: the video has {len(offsets)} frames")
         read = self._read_direct if self._catalog.way(video, field) == RAW else self._read_through_hdf5
         for frame in dict.fromkeys(frames):
             extent = int(offsets[frame]), int(lengths[frame])
@@ -161,12 +161,12 @@ class Reader:
             # One look at the file is for all frames that are asked for together.
             is_checked = any(data.values())
             try:
-                data[frame] = self._files.read(
+                data[frame] = self.files.read(
                     (video, frame), read, (video, frame, field), extent, is_checked=is_checked
                 )
             except HDF5Failure as error:
                 raise DecodeError(
-                    f"reading {self._files.describe(video, frame)}: HDF5 cannot give its bytes: {error}"
+                    f"reading {self.files.describe(video, frame)}: HDF5 cannot give its bytes: {error}"
                 ) from error
         return data
 
@@ -253,7 +253,7 @@ class Reader:
 
     def if_open(self, video: int) -> OpenFile | None:
         """Return a video's file if it is open; nobody has looked whether it is still the one scanned."""
-        return self._files.if_open(int(self._catalog.video_file[video]))
+        return self.files.if_open(int(self._catalog.video_file[video]))
 
     def descriptor(self, video: int) -> int:
         """Return a descriptor of a video's file; valid, and raises, as `open_file` says."""
@@ -268,17 +268,17 @@ class Reader:
             As `read_array` does.
         """
         self._check_video(video)
-        return self._files.read((video, 0), _itself)
+        return self.files.read((video, 0), _itself)
 
     def status(self, video: int) -> FileStat:
         """Return what identifies a video's file, which is still the one scanned; raises as `descriptor` does."""
         self.descriptor(video)
-        return self._files.expected(int(self._catalog.video_file[video]))
+        return self.files.expected(int(self._catalog.video_file[video]))
 
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""
         self.reads.close()
-        self._files.close()
+        self.files.close()
 
     def _check_video(self, video: int) -> None:
         if not 0 <= video < self._catalog.video_count:
@@ -291,7 +291,7 @@ class Reader:
         """Fill `out` from one place of the file, without a copy on the way."""
         memory: Any = out.reshape(-1).view(np.uint8)
         number = int(self._catalog.video_file[place[0]])
-        self._files.read(place, lambda file: self.reads.fill(number, offset, memory, file.read_into))
+        self.files.read(place, lambda file: self.reads.fill(number, offset, memory, file.read_into))
 
     def _read_rows(self, place: tuple[int, int, str], out: NDArray[Any], stride: int) -> None:
         video, first, field = place
@@ -300,18 +300,18 @@ class Reader:
         try:
             number = int(self._catalog.video_file[video])
             unwritten = self.reads.through_hdf5(
-                number, out.nbytes, self._files.read, (video, first), _read_array, rows_place, rows, out
+                number, out.nbytes, self.files.read, (video, first), _read_array, rows_place, rows, out
             )
         except HDF5Failure as error:
             if len(rows) > 1:  # one of them is the bad one: find its number
                 for number, frame in enumerate(rows):
                     self._read_rows((video, frame, field), out[number : number + 1], stride)
             raise DecodeError(
-                f"reading {field!r}, {self._files.describe(video, first)}: HDF5 cannot give its bytes: {error}"
+                f"reading {field!r}, {self.files.describe(video, first)}: HDF5 cannot give its bytes: {error}"
             ) from error
         if unwritten is not None:
             raise DecodeError(
-                f"reading {field!r}, {self._files.describe(video, unwritten)}: its part of the dataset "
+                f"reading {field!r}, {self.files.describe(video, unwritten)}: its part of the dataset "
                 f"{rows_place[0]!r} was never written; write it, or leave the video out"
             )
 
@@ -319,7 +319,7 @@ class Reader:
         video, frame, field = place
         rows_place = self._catalog.rows_place(video, field)
         try:
-            return self._files.read((video, frame), _read_lines, rows_place, (frame, first), out)
+            return self.files.read((video, frame), _read_lines, rows_place, (frame, first), out)
         except HDF5Failure:
             return False  # the plain way meets it too, and says what is wrong
 

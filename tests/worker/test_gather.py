@@ -21,11 +21,18 @@ from numpy.typing import NDArray
 from loader_service.catalog.columns import Catalog
 from loader_service.errors import FileTouched
 from loader_service.native.library import native_library
-from loader_service.worker import mapped_file, open_file
+from loader_service.protocol.fields import Field
+from loader_service.protocol.messages import PrepareStream, Task, TaskDone
+from loader_service.protocol.rows import Rows
+from loader_service.protocol.spec import Frame, Spec
+from loader_service.remote.private_slots import PrivateSlots
+from loader_service.worker import catalog_files, main, mapped_file, open_file
 from loader_service.worker.gather import Runs, beyond_memory, gather
+from loader_service.worker.main import WorkerProcess
 from loader_service.worker.mapped_file import MappedFile, map_file
 from loader_service.worker.read_ahead import ByteRange
 from loader_service.worker.reader import Reader
+from loader_service.worker_options import WorkerOptions
 from tests.support.catalogs import catalog_of
 
 pytestmark = pytest.mark.skipif(native_library().functions is None, reason="needs the native code")
@@ -180,6 +187,37 @@ def test_a_table_that_is_cut_off_under_its_reader_is_named(catalog: Catalog, tmp
         gather(catalog, reader, (0, "features"), runs, frames)
     assert cut
     reader.close()
+
+
+def test_one_look_at_a_table_is_for_the_tasks_that_are_reported_together(
+    catalog: Catalog, tmp_path: Path, matrix: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = Spec(2, Frame(), fields=("features",), indexed=True)
+    field = Field("features", "float32", (WIDTH,))
+    slots = PrivateSlots()
+    worker = WorkerProcess(WorkerOptions(1, "", "", ""), catalog, slots)
+    worker.prepare(PrepareStream(1, spec, (field,)))
+    tasks = [Task(number, 1, 0, number, Rows((0, 1), (3, 280))) for number in range(3)]
+    done: list[TaskDone] = []
+
+    def look_away(*messages: Any) -> None:
+        done.extend(each for each in messages if isinstance(each, TaskDone))
+        os.utime(tmp_path / "a.h5", (0, 0))
+
+    monkeypatch.setattr(main, "_REPORT_AFTER_S", 60.0)
+    looks: list[str] = []
+    real = catalog_files.stat_of
+    monkeypatch.setattr(catalog_files, "stat_of", lambda path: (looks.append(path), real(path))[1])
+    worker.obey(tasks[:2], look_away)
+    assert len(looks) == 1
+    assert [each.bad for each in done] == [(), ()]
+    memory = slots.take()
+    assert memory is not None
+    assert memory[: 8 * WIDTH] == matrix[[3, 280]].tobytes()
+    slots.give_back(memory)
+    worker.obey(tasks[2:], look_away)
+    assert [each.error for each in done[2].bad] == ["FileTouched", "FileTouched"]
+    worker.close()
 
 
 def test_rows_beyond_the_table_are_refused(catalog: Catalog) -> None:
