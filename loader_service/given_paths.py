@@ -43,6 +43,10 @@ def local_path(text: str) -> str:
             "keep what is fetched with --local-copy SIZE:FOLDER"
         )
     scheme = _SCHEME.match(text)
+    if scheme is not None and scheme[1].lower() != "file" and text[scheme.end() :][:1] in {"", "/"}:
+        raise ConfigError(
+            f"{text!r} names no bucket and no host; write {scheme[1]}://bucket/key, or {scheme[1]}://host/path"
+        )
     if scheme is not None:
         raise ConfigError(f"{shown_url(text)!r} is a URL, and only local files are read; {_remedy(scheme[1], text)}")
     expanded = os.path.expanduser(text)

@@ -26,6 +26,11 @@ _SECRET = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+#: Keys before a bucket, as Hadoop took them: nothing reads them, and they would be shown as a part of its name.
+_KEYS_OF_BUCKET = re.compile(
+    r"(?P<scheme>s3a?|gs|gcs)://(?:[^/@]*|[^/]*:[^@]*)@(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+)
+
 #: What they may take of the environment together: a process with much more cannot be started.
 _MOST_BYTES = 2**19
 
@@ -44,8 +49,14 @@ def keep_secrets(text: str) -> str:
     Raises
     ------
     ConfigError
-        When there is too much of it.
+        When there is too much of it, or a bucket is given with a key, which is asked for in the environment.
     """
+    keyed = _KEYS_OF_BUCKET.fullmatch(text)
+    if keyed is not None:
+        raise ConfigError(
+            f"'{keyed['scheme']}://…@{keyed['rest']}': keys in URLs of buckets are not read; give "
+            f"{keyed['scheme'] + '://' + keyed['rest']!r}, and the keys in the environment, such as AWS_ACCESS_KEY_ID"
+        )
     found, shown = _SECRET.fullmatch(text), shown_url(text)
     if found and found["user"]:
         os.environ[_variable(found["scheme"] + found["host"])] = found["user"]

@@ -76,6 +76,12 @@ def test_a_private_service_finds_files_in_a_home(home):
     assert (home / "c").is_dir()
 
 
+@pytest.mark.parametrize("url", ["s3:///a.h5", "https://", "gs://"])
+def test_a_url_without_a_bucket_or_host_is_named(url):
+    with pytest.raises(ConfigError, match=f"^'{url}' names no bucket and no host; write {url[:2]}"):
+        expand_patterns([url])
+
+
 @pytest.mark.parametrize(
     ("url", "remedy"),
     [

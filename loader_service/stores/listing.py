@@ -136,6 +136,10 @@ def _matching(url: StoreUrl) -> list[str]:
             if matches(key, url.key):
                 keys.append(key)
     found = [str(url._replace(key=key)) for key in keys]
+    if not found and "?versionid=" in url.key.lower():
+        raise ConfigError(
+            f"{str(url)!r}: versions of objects cannot be named; give the URL up to '?versionId=', of the newest"
+        )
     if not found:
         raise ConfigError(f"{str(url)!r} matches no object; check the bucket and the prefix, and quote the pattern")
     return found

@@ -134,6 +134,8 @@ def test_what_cannot_be_had_from_a_web_server_is_named(server, name, words):
         ("400 Bad Request: <Error><Code>AuthorizationHeaderMalformed</Code>", "in another region; set AWS_REGION"),
         ("429 Too Many Requests: <Error><Message>HIDDEN</Message>", "answers 429 Too Many Requests; try again when"),
         ("503 Service Unavailable: <Error><Code>SlowDown</Code>", r"answers 503 Service Unavailable \(SlowDown\); try"),
+        (": Unable to open service account file from /none.json: No such", "^'s3://box/a': GOOGLE_APPLICATION_CREDE"),
+        (": Invalid Access Key: Invalid symbol 32, offset 3.", "AZURE_STORAGE_ACCOUNT_KEY is no key in base64; copy"),
         ("410 Gone: <html>HIDDEN</html>", "the server answers 410 Gone; check the URL$"),
     ],
 )
@@ -219,6 +221,7 @@ def test_an_object_of_a_bucket_that_was_replaced_is_never_read(s3):
         ("s3://data/none/*.h5", "matches no object; check the bucket and the prefix"),
         ("s3://nobody/a/*.h5", "there is no bucket 'nobody'; check its name"),
         ("s3://data/", r"is a folder; give 's3://data/\*\.h5'"),
+        ("s3://data/a.h5?versionId=3", "versions of objects cannot be named; give the URL up to"),
     ],
 )
 def test_what_a_bucket_does_not_have_is_named(s3, url, words):

@@ -13,7 +13,7 @@ from loader_service import url_secrets
 from loader_service.catalog.paths import expand_patterns
 from loader_service.errors import ConfigError
 from loader_service.stores.faults import StoreFault
-from loader_service.stores.listing import expand_url
+from loader_service.stores.listing import expand_url, objects_at
 from loader_service.stores.open_stored import open_stored
 from loader_service.url_secrets import keep_secrets, shown_url, whole_url, without_secrets
 from tests.support.services import command_line, running_service
@@ -63,6 +63,14 @@ def test_what_a_library_says_has_no_part_of_a_secret():
     said = without_secrets(f"GET https://me:pass-word@host/a.h5?{SIGNATURE}: no 5ec2e7f00d for pass-word", shown)
     assert "5ec2e7f00d" not in said
     assert "pass-word" not in said
+
+
+@pytest.mark.parametrize("keys", ["AKIA7:hidden", "AKIA7:hid/den", "AKIA7"])
+@pytest.mark.parametrize("read", [expand_url, objects_at])
+def test_keys_before_a_bucket_are_refused_and_not_shown(read, keys):
+    with pytest.raises(ConfigError, match=r"give 's3a://box/a\.h5', and the keys in the environment") as caught:
+        read(f"s3a://{keys}@box/a.h5")
+    assert not re.search("AKIA7|hid|den", str(caught.value))
 
 
 def test_two_urls_that_differ_in_their_query_alone_are_refused():
