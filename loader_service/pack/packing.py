@@ -321,7 +321,8 @@ class _Packing:
 
     def _fail(self, item: Item, failure: Failure) -> None:
         if self._options.on_error == "raise":
-            raise PackError(f"{failure.reason}; --on-error skip leaves such out")
+            where = "" if item.path in failure.reason else f"{item.path!r}, video {item.name!r}: "
+            raise PackError(f"{where}{failure.reason}; --on-error skip leaves such out")
         self._result.left_out.append(Leftover(item.name, item.path, failure.reason))
         self._done_bytes += item.size_bytes
 

@@ -228,7 +228,10 @@ def test_frames_of_a_video_have_one_format_unless_they_are_made_anew(tmp_path: P
     folder.mkdir(parents=True)
     for name, suffix in (("1", "jpg"), ("2", "png")):
         Image.fromarray(np.zeros((8, 8), np.uint8)).save(folder / f"{name}.{suffix}")
-    with pytest.raises(PackError, match=r"frame 1 of 'frames' is PNG, and those before it JPEG; .* by --quality"):
+    with pytest.raises(
+        PackError,
+        match=r"in/cat/v', video 'cat/v': frame 1 of 'frames' is PNG, and those before it JPEG; .* by --quality",
+    ):
         run_pack(tmp_path / "in", output=tmp_path / "out.h5", kind="frames")
     run_pack(tmp_path / "in", output=tmp_path / "out.h5", kind="frames", quality=90)
     assert [len(frames) for frames in contents(tmp_path, tmp_path / "out.h5").values()] == [2]
