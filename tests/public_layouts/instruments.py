@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
+import numpy as np
+
 from loader_service.schema import Schema, SchemaField
 from tests.public_layouts.columns import whole, write
 from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Values, Video, case
@@ -95,3 +98,14 @@ def samples_behind(folder: Path) -> Serves:
     write(folder / "tompson.h5", {"preds": preds})
     left_out = [r"preds \(axes\).*its 2 rows are \(16, 80\) each; if the last axis counts samples"]
     return Serves([Video("tompson", {"preds": Array(preds)})], "rows", left_out=left_out)
+
+
+@case("NeXus: an @offset of (0, 0, 0) in space, and point clouds with an offset")
+def offsets_in_space(folder: Path) -> Serves:
+    """Three numbers of which no video can begin at each are a place, and cut no rows."""
+    columns: dict[str, Values] = {"points": numbers(1, 20, 3), "phi": numbers(2, 20)}
+    write(folder / "scan.h5", {**columns, "offset": np.zeros(3, np.int64)})
+    with h5py.File(folder / "scan.h5", "a") as root:
+        root["phi"].attrs["offset"] = np.array([0.0, 0.0, 5.0])
+    fields = {name: Array(values) for name, values in columns.items()}
+    return Serves([Video("scan", fields)], "rows", left_out=["offset.*expected an entry for each of the 20 frames"])

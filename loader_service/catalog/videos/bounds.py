@@ -277,7 +277,8 @@ def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bo
             return Bounds(ends[:-1], ends[1:], frozenset({info.path}))
         if ends[-1] == frame_count:
             return Bounds(np.concatenate([[0], ends[:-1]]), ends, frozenset({info.path}))
-        if ends[0] == 0 and ends[-1] < frame_count and _STARTS.search(info.basename):
+        rising = _OF_UNIT.search(info.basename) or (np.diff(ends) > 0).all()  # else a place in space, (0, 0, 0)
+        if rising and ends[0] == 0 and ends[-1] < frame_count and _STARTS.search(info.basename):
             return Bounds(ends, np.concatenate([ends[1:], [frame_count]]), frozenset({info.path}))
     return None
 

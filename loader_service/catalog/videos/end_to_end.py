@@ -135,9 +135,10 @@ def _of_attributes(hdf5: HDF5File, tree: Tree, whole: Episode, *, alone: bool) -
     """Return what attributes say that are called as ends or lengths are; those that do not fit are no ends.
 
     They are those of the datasets, of the group that is the video, of groups between, and, of a lone video, of those
-    above it.
+    above it. An ``offset`` is a place in space, as NeXus has it.
     """
     named = [(owner, name) for owner, names in tree.attributed.items() for name in names if says_bounds(name)]
+    named = [(owner, name) for owner, name in named if name != "offset"]
     if not named:
         return None
     owners = {owner for part in whole.parts.values() for owner in upwards(part.path)}
