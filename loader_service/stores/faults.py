@@ -161,7 +161,10 @@ def _explain_answer(url: Any, kind: str, said: str) -> str | None:
 
 def _explain_refusal(url: Any) -> str:
     if whole_url(str(url)) != str(url):
-        return "access was refused: the signature or token of the URL has expired, or is not for GET; give a fresh one"
+        return (
+            "access was refused: the password in the URL is wrong, or its signature or token has expired or is not for "
+            "GET; give a right one"
+        )
     refused = "access was refused: the credentials have no permission to read it, or have expired"
     if url.is_web:
         return f"{refused}; give a signed URL, or one with user and password, https://user:password@host/…"

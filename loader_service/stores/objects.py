@@ -7,10 +7,11 @@ server heeds what it is asked. So bytes of two versions are never mixed.
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from loader_service.stores.faults import OTHER_VERSION, ObjectChanged, StoreFault, fault_of, missing_extra
 from loader_service.stores.object_version import ObjectVersion
@@ -127,6 +128,7 @@ def _root_of(url: StoreUrl) -> str:
 def _opened(root: str, _environment: tuple[tuple[str, str], ...]) -> Any:
     from obstore.store import from_url  # noqa: PLC0415 - as above
 
+    root, login = _login_of(root)
     named = [os.environ.get(name, "") for name in _ENDPOINTS.get(root.partition(":")[0], ())]
     plain = any(place.startswith("http://") for place in (root, *named))
     client: Any = {
@@ -134,9 +136,26 @@ def _opened(root: str, _environment: tuple[tuple[str, str], ...]) -> Any:
         "read_timeout": timedelta(seconds=_READ_S),
         "timeout": timedelta(seconds=_REQUEST_S),
         "allow_http": plain,
+        "default_headers": login,
     }
     retry: Any = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_S)}
     return from_url(root, client_options=client, retry_config=retry)
+
+
+def _login_of(root: str) -> tuple[str, dict[str, str]]:
+    """Return the URL of a store without user and password, and the header that sends them, which the library does not.
+
+    References
+    ----------
+    RFC 7617, "The 'Basic' HTTP Authentication Scheme".
+    """
+    url = urlsplit(root)
+    login, there, host = url.netloc.rpartition("@")
+    if not there or url.scheme not in {"http", "https"}:
+        return root, {}
+    user, _, password = map(unquote, login.partition(":"))
+    token = b64encode(f"{user}:{password}".encode()).decode()
+    return urlunsplit(url._replace(netloc=host)), {"authorization": f"Basic {token}"}
 
 
 def look_at(store: Any, url: StoreUrl) -> ObjectVersion:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from base64 import b64encode
 from collections.abc import Iterator
 
 import pytest
@@ -90,13 +91,26 @@ def test_a_signed_file_is_read_by_requests_that_carry_the_signature(server, sign
     assert open_stored(name).read_at(3, 5) == bytes(range(3, 8))
 
 
+@pytest.mark.parametrize(("login", "sent"), [("me:pass%40wo%3Ard", "me:pass@wo:rd"), ("a-token", "a-token:")])
+def test_a_user_and_a_password_are_sent_and_wrong_ones_are_named_and_not_shown(server, login, sent):
+    (server.folder / "a.h5").write_bytes(bytes(range(256)))
+    server.authorization = f"Basic {b64encode(sent.encode()).decode()}"
+    url = server.url("a.h5")
+    (name,) = expand_url(url.replace("://", f"://{login}@"))
+    assert (name, open_stored(name).read_at(3, 5)) == (url, bytes(range(3, 8)))
+    server.authorization = "another"
+    with pytest.raises(ConfigError, match="the password in the URL is wrong") as refused:
+        expand_url(url.replace("://", f"://{login}@"))
+    assert not re.search("pass|token@|a-token", str(refused.value).replace("the password in", ""))
+
+
 def test_a_signature_that_has_expired_is_one_line_without_it(server, signed):
     (name,) = expand_url(signed)
     server.signature = "another"
-    with pytest.raises(StoreFault, match="give a fresh one") as caught:
+    with pytest.raises(StoreFault, match="give a right one") as caught:
         open_stored(name)
     assert "5ec2e7f00d" not in str(caught.value)
-    with pytest.raises(ConfigError, match="has expired, or is not for GET") as refused:
+    with pytest.raises(ConfigError, match="has expired or is not for GET") as refused:
         expand_url(signed)
     assert "5ec2e7f00d" not in str(refused.value)
 

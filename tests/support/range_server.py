@@ -35,6 +35,8 @@ class RangeServer:
         Whether it answers 412 when If-Match does not match.
     gives_etags
         Whether it says which version a file is.
+    authorization
+        The header that requests must have; "" where none is asked for.
     signature
         The query that requests must have, which then are GETs; "" where none is asked for.
     sent_bytes, requests
@@ -47,7 +49,7 @@ class RangeServer:
         self.folder = folder
         self.faults: deque[int | str | float] = deque()
         self.heeds_conditions = self.gives_etags = self.gives_ranges = True
-        self.signature = ""
+        self.signature = self.authorization = ""
         self.sent_bytes = self.requests = self.most_waiting = self._waiting = 0
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -94,6 +96,9 @@ class RangeServer:
                 path = self._file()
                 if self.path.partition("?")[2] != server.signature:
                     self._refuse(403)
+                    return
+                if server.authorization and self.headers.get("Authorization") != server.authorization:
+                    self._refuse(401)
                     return
                 if not path.is_file():
                     self._refuse(404)
