@@ -115,7 +115,11 @@ class SegmentStore:
             self.remove(tuple(slots))
             where = shared_memory()
             if error.errno not in (errno.ENOSPC, errno.ENOMEM):
-                raise ConfigError(f"cannot create a batch of {size_bytes} bytes in {where}: {error}") from error
+                gone = "; its folder was removed: `loader-service restart` makes another"
+                raise ConfigError(
+                    f"cannot create a batch of {size_bytes} bytes in {where}: {error}"
+                    f"{gone if error.errno == errno.ENOENT else ''}"
+                ) from error
             raise NoSpace(
                 f"{count} batches of {size_bytes} bytes need {needed} bytes of {where}, {free} are free; "
                 f"{SMALLER_BATCH}, or {more_shared_memory()}"

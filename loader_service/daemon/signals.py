@@ -12,8 +12,8 @@ from types import FrameType
 from loader_service.errors import ConfigError
 
 _ASKED = (signal.SIGTERM, signal.SIGINT)
-#: With what a terminal sends when it is closed; left alone where that is to be survived, as after ``nohup``.
-_STOPPING = (*_ASKED, signal.SIGHUP)
+#: With what a terminal sends when it is closed, and for Ctrl-\; left alone where ignored, as after ``nohup``.
+_STOPPING = (*_ASKED, signal.SIGHUP, signal.SIGQUIT)
 
 
 class SignalReader:
@@ -25,7 +25,7 @@ class SignalReader:
     Parameters
     ----------
     handler
-        Called with SIGTERM, SIGINT and SIGHUP, as `signal.signal` does.
+        Called with SIGTERM, SIGINT, SIGHUP and SIGQUIT, as `signal.signal` does.
     """
 
     def __init__(self, handler: Callable[[int, FrameType | None], object]) -> None:
@@ -110,7 +110,7 @@ class StopSignals:
 
 def _end_at_the_next(_number: int, _frame: FrameType | None) -> None:
     """Leave the first signal to the loop, which is woken by the descriptor; let a second one end the process."""
-    for each in _ASKED:
+    for each in (*_ASKED, signal.SIGQUIT):
         signal.signal(each, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 

@@ -119,7 +119,8 @@ def map_segment(
     except OSError as error:
         raise ServiceUnavailable(
             f"cannot map slot {slot}: {path}: {error.strerror}; client and service must share {shared_memory()} "
-            f"and the user or the group, and have the same {ENVIRONMENT_VARIABLE} and {GROUP_VARIABLE}, if any"
+            f"and the user or the group, and have the same {ENVIRONMENT_VARIABLE} and {GROUP_VARIABLE}, if any; where "
+            "its files were removed, `loader-service restart` makes others"
         ) from error
     try:
         found = os.fstat(descriptor).st_size

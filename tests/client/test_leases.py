@@ -226,7 +226,7 @@ def test_arrays_outlive_the_segment_and_the_leases(store):
 def test_a_slot_that_is_not_there_is_named(bench):
     with pytest.raises(
         ServiceUnavailable,
-        match=r"cannot map slot 99: .*/slot-99: .*must share /dev/shm.*LOADER_SERVICE_SHM",
+        match=r"cannot map slot 99: .*/slot-99: .*must share /dev/shm.*LOADER_SERVICE_SHM.*`loader-service restart`",
     ):
         bench.take(1, slot=99)
     assert bench.released == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -93,6 +94,13 @@ def test_segments_are_made_all_or_none(monkeypatch, code, said):
             store.create(5, 4096)
         assert store.total_bytes == 0
         assert list(instance_directory(store.instance).iterdir()) == []
+
+
+def test_a_folder_that_somebody_removed_is_said_with_what_helps():
+    with SegmentStore() as store:
+        shutil.rmtree(instance_directory(store.instance))
+        with pytest.raises(ConfigError, match="its folder was removed: `loader-service restart` makes another"):
+            store.create(1, 4096)
 
 
 def test_segments_of_a_dead_service_are_swept(owner):

@@ -15,7 +15,7 @@ def ready(watched):
     return {descriptor for descriptor, _ in watched.poll(60)}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_the_first_signal_is_left_to_the_loop_and_the_second_to_the_system(watched, number):
     with StopSignals(watched, 0) as signals:
         assert signals.take(set()) == ""
@@ -46,13 +46,13 @@ def test_other_signals_are_no_reason_to_stop(watched):
 
 
 def test_old_handlers_come_back(watched):
-    all_three = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = [signal.getsignal(number) for number in all_three]
+    all_four = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+    before = [signal.getsignal(number) for number in all_four]
     old_wakeup = signal.set_wakeup_fd(-1)  # a client of this process may have set one
     signal.set_wakeup_fd(old_wakeup)
     with StopSignals(watched, 0):
-        assert [signal.getsignal(number) for number in all_three] != before
-    assert [signal.getsignal(number) for number in all_three] == before
+        assert [signal.getsignal(number) for number in all_four] != before
+    assert [signal.getsignal(number) for number in all_four] == before
     wakeup = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(wakeup)
     assert wakeup == old_wakeup
