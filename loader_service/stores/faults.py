@@ -98,6 +98,7 @@ _WORDS = {
     "following redirect": "the server sends on too often, or to a host without TLS; give the URL that it leads to",
     "response body error": "the answer breaks off; check the network, and the server",
     "service account file": "GOOGLE_APPLICATION_CREDENTIALS names no JSON file with a key; set it to one",
+    "as boolean": "a variable of the store, such as AWS_SKIP_SIGNATURE, is neither true nor false; set it to true",
     "Invalid Access Key": "AZURE_STORAGE_ACCOUNT_KEY is no key in base64; copy it anew",
     "builder error": "its store cannot be asked under that name; check the URL of the endpoint",
     "Could not parse path": "a key with a part that is empty, `.` or `..`, or not printable, cannot be read; rename it",

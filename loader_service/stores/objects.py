@@ -7,13 +7,14 @@ server heeds what it is asked. So bytes of two versions are never mixed.
 from __future__ import annotations
 
 import os
+import re
 from base64 import b64encode
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from loader_service.stores.faults import OTHER_VERSION, ObjectChanged, StoreFault, fault_of, missing_extra
+from loader_service.stores.faults import OTHER_VERSION, LastingFault, ObjectChanged, StoreFault, fault_of, missing_extra
 from loader_service.stores.object_version import ObjectVersion
 from loader_service.stores.urls import StoreUrl, parse_url
 from loader_service.url_secrets import whole_url
@@ -30,6 +31,11 @@ _ENDPOINTS = {
     "gs": ("GOOGLE_BASE_URL",),
     "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
 }
+
+#: What the names of a store's variables begin with.
+_VARIABLES = {"s3": "AWS_", "gs": "GOOGLE_", "az": "AZURE_"}
+
+_ENDPOINT = re.compile(r"https?://[^\s/?#]+(/\S*)?")
 
 #: A request that failed is sent again so often, and for so long; then whoever asked decides, in seconds.
 _RETRIES, _RETRY_S = 2, 15
@@ -106,6 +112,7 @@ def open_store(url: StoreUrl) -> Any:
     StoreFault
         When the environment says of the store what cannot be.
     """
+    _check_environment(url)
     try:
         return _opened(_root_of(url), tuple(sorted(os.environ.items())) if not url.is_web else ())
     except ImportError as error:
@@ -114,6 +121,18 @@ def open_store(url: StoreUrl) -> Any:
         raise
     except Exception as error:
         raise fault_of(url, error) from error
+
+
+def _check_environment(url: StoreUrl) -> None:
+    """Refuse variables over which the library would panic, and print more than a line."""
+    for name in _ENDPOINTS.get(url.scheme, ()):
+        value = os.environ.get(name)
+        if value is not None and not _ENDPOINT.fullmatch(value):
+            raise LastingFault(f"{str(url)!r}: {name} is no URL; set it to https://host:port, or unset it")
+    begin = _VARIABLES.get(url.scheme, "\0")
+    for name, value in os.environ.items():
+        if name.startswith(begin) and not value.isprintable():
+            raise LastingFault(f"{str(url)!r}: {name} has a line break, or what else cannot be sent; set it without")
 
 
 def _root_of(url: StoreUrl) -> str:

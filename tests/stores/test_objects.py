@@ -178,6 +178,27 @@ def test_a_server_without_tls_is_asked_where_the_environment_names_it(
     assert StoredObject(f"{scheme}://box/a.h5").read_at(5, 10) == CONTENT[5:15]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        (
+            "AWS_ENDPOINT_URL",
+            "127.0.0.1:9",
+            "AWS_ENDPOINT_URL is no URL; set it to https://host:port",
+        ),
+        ("AWS_ENDPOINT_URL_S3", "", "AWS_ENDPOINT_URL_S3 is no URL; .* or unset it"),
+        ("AWS_SECRET_ACCESS_KEY", "hidden\n", "AWS_SECRET_ACCESS_KEY has a line break"),
+        ("AWS_SKIP_SIGNATURE", "perhaps", "such as AWS_SKIP_SIGNATURE, is neither true nor false"),
+    ],
+)
+def test_a_variable_that_cannot_be_is_named(s3, monkeypatch, name, value, words):
+    monkeypatch.setenv(name, value)
+    for text in ("s3://data/a.h5", "s3://data/*.h5"):
+        with pytest.raises(ConfigError, match=words) as caught:
+            expand_url(text)
+        assert "hidden" not in str(caught.value)
+
+
 @pytest.mark.parametrize("key", ["a//b.h5", "a/../b.h5"])
 def test_a_key_that_cannot_be_read_is_named_with_what_to_do(s3, key):
     with pytest.raises(ConfigError, match=r"a part that is empty, .* cannot be read; rename it"):
