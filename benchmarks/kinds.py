@@ -54,7 +54,7 @@ def pace(batches: Iterator[int], seconds: float) -> Pace:
 
 def look_up(data: Data, seconds: float) -> dict[str, float]:
     """Return batches/s of 128 random rows of a feature matrix: gathered in this process alone, and by the service."""
-    path = _features(data.directory)
+    path = features(data.directory)
     index = np.random.default_rng(0).integers(0, ROWS, ENTRIES)
     with h5py.File(path) as file:
         dataset = file["features"]
@@ -74,7 +74,7 @@ def look_up(data: Data, seconds: float) -> dict[str, float]:
     }
 
 
-def _features(directory: Path) -> Path:
+def features(directory: Path) -> Path:
     """Return the file of features, written first unless it is there."""
     path = directory / "features" / "features.h5"
     if not path.exists():
@@ -82,9 +82,9 @@ def _features(directory: Path) -> Path:
         unfinished = path.with_suffix(".unfinished")
         random = np.random.default_rng(0)
         with h5py.File(unfinished, "w") as file:
-            features = file.create_dataset("features", (ROWS, WIDTH), np.float32)
+            rows = file.create_dataset("features", (ROWS, WIDTH), np.float32)
             for start in range(0, ROWS, 1000):
-                features[start : start + 1000] = random.standard_normal((1000, WIDTH), np.float32)
+                rows[start : start + 1000] = random.standard_normal((1000, WIDTH), np.float32)
         unfinished.rename(path)
     return path
 

@@ -1,7 +1,9 @@
-"""Measures what a batch of one 8 x 8 frame costs in several checkouts, all processes' CPU, in turns of a few hundred.
+"""Measures what a small batch costs in several checkouts, all processes' CPU, in turns of a few hundred.
 
     python -m benchmarks.step_cost ../first . --turns 40
+    python -m benchmarks.step_cost ../first . --look-up --steps 150
 
+A batch is one 8 x 8 frame, through tf.data, or 128 looked-up rows of 16 KiB, through the NumPy client.
 Each checkout has a `.venv` of its own. Its service and its trainer stay up; the checkouts take turns, so that a busy
 machine is as busy for each of them. What is printed are medians, and the median of the ratios to the first checkout.
 """
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.data import DEFAULT_DIRECTORY, prepare
+from benchmarks.kinds import features
 
 _WARM_UP_S = 2.0
 
@@ -29,12 +32,18 @@ _SETTLING_S = 0.06
 _SIDE = """
 import json, sys, time
 from pathlib import Path
-import psutil, loader_client
+import numpy, psutil, loader_client
 from loader_client import Clip, Image
 
-*files, cache, steps = sys.argv[1:]
-batches = iter(loader_client.dataset(files, batch_size=1, clip=Clip(frames=1, sampling="every"), image=Image(),
-    fields=("frames", "label"), workers=2, service={"cache_dir": cache}).repeat())
+*files, cache, steps, kind = sys.argv[1:]
+private = dict(workers=2, service={"cache_dir": cache})
+if kind == "look-up":
+    rows = numpy.random.default_rng(0).integers(0, 100_000, 1_000_000)
+    batches = loader_client.connect(files, **private).batches(
+        128, index=rows, fields=("features", "position"), epochs=None)
+else:
+    batches = iter(loader_client.dataset(files, batch_size=1, clip=Clip(frames=1, sampling="every"), image=Image(),
+        fields=("frames", "label"), **private).repeat())
 began = time.monotonic()
 while time.monotonic() - began < WARM_UP_S:
     next(batches)
@@ -57,9 +66,9 @@ for _ in sys.stdin:
 """
 
 
-def _started(tree: Path, files: list[str], cache: Path, steps: int) -> subprocess.Popen[str]:
+def _started(tree: Path, files: list[str], cache: Path, steps: int, kind: str) -> subprocess.Popen[str]:
     code = _SIDE.replace("WARM_UP_S", str(_WARM_UP_S)).replace("SETTLING_S", str(_SETTLING_S))
-    command = [str(tree / ".venv/bin/python"), "-c", code, *files, str(cache), str(steps)]
+    command = [str(tree / ".venv/bin/python"), "-c", code, *files, str(cache), str(steps), kind]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
     return subprocess.Popen(command, cwd=tree, stdin=pipe, stdout=pipe, stderr=silent, text=True, env=environment)
@@ -82,12 +91,14 @@ def main() -> None:
     parser.add_argument("trees", nargs="+", type=Path)
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--steps", type=int, default=400, help="in a turn")
+    parser.add_argument("--look-up", action="store_true", help="rows of a table, and not a frame")
     parser.add_argument("--data", type=Path, default=DEFAULT_DIRECTORY, metavar="DIR")
     given = parser.parse_args()
-    files = prepare(given.data).tiny
+    files = [str(features(given.data))] if given.look_up else prepare(given.data).tiny
+    kind = "look-up" if given.look_up else "tiny"
     with tempfile.TemporaryDirectory() as folder:
         sides = [
-            _started(tree.resolve(), files, Path(folder) / str(number), given.steps)
+            _started(tree.resolve(), files, Path(folder) / str(number), given.steps, kind)
             for number, tree in enumerate(given.trees)
         ]
         for side in sides:
