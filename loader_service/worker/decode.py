@@ -256,7 +256,7 @@ def _any_size(jpeg: bytes, limits: DecodeLimits) -> tuple[int, int]:
     unusual = unusual_jpeg(lambda position, size: jpeg[position : position + size])
     if unusual:
         raise DecodeError(
-            f"the JPEG is one {unusual}, expected one of {SAMPLE_BITS} bits, baseline or progressive; store it as such"
+            f"the JPEG is {unusual}, expected one of {SAMPLE_BITS} bits, baseline or progressive; store it as such"
         )
     if picture_size(jpeg) != (height, width):
         raise DecodeError("the JPEG header is damaged: it says its size in an unknown way; store the frame again")

@@ -189,7 +189,7 @@ def test_progressive_bomb_is_refused_from_its_header() -> None:
 )
 def test_what_the_codec_does_not_scale_is_refused_from_its_header(data: bytes, found: str) -> None:
     assert simplejpeg.decode_jpeg_header(data)[:2] == (64, 80)
-    with pytest.raises(DecodeError, match=f"the JPEG is one {found}, expected one of 8 bits, baseline or progressive"):
+    with pytest.raises(DecodeError, match=f"the JPEG is {found}, expected one of 8 bits, baseline or progressive"):
         check_header(data, LIMITS)
 
 
