@@ -329,3 +329,19 @@ def test_numbers_of_an_enumeration_are_classes_by_their_names(tmp_path, place):
     catalog = catalog_of(tmp_path)
     assert catalog.classes == ("run", "walk")
     assert labels_of(catalog) == [0, 1, 0]
+
+
+@pytest.mark.parametrize("count", [4, 3])
+def test_cells_of_matlab_are_labels_only_where_there_are_as_many_as_videos(tmp_path, count):
+    """As FieldTrip calls the names of channels."""
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(3):
+            root[f"s{number}"] = np.zeros((10 + number, 5))
+        root["label"] = np.full((1, count), root.ref, h5py.ref_dtype)
+    if count == 3:
+        with pytest.raises(CatalogError, match=r"expected 3 labels, one per video; found 'label' reference \(1, 3\)"):
+            catalog_of(tmp_path)
+        return
+    catalog = catalog_of(tmp_path)
+    assert catalog.labels is None
+    assert any(line.startswith("'label': found references") for line in catalog.left_out), catalog.left_out

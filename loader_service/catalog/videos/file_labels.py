@@ -102,12 +102,13 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
         containers.setdefault(parent_of(video.name), []).append(number)
     for container, inside in containers.items():
         info = _named_in(tree, container)
-        if info is not None and not _is_per_frame(info, videos):
+        if info is not None and not _is_per_frame(info, videos) and not _is_list_of_matlab(info, len(inside)):
             names = [videos[number].name for number in inside]
             for number, label in zip(inside, _in_order(file, tree, info, names), strict=True):
                 labels[number] = label
     root = _named_in(tree, "")
-    if root is not None and "" not in containers and all(label is None for label in labels):
+    unlabelled = all(label is None for label in labels)
+    if root is not None and "" not in containers and unlabelled and not _is_list_of_matlab(root, len(videos)):
         return [*_in_order(file, tree, root, [video.name for video in videos])]
     return labels
 
@@ -133,6 +134,11 @@ def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
     if any(part.path == info.path and part.kind == "array" for part in videos[0].parts.values()):
         return True
     return len(videos) == 1 and info.shape not in {(), (1,)}
+
+
+def _is_list_of_matlab(info: DatasetInfo, count: int) -> bool:
+    """Tell whether a dataset is a cell of MATLAB of as many entries as there are no videos: names of channels."""
+    return info.kind is ElementKind.REFERENCE and math.prod(info.shape) != count
 
 
 def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Episode) -> Label | None:
