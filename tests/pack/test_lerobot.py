@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -108,6 +109,25 @@ def test_episodes_have_their_frames_numbers_and_tasks(tmp_path: Path, write: Any
     assert catalog.values("frame_rate").tolist() == [10.0, 10.0]
     reader.close()
     catalog.close()
+
+
+def test_texts_and_structures_of_frames_are_texts_and_json_and_none_is_an_empty_one(tmp_path: Path) -> None:
+    write_v2(tmp_path / "set")
+    table = tmp_path / "set" / "data/chunk-000/episode_000000.parquet"
+    said = [{"role": "user", "content": 'the "red" one', "tool_calls": None}]
+    columns = {**rows(0, 0), "note": ["a", None, "", "d"], "language_events": [said, [], None, []]}
+    pq.write_table(pa.table(columns), table)
+    items_of_both = {**rows(1, 4), "note": ["b"] * 6, "language_events": [[]] * 5 + [said]}
+    pq.write_table(pa.table(items_of_both), table.with_name("episode_000001.parquet"))
+    run_pack(tmp_path / "set", output=tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        episode = file["episode_000000"]
+        assert episode["note"][()].tolist() == [b"a", b"", b"", b"d"]
+        events = episode["language_events"][()].tolist()
+    assert [json.loads(each) if each else None for each in events] == [said, [], None, []]
+    pq.write_table(pa.table({**columns, "count": pa.array([1, None, 2, 3], pa.int64())}), table)
+    with pytest.raises(PackError, match="frame 1: 'count' has no number; leave the episode out"):
+        run_pack(tmp_path / "set", output=tmp_path / "other.h5")
 
 
 def test_a_film_that_is_not_there_is_named(tmp_path: Path) -> None:

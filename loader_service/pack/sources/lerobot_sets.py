@@ -195,12 +195,21 @@ def _take(
                 raise PackError(f"{where}, frame {number}: {name!r} names a picture, and has none; embed it")
             add_picture(sink, cell["bytes"], recoding, f"{where}, frame {number}", field_name(name))
     elif dtype is None:
-        put_value(beside, name, [str(each) for each in cells], len(cells))
+        put_value(beside, name, [_text_of(each) for each in cells], len(cells))
     else:
         try:
             beside.columns[field_name(name)] = np.array(cells, dtype)
         except (ValueError, TypeError) as error:
             lists = RaggedColumn.of([[] if each is None else each for each in cells], dtype)
             if lists is None:
-                raise PackError(f"{where}: the entries of {name!r} differ: {error}; leave the episode out") from error
+                differ = f"{where}: the entries of {name!r} differ: {error}"
+                reason = f"{where}, frame {cells.index(None)}: {name!r} has no number" if None in cells else differ
+                raise PackError(f"{reason}; leave the episode out") from error
             beside.lists[field_name(name)] = lists
+
+
+def _text_of(cell: Any) -> str | bytes:
+    """Return a cell that is no number as a text: none as an empty one, lists and structures as JSON."""
+    if isinstance(cell, (str, bytes)):
+        return cell
+    return "" if cell is None else json.dumps(cell, default=str)
