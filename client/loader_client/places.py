@@ -50,6 +50,10 @@ class SequencePlace:
         elif is_first:
             self._sequence.begin_at(*divmod(epoch * batches + batch, self.steps_per_epoch))
 
+    def is_read(self) -> bool:
+        """Return True: who reads a sequence is not known."""
+        return True
+
     def a_batch(self) -> Any:
         """Return some batch, to see what it looks like; `begin` comes later."""
         return self._sequence[0]
@@ -101,6 +105,10 @@ class DatasetPlace:
                 self.check_batches_are_steps(f"steps_per_epoch={batches}, resumed at batch {position},")
             for starts in self._starts:
                 starts.begin_at(position, crosses=True)
+
+    def is_read(self) -> bool:
+        """Return whether an iterator has drawn since `begin`."""
+        return not all(starts.is_awaited for starts in self._starts)
 
     def a_batch(self) -> Any:
         """Return some batch, to see what it looks like; `begin` comes later."""

@@ -81,6 +81,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
         self._delete = delete_checkpoint
         self._resumed: TrainingProgress | None = None
         self._epoch: int | None = None  # of the fit that runs
+        self._is_begun = False  # the first batch of this fit has come
         self._before = 0  # batches of this epoch that an earlier process has trained on
         self._saved = 0  # batches of this epoch after which the state was saved last
         self._filter: Any = None
@@ -90,7 +91,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - Keras's signature
         """Restore what was saved, and have `fit` go on with its epoch."""
-        self._epoch = None
+        self._epoch, self._is_begun = None, False
         steps = self.params.get("steps")
         if self._batches_between:
             self._check_batches_are_steps(steps)
@@ -119,6 +120,9 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - Keras's signature
         """Save when it is time, and end an epoch that began in its middle when its batches are over."""
+        if not self._is_begun and not self._data.is_read():
+            warnings.warn("Resume was given other data than fit reads; give it what fit gets", stacklevel=2)
+        self._is_begun = True
         done, steps = self._before + batch + 1, self.params.get("steps")
         if self._before and steps and done >= steps:
             self._end_short_epoch()

@@ -95,6 +95,11 @@ class Starts:
         with self._lock:
             self._next = (position, crosses)
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether no iterator has drawn since `begin_at`."""
+        return self._next is not None
+
     def restore(self, iterator: int, position: int) -> None:
         """Have an iterator, and those after it, begin where they would have in a dataset with another start.
 

@@ -88,7 +88,7 @@ class TrainingState:
         Raises
         ------
         ConfigError
-            When the model is not built, or the file does not suit it or cannot be read.
+            When the model is not built, the folder is none, or the file does not suit the model or cannot be read.
         """
         if not model.built:
             raise ConfigError(
@@ -96,6 +96,8 @@ class TrainingState:
                 "begin it with keras.Input(shape), or call it on a batch before fit"
             )
         if not self._path.exists():
+            if self._path.parent.exists() and not self._path.parent.is_dir():
+                raise ConfigError(f"backup_dir={str(self._path.parent)!r} is a file; name a folder")
             return None
         header, arrays = self._read()
         if header["fingerprint"] != fingerprint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,25 @@ def test_data_of_others_is_refused(tf: Any) -> None:
 
     with pytest.raises(ConfigError, match="there is no data of loader_client in"):
         Resume(tf.data.Dataset.range(3))
+
+
+def test_other_data_than_fit_reads_is_said_with_the_first_batch(tf: Any, train: Any, service: Service) -> None:
+    from loader_client.keras import Resume  # noqa: PLC0415 - as above
+
+    other = loader_client.dataset(service.endpoint, batch_size=2, clip=Clip(frames=1))
+    with pytest.warns(UserWarning, match="Resume was given other data than fit reads; give it what fit gets"):
+        _fit(tf, _model(tf, 1), train, Resume(other))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="Resume")
+        _fit(tf, _model(tf, 1), train.cache().prefetch(2), Resume(train), epochs=2)
+
+
+def test_a_file_in_place_of_the_folder_is_refused_before_the_first_epoch(tf: Any, train: Any, tmp_path: Path) -> None:
+    from loader_client.keras import Resume  # noqa: PLC0415 - as above
+
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"backup_dir='.*/file' is a file; name a folder"):
+        _fit(tf, _model(tf, 1), train, Resume(train, backup_dir=tmp_path / "file"))
 
 
 def test_an_index_dataset_is_refused_whose_order_begins_anew(tf: Any, service: Service) -> None:
