@@ -8,7 +8,19 @@ import h5py
 import numpy as np
 
 from tests.public_layouts.columns import whole
-from tests.public_layouts.expectations import Array, Encoded, Layout, Refused, Serves, Value, Video, case, rows_of
+from tests.public_layouts.expectations import (
+    Array,
+    Encoded,
+    Form,
+    Layout,
+    Refused,
+    Serves,
+    Value,
+    Values,
+    Video,
+    case,
+    rows_of,
+)
 from tests.public_layouts.pictures import jpeg, pixels
 from tests.public_layouts.robots import numbers
 
@@ -149,3 +161,40 @@ def pairs_of_resolutions(folder: Path) -> Layout:
     one = Serves([Video("a", {"hr": Array(large), "lr": Array(small)})], says=says)
     each = [Video("*", {"hr": Array(large[n : n + 1]), "lr": Array(small[n : n + 1])}) for n in range(4)]
     return Layout(one, {"schema": "./s.toml"}, Serves(each))
+
+
+@case("no one project: episodes of one row each, images (1, T, H, W, 3) beside actions (1, T, 7)")
+def episodes_in_batches_of_one(folder: Path) -> Serves:
+    """The row is the sample, and what helps where its first axis is time is said."""
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for number in range(2):
+            columns: dict[str, Values] = {"images": pixels(number, 5)[None], "actions": numbers(number, 1, 5, 7)}
+            for name, values in columns.items():
+                root[f"demo_{number}/{name}"] = values
+            videos.append(Video(f"demo_{number}", {name: Array(values) for name, values in columns.items()}))
+    return Serves(videos, left_out=[r"'images \(axes\)'.*write array\[0\]", r"'actions \(axes\)'"])
+
+
+def _recording(group: h5py.Group, seed: int) -> dict[str, Form]:
+    depth, poses = whole(seed, 3, 24, 32, below=9999, dtype="u2"), numbers(seed, 3, 4, 4)
+    for number in range(3):
+        group[f"rgb/{number}"] = np.void(jpeg(10 * seed + number))
+        group[f"depth/{number}"], group[f"pose/{number}"] = depth[number], poses[number]
+    return {
+        "rgb|frames": Encoded([jpeg(10 * seed + number) for number in range(3)]),
+        "depth": Array(depth),
+        "pose": Array(poses),
+    }
+
+
+@case("no one project: JPEGs rgb/0, rgb/1, … beside arrays depth/0 and pose/0 of the same numbers, in groups")
+def encoded_frames_beside_groups_of_arrays(folder: Path) -> Serves:
+    with h5py.File(folder / "a.h5", "w") as root:
+        return Serves([Video(f"v{seed}", _recording(root.create_group(f"v{seed}"), seed)) for seed in range(2)])
+
+
+@case("no one project: JPEGs rgb/0, rgb/1, … beside arrays depth/0 and pose/0 of the same numbers, in the file")
+def encoded_frames_beside_groups_in_a_file(folder: Path) -> Serves:
+    with h5py.File(folder / "a.h5", "w") as root:
+        return Serves([Video("a", _recording(root, 1))])

@@ -266,7 +266,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         found = group_frames(tree, main_frames(frames)) if frames else find_without_frames(hdf5, tree, aside)
     if found is None:
         raise nothing_found(hdf5, tree, aside)
-    add_beside_encoded(tree, found)
+    found = add_beside_encoded(tree, found)
     add_across(tree, found, {video.name: frames_part(video) for video in frames})
     add_values_across(tree, found)
     add_members(hdf5.file, tree, found, aside)

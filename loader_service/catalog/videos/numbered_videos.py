@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import join
+from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
-from loader_service.catalog.videos.across_groups import numbered_fields
+from loader_service.catalog.videos.across_groups import are_fields, numbered_fields
 from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in
 from loader_service.catalog.videos.numbered import NumberedFrames, find_numbered, numbered_by_group, numbered_part
 from loader_service.catalog.videos.readings import in_one_line
@@ -86,8 +86,11 @@ def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -
     return found_of(episodes)
 
 
-def add_beside_encoded(tree: Tree, found: Found) -> None:
-    """Give videos with an encoded dataset a frame the numbers in datasets of the same numbers beside: depth, poses."""
+def add_beside_encoded(tree: Tree, found: Found) -> Found:
+    """Return videos with an encoded dataset a frame with the numbers in datasets of the same numbers: depth, poses.
+
+    Those lie in the same group, or in groups beside it that are called as fields are.
+    """
     encoded = {
         part.path: (episode, part.frames.members)
         for episode in found.episodes
@@ -95,7 +98,7 @@ def add_beside_encoded(tree: Tree, found: Found) -> None:
         if isinstance(part.frames, DatasetsVideo) and not part.frames.layout.group_a_frame
     }
     if not encoded:
-        return
+        return found
     own = set[str]().union(*(episode.helpers for episode, _ in encoded.values()))
     beside = [info for path, info in tree.datasets.items() if path not in own and info.parent in encoded and info.dtype]
     plain = [info for info in beside if not info.dtype.startswith(("S", "vlen")) and 0 not in info.shape]
@@ -106,6 +109,33 @@ def add_beside_encoded(tree: Tree, found: Found) -> None:
                 key = key_in(episode.root, join(group, frames.key))
                 episode.parts[key] = numbered_part(frames, _pattern(episode.root or "", frames))
                 episode.helpers |= {info.path for info in frames.members}
+    return _with_groups_beside(tree, found)
+
+
+def _with_groups_beside(tree: Tree, found: Found) -> Found:
+    """Return videos that are groups of encoded datasets as those above, if each has fields in groups beside it."""
+    above = {parent_of(each.root): each for each in found.episodes if each.root and set(each.parts) == {""}}
+    words = {basename_of(each.root or "") for each in above.values()}
+    if len(above) < len(found.episodes) or len(words) > 1:
+        return found
+    beside = [info for info in tree.datasets.values() if parent_of(info.parent) in above and info.dtype]
+    plain = [info for info in beside if not info.dtype.startswith(("S", "vlen")) and 0 not in info.shape]
+    fields: dict[str, dict[str, NumberedFrames]] = {root: {} for root in above}
+    for group, families in numbered_by_group(plain, from_any=True).items():
+        encoded = above[parent_of(group)].parts[""].frames
+        members = encoded.members if isinstance(encoded, DatasetsVideo) else ()
+        if len(families) == 1 and _numbers_of(members, len(families[0].members)) == families[0].first_number:
+            fields[parent_of(group)][basename_of(group)] = families[0]
+    names = set(map(frozenset, fields.values()))
+    if len(names) > 1 or not are_fields([*words, *next(iter(fields.values()))]):
+        return found
+    episodes = []
+    for root, episode in above.items():
+        parts = {key: numbered_part(frames, _pattern(root, frames)) for key, frames in fields[root].items()}
+        helpers = episode.helpers.union(*({info.path for info in each.members} for each in fields[root].values()))
+        main = {basename_of(episode.root or ""): episode.parts[""]}
+        episodes.append(replace(episode, name=root, root=root, parts=main | parts, helpers=frozenset(helpers)))
+    return replace(found_of(episodes), left_out=found.left_out)
 
 
 def _numbers_of(members: Sequence[DatasetInfo], count: int) -> int | None:

@@ -38,10 +38,12 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
     Parameters
     ----------
     found
-        The file's table; of any other layout nothing is said.
+        The file's table, or groups of one row each; of any other layout nothing is said.
     read
         Gives the numbers of a dataset.
     """
+    if found.layout == "groups":
+        return _of_single_rows(found)
     if found.layout != "table" or len(found.episodes) != 1:
         return {}
     parts = {key: part for key, part in found.episodes[0].parts.items() if part.kind == "array" and part.info}
@@ -74,6 +76,21 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         if 1 < count <= _FEW_ROWS and len(part.shape) > 0 and part.shape[-1] >= _FAR_MORE * count and len(parts) == 1
     }
     return lines | _padded(parts, read)
+
+
+def _of_single_rows(found: Found) -> dict[str, str]:
+    """Return a line for each field of which all videos have one row, whose first axis may be time."""
+    if any(episode.frame_count != 1 for episode in found.episodes):
+        return {}
+    return {
+        f"{key} (axes)": f"its only row in {part.path!r} is {part.shape}; if the first of these axes is time, write "
+        "array[0] in its place, in a file"
+        for key, part in (found.episodes[0].parts.items() if found.episodes else ())
+        if part.info is not None
+        and part.kind == "array"
+        and len(part.shape) > 1
+        and part.info.shape == (1, *part.shape)
+    }
 
 
 def _may_be_times(part: VideoField, count: int) -> bool:
