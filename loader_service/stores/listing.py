@@ -46,7 +46,9 @@ def expand_url(text: str) -> list[str]:
             return [str(url)]
         return _matching(url)
     except StoreFault as fault:
-        raise ConfigError(str(fault.strerror)) from fault
+        may_be_folder = str(fault.strerror).endswith("check the name") and not url.is_web and "." not in url.key
+        remedy = f", or give {str(url) + '/*.h5'!r} where it is a folder" if may_be_folder else ""
+        raise ConfigError(f"{fault.strerror}{remedy}") from fault
 
 
 def objects_at(text: str) -> dict[str, ObjectVersion]:

@@ -238,7 +238,8 @@ def test_an_object_of_a_bucket_that_was_replaced_is_never_read(s3):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("s3://data/none.h5", "no such object"),
+        ("s3://data/none.h5", "no such object.*; check the name$"),
+        ("s3://data/train", r"no such object.*; check the name, or give 's3://data/train/\*\.h5' where it is a folder"),
         ("s3://data/none/*.h5", "matches no object; check the bucket and the prefix"),
         ("s3://nobody/a/*.h5", "there is no bucket 'nobody'; check its name"),
         ("s3://data/", r"is a folder; give 's3://data/\*\.h5'"),
