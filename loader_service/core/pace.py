@@ -17,10 +17,10 @@ _LATEST = 0.3
 #: One task counts as so many times the mean at the most: a file that was not in the page cache is no slow worker.
 _MOST_NEWS = 4.0
 
-#: Reports that come this soon after one another, in seconds, and so many at the most, are one piece of news. Either
-#: the worker sent them together, or they lay unread while the daemon was busy: how long each task took, none of them
-#: tells.
-_TOGETHER_S, _MOST_TOGETHER = 0.001, 8
+#: Reports that come this soon after one another, in seconds, and as many as a worker has small tasks at the most, are
+#: one piece of news. Either the worker sent them together, or they lay unread while the daemon was busy: how long each
+#: task took, none of them tells.
+_TOGETHER_S, _MOST_TOGETHER = 0.001, 16
 
 #: The least share of a task's time that counts as work.
 _WORKED = 0.05

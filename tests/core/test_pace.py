@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from loader_service.core.effects import Effect
 from loader_service.core.pace import Pace, Paces
+from loader_service.core.worker import SMALL_TASKS_OUTSTANDING
 from loader_service.protocol.messages import Task, Want
 from tests.core.desk import TRAIN, Desk, announced, orders
 from tests.core.test_staff import Crew
@@ -64,6 +65,12 @@ def test_one_task_that_takes_for_ever_makes_nobody_a_straggler_and_two_do() -> N
 def test_reports_that_lay_unread_together_say_how_long_all_of_them_took_and_not_each() -> None:
     assert _after(*[1.0] * 8, 2.0, 0.0).s_per_byte == pytest.approx(1.0 / MIB)
     assert _after(*[1.0] * 8, 8.0, *[0.0] * 7).s_per_byte == pytest.approx(1.0 / MIB)
+
+
+@pytest.mark.parametrize("together", [1, 4, 8, 9, 12, SMALL_TASKS_OUTSTANDING])
+def test_a_pace_is_the_same_however_many_small_tasks_are_reported_together(together: int) -> None:
+    report = [0.002 * together, *[0.0] * (together - 1)]
+    assert _after(*report * 20).s_per_byte == pytest.approx(0.002 / MIB)
 
 
 @given(st.dictionaries(st.integers(1, 9), st.floats(0, 100), min_size=1), st.frozensets(st.integers(1, 9)))
