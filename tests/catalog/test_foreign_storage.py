@@ -10,6 +10,7 @@ import pytest
 
 from loader_service.errors import CatalogError
 from loader_service.worker.reader import Reader
+from tests.catalog.advice import schemas_in
 from tests.support.catalogs import catalog_of, frames_of
 from tests.support.videos import make_videos, write_videos
 
@@ -83,6 +84,18 @@ def test_external_links_that_are_allowed_are_left_out_and_listed(tmp_path):
     assert catalog.video_count == len(VIDEOS)
     (line,) = catalog.left_out
     assert line == f"'group/other': found an external link, which is not followed, in a group of '{tmp_path}/a.h5'"
+
+
+def test_rows_beside_a_group_of_nothing_but_external_links_are_asked_about(tmp_path):
+    """So DECTRIS writes a master file: what is left of it is a mask of the detector, and no frames."""
+    with h5py.File(tmp_path / "master.h5", "w") as file:
+        file["entry/data/data_000001"] = h5py.ExternalLink("data_000001.h5", "/entry/data/data")
+        file["entry/detector/pixel_mask"], file["entry/omega"] = np.zeros((24, 20), np.uint32), np.zeros(10)
+    with pytest.raises(CatalogError, match=r"'entry/data' has nothing but external links.*give these") as error:
+        catalog_of(tmp_path, allow_external=True)
+    (tmp_path / "s.toml").write_text(schemas_in(str(error.value))[0], encoding="utf-8")
+    with closing(catalog_of(tmp_path, allow_external=True, schema=str(tmp_path / "s.toml"))) as catalog:
+        assert catalog.frame_count == 24
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ from loader_service.catalog.videos.row_notes import lines_of_rows
 from loader_service.catalog.videos.set_aside import (
     refuse_sparse_rows,
     refuse_without_complex,
+    refuse_without_links,
     set_aside,
     without_copies,
 )
@@ -273,6 +274,8 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     add_constants(tree, found, aside)
     refuse_sparse_rows(tree, found)
     refuse_without_complex(tree, found)
+    if tree.external_links:
+        refuse_without_links(tree, found)
     add_beside_pictures(tree, found, aside)
     refuse_frame_groups(tree, found)
     refuse_named_axes(hdf5, tree, found)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import join
+from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.schema import Schema
 
@@ -130,6 +130,25 @@ def refuse_without_complex(tree: Tree, found: Found) -> None:
         f"most of it is {main.describe()}, and complex numbers are not served; write real and imaginary parts as a "
         "last axis of two floats, or serve them by --source package.module:Name; without them there is",
         [Reading("what lies beside them alone", Schema(("table",), fields_of(infos, "array")))],
+    )
+
+
+def refuse_without_links(tree: Tree, found: Found) -> None:
+    """Refuse rows of a file that has a group of nothing but external links, which were left out: its data, it seems.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema that serves what is left.
+    """
+    link = next((path for path in tree.external_links if parent_of(path) not in {"", *tree.groups}), None)
+    if link is None or found.layout != "table" or len(found.episodes) != 1:
+        return
+    timed = [part.info for part in found.episodes[0].parts.values() if part.kind != "value" and part.info]
+    raise TwoReadingsError(
+        f"{parent_of(link)!r} has nothing but external links such as {link!r}, which are not followed, so its data lie "
+        "in other files, it seems: give these; without them there is",
+        [Reading("a table of what lies beside them", Schema(("table",), fields_of(timed, "array")))],
     )
 
 
