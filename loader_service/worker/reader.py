@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.columns import RAW, Catalog, FileStat
+from loader_service.catalog.inner_paths import renumbered
 from loader_service.errors import DecodeError
 from loader_service.stores.urls import is_url
 from loader_service.worker.catalog_files import CatalogFiles
@@ -310,9 +311,11 @@ class Reader:
                 f"reading {field!r}, {self.files.describe(video, first)}: HDF5 cannot give its bytes: {error}"
             ) from error
         if unwritten is not None:
+            path, _, _, digits = rows_place
+            named = renumbered(path, digits, unwritten) if digits >= 0 else path
             raise DecodeError(
                 f"reading {field!r}, {self.files.describe(video, unwritten)}: its part of the dataset "
-                f"{rows_place[0]!r} was never written; write it, or leave the video out"
+                f"{named!r} was never written; write it, or leave the video out"
             )
 
     def _read_lines_through_hdf5(self, place: tuple[int, int, str], first: int, out: NDArray[Any]) -> bool:

@@ -251,3 +251,14 @@ def test_bytes_of_which_there_are_none_are_no_images_that_are_missing(tmp_path, 
     assert catalog.frame_counts.tolist() == [10, 10]
     assert [field.name for field in catalog.fields] == ["x"]
     assert any(line.startswith("'mask': expected at least one number") for line in catalog.left_out), catalog.left_out
+
+
+def test_a_part_of_a_numbered_frame_that_was_never_written_is_named_by_its_own_dataset(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number in range(4):
+            frame = file.create_dataset(f"frame_{number}", (6, 5), np.float32, chunks=(3, 5))
+            frame[: 3 if number == 2 else 6] = number
+    catalog = catalog_of(tmp_path)
+    (field,) = catalog.fields
+    with pytest.raises(DecodeError, match="its part of the dataset 'frame_2' was never written"):
+        array_of(catalog, 0, field.name, 0, 4)
