@@ -232,3 +232,20 @@ def raw_films_of_any_size_by_words(folder: Path) -> Layout:
     (folder / "films.toml").write_text(f'videos = "groups"\nfield = [{{{field}}}]\n')
     served = Serves([Video(name, {"values": Array(film)}) for name, film in films.items()])
     return Layout(Refused(["videos of their own", re.escape(field)]), {"schema": "./films.toml"}, served)
+
+
+@case("no one project: one film at several scales, level_0, level_1", option=True)
+def levels_of_a_film(folder: Path) -> Layout:
+    """Numbers may tell scales of one film apart, and not films, where all have one length."""
+    videos = []
+    for film in range(2):
+        levels = {f"level_{level}": pixels(20 * film + level, 5 + film, 32 >> level, 32 >> level) for level in range(2)}
+        with h5py.File(folder / f"film_{film}.h5", "w") as root:
+            for name, level in levels.items():
+                root[name] = level
+        videos.append(Video(f"film_{film}", {name: Array(level) for name, level in levels.items()}))
+    lines = [f'{{name = "level_{level}", kind = "image", dataset = "level_{level}"}}' for level in range(2)]
+    (folder / "s.toml").write_text(f'videos = "table"\nfield = [{", ".join(lines)}]\n')
+    return Layout(
+        Refused(["a video, or the pictures of a class", *lines]), {"schema": "./s.toml"}, Serves(videos, "rows")
+    )

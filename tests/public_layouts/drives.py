@@ -216,3 +216,19 @@ def camera_of_a_lone_file(folder: Path) -> Serves:
     arrays: dict[str, Form] = {"rgb": Array(pixels(1, 12)), "actions": Array(numbers(1, 12, 3))}
     values = {"intrinsics": Value(numbers(2, 3, 3)), "extrinsics": Value(numbers(3, 4, 4))}
     return Serves([Video("camera", {**arrays, **values})], kind="rows")
+
+
+@case("commaai/research: log/*.h5 (times, speed, cam1_ptr, … beside fiber_accel and gps of other rates)", option=True)
+def log_of_a_drive(folder: Path) -> Layout:
+    """Columns that most datasets are get a schema of their own, beside that of the sensors with several axes."""
+    columns = {name: numbers(seed, 40) for seed, name in enumerate(("cam1_ptr", "speed", "times"))}
+    sensors = {"fiber_accel": numbers(4, 90, 3), "fiber_gyro": numbers(5, 90, 3), "gps": numbers(6, 12, 3)}
+    with h5py.File(folder / "drive.h5", "w") as root:
+        for name, values in {**columns, **sensors}.items():
+            root[name] = values
+    lines = [f'{{name = "{name}", kind = "array", dataset = "{name}"}}' for name in columns]
+    (folder / "s.toml").write_text(f'videos = "table"\nfield = [{", ".join(lines)}]\n')
+    served = Video("drive", {name: Array(values) for name, values in columns.items()})
+    return Layout(
+        Refused([", ".join(lines), "rows of 'fiber_accel'"]), {"schema": "./s.toml"}, Serves([served], "rows")
+    )

@@ -223,3 +223,15 @@ def splits_of_episodes(folder: Path) -> Layout:
             fields = {"rgb_static|frames": Array(rgb), "rel_actions": Array(numbers(number, 4, 7))}
             videos[split].append(Video(f"{split}/ep{number}|ep{number}", fields))
     return Layout(Refused(["--split", "train", "val"]), {"split": "train"}, Serves(videos["train"]))
+
+
+@case("isaac-sim/IsaacLab: HDF5DatasetFileHandler (data/demo_0 alone, initial_state/… of one row)")
+def states_as_wide_as_long(folder: Path) -> Serves:
+    """A first state of nine joints is no column of nine steps, although MATLAB's columns look so."""
+    frames, actions = pixels(77, 9), numbers(1, 9, 7)
+    with h5py.File(folder / "dataset.hdf5", "w") as root:
+        demo = root.create_group("data/demo_0")
+        demo["obs/table_cam"], demo["actions"] = frames, actions
+        demo["initial_state/articulation/robot/joint_position"] = numbers(2, 1, 9)
+    fields: dict[str, Form] = {"frames": Array(frames), "actions": Array(actions)}
+    return Serves([Video("dataset", fields)], left_out=["robot/joint_position.* \\(1, 9\\)"])

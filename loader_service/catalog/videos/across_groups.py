@@ -18,7 +18,7 @@ from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, array_part, single_part
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -324,29 +324,3 @@ def frames_of_groups(members: Sequence[DatasetInfo]) -> list[Reading]:
 
 
 _DIGITS = re.compile(r"[0-9]+")
-
-
-def parts_or_videos(
-    arrays: Sequence[DatasetInfo], members: Sequence[DatasetInfo], inside: str = ""
-) -> TwoReadingsError:
-    """Return the error for few sequences beside each other whose names do not tell what they are.
-
-    `inside`: where each lies in a group of its own: its path there.
-    """
-    shown = " and ".join(info.describe() for info in members[:2])
-    by_length = {info.shape[0]: info for info in members[1::-1]}
-    rows = [
-        Reading(
-            f"rows of {info.path!r}" if len(by_length) > 1 else "fields of one table",
-            Schema(("table",), fields_of([each for each in arrays if each.shape[:1] == info.shape[:1]], "array")),
-        )
-        for info in reversed(by_length.values())
-    ]
-    name, pattern = free_name(inside or "values"), join(VIDEO, inside) if inside else VIDEO
-    each = Schema(("groups",), (SchemaField(name, "array", (pattern,)),))
-    sides = common_shape([info.shape for info in members])
-    whole = Schema(("groups",), (SchemaField(name, "array", (pattern,), "", sides),))
-    return TwoReadingsError(
-        f"found {shown} beside each other, parts of one recording or videos of their own",
-        [*rows, Reading("videos of their own", each), Reading("samples of one frame", whole)],
-    )

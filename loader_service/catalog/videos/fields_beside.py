@@ -16,7 +16,7 @@ from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.bounds import TIMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.flat_lists import flat_list_part
-from loader_service.catalog.videos.frame_axis import is_column, is_picture
+from loader_service.catalog.videos.frame_axis import is_column_of, is_picture
 from loader_service.catalog.videos.number_lists import list_part
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.set_aside import is_aside
@@ -109,7 +109,11 @@ def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) 
         return  # `unused` says why
     elif info.shape[0] == episode.frame_count:
         episode.parts[key] = part
-    elif found.layout in {"table", "files"} and is_column(info) and info.shape[1] == episode.frame_count:
+    elif (
+        found.layout in {"table", "files"}
+        and info.shape == (1, episode.frame_count)
+        and is_column_of(info, tree.datasets.values())
+    ):
         episode.parts[key] = column_part(info)
     elif info.shape[0] == episode.frame_count - 1 > 1 and found.layout != "table":
         times = _times_beside(tree, info)

@@ -123,8 +123,18 @@ def frame_counts_of(datasets: Sequence[DatasetInfo]) -> list[int]:
 def with_columns(datasets: Sequence[DatasetInfo]) -> list[DatasetInfo]:
     """Return datasets with those of one row, ``(1, N)``, as ``(N,)`` where another has N rows: MATLAB's columns."""
     counts = {info.shape[0] for info in datasets} - {1}
-    standing = {info.path: info._replace(shape=info.shape[1:]) for info in datasets if info.shape[-1] in counts}
-    return [standing[info.path] if is_column(info) and info.path in standing else info for info in datasets]
+    columns = {info.path for info in datasets if info.shape[-1] in counts and is_column_of(info, datasets)}
+    return [info._replace(shape=info.shape[1:]) if info.path in columns else info for info in datasets]
+
+
+def is_column_of(info: DatasetInfo, datasets: Iterable[DatasetInfo]) -> bool:
+    """Tell whether a dataset is ``(1, N)``, and another in its group, at any depth, has N rows.
+
+    One that has them elsewhere says nothing: a state of N joints is no column of a recording that is as long.
+    """
+    group = f"{info.parent}/" if info.parent else ""
+    rows = info.shape[1:]
+    return is_column(info) and any(each.shape[:1] == rows and each.path.startswith(group) for each in datasets)
 
 
 def is_column(info: DatasetInfo) -> bool:

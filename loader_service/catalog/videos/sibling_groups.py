@@ -68,6 +68,16 @@ def is_recording(name: str) -> bool:
     return bool(_RECORDING.search(name))
 
 
+def are_levels(pictures: Sequence[DatasetInfo]) -> bool:
+    """Tell whether few sequences of one length and other sides may be levels of one, or cameras: ``level_0``."""
+    sides = {info.shape for info in pictures}
+    one_length = len({info.shape[0] for info in pictures}) == 1 < len(sides)
+    return one_length and len(pictures) <= _FEW and not all(is_recording(info.basename) for info in pictures)
+
+
+#: So many sequences beside each other may be levels or cameras.
+_FEW = 8
+
 #: What groups are called that are a recording each, and no sensors, arms or persons of one.
 _RECORDING = re.compile(
     r"(^|_)(trial|video|vid|clip|episode|ep|demo|traj|trajectory|run|session|rep|repetition|seq|sequence|utt|utterance|take|"

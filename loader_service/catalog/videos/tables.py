@@ -18,7 +18,6 @@ from loader_service.catalog.videos.across_groups import (
     Neighbours,
     are_fields,
     by_number,
-    parts_or_videos,
     samples_of_groups,
 )
 from loader_service.catalog.videos.array_readings import (
@@ -52,6 +51,7 @@ from loader_service.catalog.videos.frame_axis import (
 from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_frames
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
+from loader_service.catalog.videos.parts_readings import parts_or_videos
 from loader_service.catalog.videos.picture_sequences import of_cameras, of_dataset, of_pictures, parts_of, tails_of
 from loader_service.catalog.videos.picture_videos import (
     find_picture_videos,
@@ -61,6 +61,7 @@ from loader_service.catalog.videos.picture_videos import (
 )
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import (
+    are_levels,
     belong_to_rows,
     have_namesakes,
     have_one_form,
@@ -183,7 +184,7 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
     members = [info for each in chosen for info in each]
     if not declared and not is_picture(largest) and (_are_few_words(members) or _are_channels(members)):
         raise parts_or_videos(arrays, next(each for each in chosen if tails[each[0].path] == tail))
-    if not declared and is_picture(largest) and are_masked(info.basename for info in members):
+    if not declared and is_picture(largest) and (are_masked(info.basename for info in members) or are_levels(members)):
         raise classes_or_fields(members)
     alike = [info for info in arrays if info.dtype == dtype and (tails[info.path] == tail or declared)]
     alike = [info for info in alike if len(info.shape) == len(largest.shape)]
