@@ -42,6 +42,17 @@ def test_of_frames_of_a_dataset_each_little_is_fetched(server, form, version, gr
     assert scan.requests < _FRAMES * (1.2 if form == "chunks" else 0.4)  # the index of each one's chunks is a request
 
 
+def test_of_raw_films_with_large_frames_no_frame_is_fetched_whole(server):
+    path = server.folder / "a.h5"
+    with h5py.File(path, "w") as file:
+        for number in range(25):
+            file.create_dataset(f"film_{number:02}", (80, 1080, 1600, 3), "u1", fill_time="never")
+            file[f"film_{number:02}"][0, 0, 0] = 1
+    scan = scan_file(server.url("a.h5"), ScanOptions())
+    assert scan.frame_counts.tolist() == [80] * 25
+    assert scan.fetched_bytes == server.sent_bytes < 0.0001 * path.stat().st_size
+
+
 def test_a_small_file_is_one_request(server):
     write_videos(server.folder / "a.h5", "vlen", make_videos([12] * 6))
     scan = scan_file(server.url("a.h5"), ScanOptions())

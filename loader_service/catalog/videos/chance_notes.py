@@ -99,7 +99,9 @@ def lines_of_zeros(found: Found, row: Callable[[str, int], Any]) -> dict[str, st
         for part in episode.parts.values():
             if part.path == episode.dataset_path:
                 break
-        if part.frames is not None or last < 2 or not _is_deep(part, 1) or np.any(row(part.path, last)):
+        if part.frames is not None or last < 2 or not _is_deep(part, 1):
+            continue
+        if (part.info and part.info.size_bytes > _MOST_BYTES * episode.frame_count) or np.any(row(part.path, last)):
             continue
         if np.any(row(part.path, last - 1)) or not np.any(row(part.path, 0)):
             continue
