@@ -198,3 +198,13 @@ def encoded_frames_beside_groups_of_arrays(folder: Path) -> Serves:
 def encoded_frames_beside_groups_in_a_file(folder: Path) -> Serves:
     with h5py.File(folder / "a.h5", "w") as root:
         return Serves([Video("a", _recording(root, 1))])
+
+
+@case("no one project: a group a frame, with gaps in their numbers, and the picture in it (run0/10/rgb)")
+def groups_of_frames_with_gaps(folder: Path) -> Serves:
+    """Each is a video, and what makes frames of them is said."""
+    with h5py.File(folder / "a.h5", "w") as root:
+        for seed in range(6):
+            root[f"carla/run{seed // 3}/{seed % 3 * 205}/rgb"] = np.void(jpeg(seed))
+    each = [Video(f"carla/run{n // 3}/{n % 3 * 205}", {"frames": Encoded([jpeg(n)])}) for n in range(6)]
+    return Serves(each, left_out=["some numbers are missing.*without a gap, and `inspect` shows the schema"])

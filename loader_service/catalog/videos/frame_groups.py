@@ -156,8 +156,8 @@ def _note_gaps(found: Found, groups: Sequence[str]) -> None:
     if all(basename_of(group).isdecimal() for group in groups):
         found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
             f"{len(groups)} groups such as {groups[0]!r} are videos of one frame, since some numbers are missing; if "
-            "these count frames, write each frame as a dataset of the group that is its video, or serve them by "
-            "--source package.module:Name, in a file"
+            "these count frames, give them numbers without a gap, and `inspect` shows the schema for frames of these, "
+            "or serve them by --source package.module:Name, in a file"
         )
 
 
