@@ -56,7 +56,7 @@ def as_int(name: str, value: Any, expected: str) -> int:
         raise ConfigError(f"{name}={value!r} is not a whole number; give {expected}") from error
 
 
-class Numbers(Sequence[int]):
+class PackedNumbers(Sequence[int]):
     """Many whole numbers of 64 bits, kept as the bytes in which they travel; nobody looks at each on its way.
 
     Equal to a tuple of the same numbers.
@@ -86,14 +86,14 @@ class Numbers(Sequence[int]):
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
-            return Numbers(self.array[place].tobytes())
+            return PackedNumbers(self.array[place].tobytes())
         return self.array.item(place)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.array.tolist())
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Numbers):
+        if isinstance(other, PackedNumbers):
             return self.data == other.data
         return tuple(self) == other
 
@@ -105,14 +105,14 @@ class Numbers(Sequence[int]):
 
 
 #: Numbers in a message: many as bytes, a few as they are, which is shorter.
-NumberColumn = tuple[int, ...] | Numbers
+NumberColumn = tuple[int, ...] | PackedNumbers
 
 
 def number_column(numbers: NDArray[np.int64]) -> NumberColumn:
     """Return the numbers of an array as they travel best."""
     if len(numbers) <= _FEW:
         return tuple(numbers.tolist())
-    return Numbers(numbers.astype(_LITTLE_ENDIAN, copy=False).tobytes())
+    return PackedNumbers(numbers.astype(_LITTLE_ENDIAN, copy=False).tobytes())
 
 
 def int64_column(numbers: Sequence[int]) -> NDArray[np.int64]:
@@ -123,7 +123,7 @@ def int64_column(numbers: Sequence[int]) -> NDArray[np.int64]:
     struct.error
         When one has no 64 bits, or is no integer.
     """
-    if isinstance(numbers, Numbers):
+    if isinstance(numbers, PackedNumbers):
         return numbers.array
     return np.frombuffer(struct.pack(f"{len(numbers)}q", *numbers), np.int64)
 

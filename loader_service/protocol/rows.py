@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from loader_service.protocol.numbers import NumberColumn, Numbers, number_column
+from loader_service.protocol.numbers import NumberColumn, PackedNumbers, number_column
 
 
 class Row(NamedTuple):
@@ -62,8 +62,10 @@ class StepRows(Sequence[Row]):
         """Return a field of some rows, by number."""
         column = self._columns[_FIELDS.index(name)]
         if numbers == all_rows(len(column)):
-            return column if isinstance(column, Numbers) else tuple(column)
-        return column.take(numbers) if isinstance(column, Numbers) else tuple([column[number] for number in numbers])
+            return column if isinstance(column, PackedNumbers) else tuple(column)
+        return (
+            column.take(numbers) if isinstance(column, PackedNumbers) else tuple([column[number] for number in numbers])
+        )
 
 
 _FIELDS = Row._fields

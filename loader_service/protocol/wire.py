@@ -20,7 +20,7 @@ import msgpack
 
 from loader_service.errors import ConfigError, ProtocolError
 from loader_service.protocol.later_fields import later_fields, travelling
-from loader_service.protocol.numbers import NumberColumn, Numbers, are_int64
+from loader_service.protocol.numbers import NumberColumn, PackedNumbers, are_int64
 
 VERSION = 6
 _MAGIC = b"LS"
@@ -110,7 +110,7 @@ def _pack(value: Any) -> bytes:
 
 def _plain(value: Any) -> Any:
     """Return what msgpack knows of what it does not know."""
-    return value.data if isinstance(value, Numbers) else travelling(value)
+    return value.data if isinstance(value, PackedNumbers) else travelling(value)
 
 
 def _misfit(value: Any, place: str) -> str | None:
@@ -259,7 +259,7 @@ def _check_numbers(value: Any, place: str) -> Any:
         return _checker(tuple[int, ...])(value, place)
     if len(value) % 8:
         raise ProtocolError(f"{place}: expected 8 bytes for each number, got {len(value)} bytes")
-    return Numbers(value)
+    return PackedNumbers(value)
 
 
 def _tuple_checker(hint: Any) -> _Check:

@@ -14,7 +14,7 @@ from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
 from loader_service.protocol import remote_messages as r
 from loader_service.protocol.fields import CatalogField, Field
-from loader_service.protocol.numbers import NumberColumn, Numbers
+from loader_service.protocol.numbers import NumberColumn, PackedNumbers
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
 from loader_service.protocol.totals import (
@@ -71,7 +71,7 @@ MESSAGES: tuple[Any, ...] = (
     m.CloseStream(3),
     m.Want(3, 7, 1, 42),
     m.Want(3, 8, 1, 42, samples=(5, 5, 70_000), positions=(0, 1, 2)),
-    m.Want(3, 8, 1, 42, samples=Numbers(bytes([*range(24)])), positions=(0, 1, 2)),
+    m.Want(3, 8, 1, 42, samples=PackedNumbers(bytes([*range(24)])), positions=(0, 1, 2)),
     m.Forget(3, 7),
     m.Release(3, 9),
     m.Heartbeat(),
@@ -119,7 +119,7 @@ MESSAGES: tuple[Any, ...] = (
     m.DropSlots(3, (7, 9)),
     m.Task(11, 3, 1, 2, Rows((0, 1, 2), (5, 900, 70_000))),
     m.Task(12, 3, 1, 2, Rows((0, 1), (5, 9), positions=(70, 3), offsets=(0, 40), lengths=(40, 17), room=40)),
-    m.Task(13, 3, 1, 2, Rows((0, 1), (5, 9), positions=Numbers(bytes([255] * 8 + [0] * 8)))),
+    m.Task(13, 3, 1, 2, Rows((0, 1), (5, 9), positions=PackedNumbers(bytes([255] * 8 + [0] * 8)))),
     m.AdoptFile(4, 1_000, 1_700_000_000_000_000_000, -(2**63)),
     m.Drain(),
     m.WorkerReady(1, "parts by libturbojpeg.so.0"),
@@ -168,8 +168,8 @@ _UTF8 = st.text(st.characters(codec="utf-8"))
 _INTEGERS = st.integers(-(2**63), 2**63 - 1)
 
 
-def _as_bytes(numbers: list[int]) -> Numbers:
-    return Numbers(struct.pack(f"<{len(numbers)}q", *numbers))
+def _as_bytes(numbers: list[int]) -> PackedNumbers:
+    return PackedNumbers(struct.pack(f"<{len(numbers)}q", *numbers))
 
 
 def _instances(kind: Any) -> st.SearchStrategy[Any]:
