@@ -143,6 +143,17 @@ def batch_of_one(folder: Path) -> Layout:
     return Layout(rows, {"schema": "./s.toml"}, served)
 
 
+@case("no one project: tokens (N, T) padded with zeros, with lengths")
+def padded_tokens_with_lengths(folder: Path) -> Serves:
+    """The count is said, and not that they end in zeros."""
+    columns = {"tokens": (_REAL * 7).astype(np.int32), "lengths": _LENGTHS}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+    lines = [r"\A'tokens \(padded\)': [^\n]*\Z"]
+    return Serves(rows_of("a", **columns).videos, "rows", left_out=lines)
+
+
 @case("no one project: features and tokens padded with zeros, without a count")
 def padded_rows_without_a_count(folder: Path) -> Serves:
     """They stay rows, and what their ends may be is said."""

@@ -285,11 +285,11 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         refuse_time_behind(found)
     found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
     check_labels(tree, found)
-    row = partial(_row, hdf5)
+    row, rows = partial(_row, hdf5), lines_of_rows(found, hdf5.entries)
     found.left_out.update(
-        lines_of_zeros(found, row)
+        rows
+        | lines_of_zeros(found, row, rows)
         | lines_of_chance(found, hdf5.entries)
-        | lines_of_rows(found, hdf5.entries)
         | lines_of_unfilled(found, hdf5.entries, row)
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
     )

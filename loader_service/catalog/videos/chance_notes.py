@@ -12,7 +12,7 @@ from loader_service.catalog.videos.constants_beside import MATRICES
 from loader_service.catalog.videos.padded_videos import flags_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
@@ -82,7 +82,7 @@ def _are_one_hot(key: str, filled: Sequence[Episode], read: Callable[[str], Any]
     return all(each is not None and len(each) > 2 and each.sum() == 1 for each in flags)
 
 
-def lines_of_zeros(found: Found, row: Callable[[str, int], Any]) -> dict[str, str]:
+def lines_of_zeros(found: Found, row: Callable[[str, int], Any], said: Collection[str]) -> dict[str, str]:
     """Return a line for rows, or videos, of which some end in zeros, that no count beside them explains.
 
     Parameters
@@ -91,9 +91,11 @@ def lines_of_zeros(found: Found, row: Callable[[str, int], Any]) -> dict[str, st
         The videos of a file; some of them, or some rows, are looked at.
     row
         Gives one row of a dataset.
+    said
+        Which lines there are already: of rows that a count explains.
     """
     if found.layout == "table":
-        return _of_rows(found.episodes[0], row)
+        return _of_rows(found.episodes[0], row, said)
     for episode in found.episodes[:_MOST_LOOKED_AT]:
         last = episode.frame_count - 1
         for part in episode.parts.values():
@@ -116,7 +118,7 @@ def lines_of_zeros(found: Found, row: Callable[[str, int], Any]) -> dict[str, st
     return {}
 
 
-def _of_rows(table: Episode, row: Callable[[str, int], Any]) -> dict[str, str]:
+def _of_rows(table: Episode, row: Callable[[str, int], Any], said: Collection[str]) -> dict[str, str]:
     remedy = (
         "for clips of frames, write how many entries of each row are real, as 'lengths' beside it, and say videos = "
         '"padded" in a --schema'
@@ -126,7 +128,7 @@ def _of_rows(table: Episode, row: Callable[[str, int], Any]) -> dict[str, str]:
         deep = 1 if part.dtype.lstrip("<>").startswith(("i", "u")) else 2
         if part.info is None or not _is_deep(part, deep) or (part.dtype == "uint8" and len(part.shape) == 2):
             continue  # grey pictures end in zeros as they begin
-        if part.info.size_bytes > _MOST_BYTES * table.frame_count:
+        if f"{key} (padded)" in said or part.info.size_bytes > _MOST_BYTES * table.frame_count:
             continue
         numbers = np.linspace(0, table.frame_count - 1, min(table.frame_count, _MOST_LOOKED_AT)).astype(int).tolist()
         ends = [_end_of(row(part.path, number)) for number in numbers]

@@ -100,15 +100,19 @@ def _may_be_times(part: VideoField, count: int) -> bool:
 
 
 def _padded(parts: Mapping[str, VideoField], read: Callable[[str], Any]) -> dict[str, str]:
-    deep = {key: part for key, part in parts.items() if len(part.shape) > 1}
+    deep = {key: part for key, part in parts.items() if len(part.shape) > 0}
     infos = [part.info for part in parts.values() if part.info is not None]
     lines: dict[str, str] = {}
     for key, part in deep.items():
         lengths = lengths_beside(infos, part.info.shape[0], part.shape[0], read) if part.info is not None else None
-        if lengths is not None:
+        if lengths is not None and lengths[0] != part.path:
             lines[f"{key} (padded)"] = _PADDED.format(part.shape[0], lengths[0], _BY_LENGTHS)
     for part in parts.values():
-        padded = [key for key in deep if f"{key} (padded)" not in lines and deep[key].shape[:1] == part.shape]
+        padded = [
+            key
+            for key in deep
+            if f"{key} (padded)" not in lines and deep[key].shape[:1] == part.shape and deep[key] is not part
+        ]
         if padded and _may_be_mask(part) and _are_padded(read(part.path)):
             lines |= {f"{key} (padded)": _PADDED.format(part.shape[0], part.path, _BY_MASK) for key in padded}
     return lines
