@@ -48,8 +48,8 @@ class TwoReadingsError(Exception):
         self.readings = tuple(readings)
 
     def text(self, tried: Sequence[Reading]) -> str:
-        """Return the error in one line, with those of the readings whose schema was tried and works."""
-        meant = ": " * bool(self.readings) + " or ".join(reading.words for reading in self.readings)
+        """Return the error in one line, with the readings whose schema was tried and works, or with all."""
+        meant = ": " * bool(self.readings) + " or ".join(reading.words for reading in tried or self.readings)
         lines = "; or, ".join(f"for {reading.words}, {in_one_line(reading.schema)}" for reading in tried)
         remedy = f"say which in a --schema FILE: {lines}" if tried else "serve them by --source package.module:Name"
         sides = any(any(field.shape or ()) for reading in tried for field in reading.schema.fields)
