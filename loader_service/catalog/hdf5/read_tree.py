@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _AHEAD = 256
 
 
-class _Link(NamedTuple):
+class _TreeLink(NamedTuple):
     """A link: its group, its name there and from the root, and what it leads to."""
 
     group: Any
@@ -107,10 +107,12 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
     return Tree(datasets, empty, tuple(external_links), attributed, frozenset(unwritten), tuple(further))
 
 
-def _links_in(group: Any, above: bytes, expect: Expect | None) -> Iterator[_Link]:
+def _links_in(group: Any, above: bytes, expect: Expect | None) -> Iterator[_TreeLink]:
     """Yield the links in a group, by name; `above`: what their names from the root begin with."""
-    links: list[_Link] = []
-    group.links.iterate(lambda last, info: links.append(_Link(group, last, above + last, info.type, info.u)), info=True)
+    links: list[_TreeLink] = []
+    group.links.iterate(
+        lambda last, info: links.append(_TreeLink(group, last, above + last, info.type, info.u)), info=True
+    )
     for begin in range(0, len(links), _AHEAD):
         some = links[begin : begin + _AHEAD]
         if expect is not None:
