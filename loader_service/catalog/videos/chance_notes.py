@@ -140,8 +140,8 @@ def _of_rows(table: Episode, row: Callable[[str, int], Any], said: Collection[st
 
 def _end_of(entries: Any) -> int:
     """Return how many entries come before those at the end that are zeros; 0 where others are zeros, too."""
-    flat = np.asarray(entries)
-    real = np.any(flat.reshape(len(flat), -1), axis=1) if flat.ndim else np.zeros(1, bool)
+    row = np.atleast_1d(entries)
+    real = row.any(axis=tuple(range(1, row.ndim)))
     end = int(real.sum())
     return end if real[:end].all() else 0
 
