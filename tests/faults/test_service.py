@@ -262,7 +262,7 @@ def test_a_service_without_descriptors_for_its_workers_ends_with_a_named_error(v
     with started_service(videos, workers=16, environment={"PYTHONPATH": path}) as service:
         assert service.wait() == 2
         (said,) = service.log.splitlines()
-        assert re.search(r"16 workers need \d+ open files, the limit is 40; raise it with `ulimit", said)
+        assert re.search(r"workers=16 needs (\d+) open files, the hard limit is 40; .*`ulimit -n \1`", said)
 
 
 # ---- short of room
