@@ -178,6 +178,7 @@ class WorkerProcess:
         waiting = deque(messages)
         done: list[TaskDone] = []
         unreported_since = time.monotonic()
+        stays = True
         while waiting:
             if self._reader.reads.are_slow:
                 waiting.extend(more())
@@ -202,12 +203,11 @@ class WorkerProcess:
                 case AdoptFile():
                     self.adopt(message)
                 case Drain():
-                    if done:
-                        report(*done, *self._asides(unreported_since))
-                    return False
-        if done:
-            report(*done, *self._asides(unreported_since))
-        return True
+                    stays = False
+                    break
+        if news := (*done, *self._asides(unreported_since)):
+            report(*news)
+        return stays
 
     def _asides(self, now: float) -> Iterator[FromWorker]:
         """Yield what the daemon is to know beside the tasks that are done."""
