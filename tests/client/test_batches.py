@@ -354,7 +354,8 @@ def test_a_spec_that_cannot_be_met_is_refused_by_the_service(connection: Connect
     with pytest.raises(ConfigError, match="seed=-1 is out of range"):
         next(connection.batches(2, seed=-1))
     with pytest.raises(
-        TypeError, match="'pile' of dataset and batches; they take batch_size, clip, image, start, fields, shuffle, seed, "
+        TypeError,
+        match="'pile' of dataset and batches; they take batch_size, clip, image, start, fields, shuffle, seed, ",
     ):
         next(connection.batches(2, pile=3))
 
