@@ -141,7 +141,7 @@ def _of_rows(table: Episode, row: Callable[[str, int], Any], said: Collection[st
 def _end_of(entries: Any) -> int:
     """Return how many entries come before those at the end that are zeros; 0 where others are zeros, too."""
     row = np.atleast_1d(entries)
-    real = row.any(axis=tuple(range(1, row.ndim)))
+    real = np.asarray(row.any(axis=tuple(range(1, row.ndim))))
     end = int(real.sum())
     return end if real[:end].all() else 0
 
