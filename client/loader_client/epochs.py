@@ -6,9 +6,11 @@ iterator of its input for each epoch, and a counter of ours is not saved. But on
 iterators a random dataset that is drawn anew for each has had. What such an iterator draws first is the epoch's *mark*.
 All marks follow from a seed, so the number of an epoch is the place of its mark in their sequence.
 
-That counter is saved with iterators that have begun. One that was saved before, and restored in another process, has
-the mark of its place among all iterators that were *made*, of which a second dataset keeps count. Taken as the number
-of its epoch, that is right unless some of those before it were never used.
+That counter is saved with iterators that have begun. One that was saved before has the mark of its place among all
+iterators that were *made*, of which a second dataset keeps count. If the iterator of that place has begun here, it is
+the same epoch again. In another process the place is taken as the number of its epoch, which is right unless some of
+those before it were never used. The counter itself cannot be set, so what is restored gives a *shift*: what is added to
+the place of a mark from then on. An iterator keeps its own with it, as one number.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ from loader_service.errors import LoaderError
 #: Epochs after which a mark counts as unknown; to look through all takes some ten seconds.
 MOST_EPOCHS = 2**20
 
+#: Added to what an iterator keeps where that is the number of its epoch, and no shift.
+_IS_NUMBER = 2**32
+
 
 class EpochNumbers:
     """The numbers of marks. Any thread may use it.
@@ -40,33 +45,18 @@ class EpochNumbers:
         FORKS.watch(self._lock)
         self._marks = marks
         self._numbers: dict[bytes, int] = {}
-        self._begun = 0  # epochs, in this process and, as far as is known, in those before it
+        self._shift = 0
+        self._begun: dict[bytes, int] = {}  # epochs of iterators made here, by their place among them; the last is last
 
-    def number(self, mark: NDArray[Any]) -> int:
-        """Return the number of an epoch, from 0.
-
-        Parameters
-        ----------
-        mark
-            ``(values,) int64``.
-
-        Raises
-        ------
-        LoaderError
-            When it is none of the first `MOST_EPOCHS`.
-        """
-        with self._lock:
-            number = self._find(mark)
-            self._begun = max(self._begun, number + 1)
-            return number
-
-    def begin(self, made_as: NDArray[Any] | None) -> int:
-        """Return how many epochs to leave out before the one that an iterator begins.
+    def begin(self, made_as: NDArray[Any], *, made_here: bool) -> int:
+        """Return what an iterator that begins is to keep, of which `number` makes the number of its epoch.
 
         Parameters
         ----------
         made_as
-            Its mark among the iterators that were made, if that was in another process, or of another dataset.
+            Its mark among the iterators that were made, ``(values,) int64``.
+        made_here
+            Whether that was in this process, of this dataset.
 
         Raises
         ------
@@ -74,9 +64,35 @@ class EpochNumbers:
             As `number`.
         """
         with self._lock:
-            left_out = 0 if made_as is None else max(0, self._find(made_as) - self._begun)
-            self._begun += left_out + 1
-            return left_out
+            epoch = self._begun.get(made_as.tobytes()) if made_here else self._find(made_as)
+            return self._shift if epoch is None else epoch + _IS_NUMBER
+
+    def number(self, kept: int, mark: NDArray[Any], made_as: NDArray[Any] | None) -> int:
+        """Return the number of an epoch, from 0; the iterators that begin after it follow from it.
+
+        Parameters
+        ----------
+        kept
+            What `begin` returned, be it in another process.
+        mark
+            What the epoch drew, ``(values,) int64``.
+        made_as
+            The iterator's mark among those that were made, None if that was not in this process.
+
+        Raises
+        ------
+        LoaderError
+            When it is none of the first `MOST_EPOCHS`.
+        """
+        with self._lock:
+            place = self._find(mark)
+            epoch = kept - _IS_NUMBER if kept > _IS_NUMBER // 2 else place + kept
+            self._shift = epoch - place
+            while self._begun and next(reversed(self._begun.values())) >= epoch:  # a training that goes back
+                self._begun.popitem()
+            if made_as is not None:
+                self._begun[made_as.tobytes()] = epoch
+            return epoch
 
     def _find(self, mark: NDArray[Any]) -> int:
         key = mark.tobytes()

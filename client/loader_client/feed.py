@@ -80,20 +80,24 @@ class Feed:
         return dataset_html(self)
 
     def begin(self, made_by: Any, made_as: Any) -> NDArray[np.int64]:
-        """Return how many epochs to leave out before one that begins: ``() int64``. See `index_generator.places`."""
+        """Return what an iterator that begins keeps of its epoch: ``() int64``. See `index_generator.places`."""
         INTERRUPTS.forgive()  # it begins after whatever came before it
-        left_out = self._epochs.begin(None if int(made_by) == self.origin else made_as.numpy())
+        kept = self._epochs.begin(made_as.numpy(), made_here=int(made_by) == self.origin)
         # No Python number: TensorFlow keeps a tensor of each of those that it has ever met, 650 bytes for good.
-        return np.asarray(left_out, np.int64)
+        return np.asarray(kept, np.int64)
 
-    def epoch_of(self, number: Any, mark: Any, made_by: Any, started: Any, saved: Any) -> NDArray[np.int64]:
+    def epoch_of(self, number: Any, kept: Any, mark: Any, *made: Any) -> NDArray[np.int64]:
         """Return the number of the epoch of a mark: ``() int64``. See `index_generator.places`."""
         if not int(number):
             return np.asarray(NO_PLACES, np.int64)
-        if int(made_by) != self.origin:
+        made_by, started, saved, made_as = made
+        made_here = int(made_by) == self.origin
+        if not made_here:
             check_saved(int(saved), self.share)
-            self.starts.restore(self._epochs.number(mark.numpy()), int(started))
-        return np.asarray(self._epochs.number(mark.numpy()), np.int64)
+        epoch = self._epochs.number(int(kept) - int(number), mark.numpy(), made_as.numpy() if made_here else None)
+        if not made_here:
+            self.starts.restore(epoch, int(started))
+        return np.asarray(epoch, np.int64)
 
     def announce(self, place: Any, step: Any, first: Any, samples: Any) -> Any:
         """Have a step made that will be fetched soon; return its number."""

@@ -8,7 +8,7 @@ A *place* is one number of both, epoch and step. An epoch begins when its first 
 that is made and not used, as Keras does, is no epoch. Its mark (see `loader_client.epochs`) is drawn then, and a range
 counts on from there, without a call of a function for each step. The random dataset that marks come from counts the
 epochs that have begun, and tf.data saves that count with an iterator that has begun. For one that was saved before, a
-second random dataset counts the iterators that were made, from the beginning, and says how many epochs to leave out.
+second random dataset counts the iterators that were made, from the beginning.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def all_marks() -> Iterator[NDArray[Any]]:
 
 def places(
     begin: Callable[[Any, Any], Any],
-    epoch_of: Callable[[Any, Any, Any, Any, Any], Any],
+    epoch_of: Callable[..., Any],
     origin: int,
     start: int,
     share: int,
@@ -84,11 +84,11 @@ def places(
     ----------
     begin
         Gets the origin of the dataset that the iterator was made of, be it in another process, and the mark of its
-        place among all that were made. Returns how many epochs are to be left out before it, ``() int64``.
+        place among all that were made. Returns what the iterator is to keep of its epoch, ``() int64``.
     epoch_of
-        Gets 0 and a mark of no epoch, for which it returns `NO_PLACES`; then 1 and an epoch's mark, and returns the
-        epoch's number, ``() int64``. With them come origin, start and share of the dataset that the iterator was made
-        of.
+        Gets 0, what is kept and a mark of no epoch, for which it returns `NO_PLACES`; then 1, what is kept plus 1 and
+        an epoch's mark, and returns the epoch's number, ``() int64``. With them come origin, start and share of the
+        dataset that the iterator was made of, and the mark of its place among all that were made.
     origin
         Number of this dataset, which no other has.
     start
@@ -101,26 +101,23 @@ def places(
     origins, starts, shares = (tf.data.Dataset.range(first, tf.int64.max) for first in (origin, start, share))
 
     @tf.autograph.experimental.do_not_convert
-    def after_those_left_out(
-        made_by: tf.Tensor, started: tf.Tensor, shared: tf.Tensor, made_as: tf.Tensor
-    ) -> tf.data.Dataset:
-        left_out = _called(begin, made_by, made_as)
-        # Each iterator of `begun` counts as an epoch, also one that gives nothing.
-        skipped = begun.take(1).repeat().take(left_out).skip(left_out)
-        drawn = skipped.concatenate(begun).batch(_MARK_VALUES, drop_remainder=True)
+    def begun_by(*made: tf.Tensor) -> tf.data.Dataset:
+        made_by, _, _, made_as = made
         # Not `enumerate`: it has a graph optimizer run whenever it is made, which is here, for each epoch: 1 ms.
-        numbered = tf.data.Dataset.zip(tf.data.Dataset.range(tf.int64.max), drawn)
-        return numbered.flat_map(lambda number, mark: counted(number, mark, made_by, started, shared))
+        numbers = tf.data.Dataset.range(tf.int64.max)
+        kept = tf.data.Dataset.range(_called(begin, made_by, made_as), tf.int64.max)
+        drawn = begun.batch(_MARK_VALUES, drop_remainder=True)
+        return tf.data.Dataset.zip(numbers, kept, drawn).flat_map(lambda *element: counted(*element, *made))
 
     @tf.autograph.experimental.do_not_convert
-    def counted(number: tf.Tensor, drawn: tf.Tensor, *made: tf.Tensor) -> tf.data.Dataset:
+    def counted(number: tf.Tensor, kept: tf.Tensor, drawn: tf.Tensor, *made: tf.Tensor) -> tf.data.Dataset:
         # A symbolic checkpoint has the state that `drawn` was in before the element that is being gone through. So the
         # first one, before which there is none, has no places, and the second one is the mark. The function tells them
         # apart: a `tf.cond` takes 6 of the 20 ms that a new iterator takes.
-        first = _called(epoch_of, number, drawn, *made)
+        first = _called(epoch_of, number, kept, drawn, *made)
         return tf.data.Dataset.range(first, tf.int64.max, _EPOCHS)
 
-    return tf.data.Dataset.zip(origins, starts, shares, iterators).flat_map(after_those_left_out)
+    return tf.data.Dataset.zip(origins, starts, shares, iterators).flat_map(begun_by)
 
 
 def map_to_the_end(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:

@@ -27,26 +27,71 @@ def _mark(epoch: int) -> NDArray[np.int64]:
 
 def test_marks_are_numbered_in_the_order_in_which_they_are_drawn() -> None:
     numbers = EpochNumbers(_blocks())
-    assert [numbers.number(_mark(epoch)) for epoch in (0, 1, 9, 5, 9, 100)] == [0, 1, 9, 5, 9, 100]
+    assert [numbers.number(0, _mark(epoch), None) for epoch in (0, 1, 9, 5, 9, 100)] == [0, 1, 9, 5, 9, 100]
 
 
 def test_a_mark_of_no_epoch_is_an_error_and_not_an_endless_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(epochs, "MOST_EPOCHS", 10)
     with pytest.raises(LoaderError, match=r"mark array\(\[-1, *0\]\).* is that of none of 10 epochs; begin anew"):
-        EpochNumbers(_blocks()).number(np.array([-1, 0]))
+        EpochNumbers(_blocks()).number(0, np.array([-1, 0]), None)
 
 
 def test_many_threads_may_ask_at_once() -> None:
     numbers = EpochNumbers(_blocks())
     with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(lambda epoch: numbers.number(_mark(epoch)), range(200))) == list(range(200))
+        assert list(threads.map(lambda epoch: numbers.number(0, _mark(epoch), None), range(200))) == list(range(200))
 
 
-def test_an_iterator_that_was_restored_before_it_began_leaves_out_those_made_before_it() -> None:
-    numbers = EpochNumbers(_blocks())
-    assert [numbers.begin(None), numbers.begin(None)] == [0, 0]
-    assert numbers.begin(_mark(5)) == 3  # two have begun here
-    assert numbers.begin(_mark(6)) == 0
-    assert numbers.number(_mark(9)) == 9  # of one that was restored after it had begun
-    assert numbers.begin(_mark(12)) == 2
-    assert numbers.begin(_mark(1)) == 0
+class _Dataset:
+    """A dataset's iterators as tf.data has them: it counts those made and those begun, and saves what each keeps."""
+
+    def __init__(self) -> None:
+        self.numbers = EpochNumbers(_blocks())
+        self.made = self.begun = 0
+
+    def iterator(self) -> int:
+        self.made += 1
+        return self.made - 1
+
+    def begin(self, made_as: int, *, made_here: bool = True) -> tuple[int, tuple[int, int, int]]:
+        """Return the epoch that an iterator begins, and what is saved with it then."""
+        kept = self.numbers.begin(_mark(made_as), made_here=made_here)
+        place, self.begun = self.begun, self.begun + 1
+        epoch = self.numbers.number(kept, _mark(place), _mark(made_as) if made_here else None)
+        return epoch, (made_as, kept, place)
+
+    def restore(self, saved: tuple[int, int, int], *, made_here: bool = True) -> int:
+        made_as, kept, place = saved
+        self.numbers.begin(_mark(made_as), made_here=made_here)
+        self.made, self.begun = made_as + 1, place + 1
+        return self.numbers.number(kept, _mark(place), _mark(made_as) if made_here else None)
+
+
+def test_an_iterator_that_was_restored_before_it_began_is_of_the_epoch_of_its_place() -> None:
+    here = _Dataset()
+    assert [here.begin(here.iterator())[0] for _ in range(2)] == [0, 1]
+    assert here.begin(5, made_here=False)[0] == 5
+    assert here.begin(here.iterator())[0] == 6
+    assert here.begin(1, made_here=False)[0] == 1  # back, though that many have begun here
+    assert [here.begin(here.iterator())[0] for _ in range(2)] == [2, 3]
+
+
+def test_an_iterator_that_had_begun_goes_on_in_another_process_with_its_epoch_and_those_after_it() -> None:
+    first = _Dataset()
+    first.begin(7, made_here=False)
+    epoch, saved = first.begin(first.iterator())
+    second = _Dataset()
+    assert (epoch, second.restore(saved, made_here=False)) == (8, 8)
+    assert [second.begin(second.iterator())[0] for _ in range(2)] == [9, 10]
+
+
+def test_a_training_that_goes_back_where_it_is_has_the_same_epochs_again() -> None:
+    here = _Dataset()
+    here.iterator()  # made and never used
+    made = [here.iterator() for _ in range(4)]
+    lives = [here.begin(each) for each in made]
+    assert [epoch for epoch, _ in lives] == [0, 1, 2, 3]
+    assert [here.begin(each)[0] for each in made[1:]] == [1, 2, 3]  # saved before they began
+    assert here.restore(lives[0][1]) == 0  # saved after it had
+    assert [here.begin(here.iterator())[0] for _ in range(2)] == [1, 2]
+    assert here.begin(here.iterator())[0] == 3
