@@ -27,7 +27,7 @@ _NO_CREDENTIALS = (
 #: What is said when no connection can be made, or nothing comes.
 _NO_ANSWER = ("error sending request", "operation timed out")
 
-_ENDPOINTS = {"s3": "AWS_ENDPOINT_URL and AWS_REGION"}
+_ENDPOINTS = {"s3": "AWS_ENDPOINT_URL and AWS_REGION", "gs": "GOOGLE_BASE_URL", "az": "AZURE_STORAGE_ENDPOINT"}
 
 _CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with AWS_SESSION_TOKEN where they are temporary), or "
@@ -36,9 +36,16 @@ _CREDENTIALS = {
     "az": "AZURE_STORAGE_ACCOUNT_NAME with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
 }
 
+#: Where credentials also may lie, and are not looked for.
+_NOT_READ = {
+    "s3": "; files such as ~/.aws/credentials are not read",
+    "az": "; AZURE_STORAGE_CONNECTION_STRING is not read",
+}
 
-#: What is said of an object that was replaced.
+#: What is said of an object that was replaced, and of bytes that are not those that were asked for.
 OTHER_VERSION = "it is another object than the one that was opened"
+OTHER_PART = "the answer is not the part that was asked for; check the server, and what lies between, such as a proxy"
+ODD_KEY = "a key with a part that is empty, `.` or `..`, or not printable, cannot be read; rename it"
 
 
 class StoreFault(OSError):
@@ -77,7 +84,12 @@ _KINDS = {
 }
 
 #: What is said of a server that does not tell how long a file or an answer is, or which part of a file it gives.
-_NO_PARTS = ("Content-Length Header missing", "Content-Range header not present", "CONTENT_RANGE header")
+_NO_PARTS = (
+    "Content-Length Header missing",
+    "Content-Range header not present",
+    "CONTENT_RANGE header",
+    "non-partial response",
+)
 
 #: What a server answered, and the code that stores give in the body, which is not shown: it may hold anything.
 _STATUS = re.compile(r"non-2xx status code: ((\d{3})[A-Za-z ]*)")
@@ -94,16 +106,22 @@ _MEANINGS = {
 
 #: What the library says, and what is meant by that.
 _WORDS = {
-    "redirect without LOCATION": "the bucket lies in another region; set AWS_REGION to its region",
+    "redirect without LOCATION": "the server sends on, and does not say where to; check the URL, and the endpoint",
     "following redirect": "the server sends on too often, or to a host without TLS; give the URL that it leads to",
     "response body error": "the answer breaks off; check the network, and the server",
     "service account file": "GOOGLE_APPLICATION_CREDENTIALS names no JSON file with a key; set it to one",
     "as boolean": "a variable of the store, such as AWS_SKIP_SIGNATURE, is neither true nor false; set it to true",
     "Invalid Access Key": "AZURE_STORAGE_ACCOUNT_KEY is no key in base64; copy it anew",
+    ": Requested ": OTHER_PART,
+    "Wanted range": OTHER_PART,
+    "Header missing": "the answer does not say which object it is of; check the server, and what lies between",
     "builder error": "its store cannot be asked under that name; check the URL of the endpoint",
-    "Could not parse path": "a key with a part that is empty, `.` or `..`, or not printable, cannot be read; rename it",
+    "Could not parse path": ODD_KEY,
+    "empty path segment": ODD_KEY,
     "invalid path": "keys there have parts that are empty, `.` or `..`, or not printable; give a longer prefix",
 }
+
+_WORDS_OF_S3 = {"redirect without LOCATION": _MEANINGS["PermanentRedirect"]}
 
 
 def missing_extra(url: str) -> ConfigError:
@@ -131,15 +149,15 @@ def _explain(url: Any, kind: str, said: str) -> str | None:
         return OTHER_VERSION
     if kind == "NotSupportedError" or any(sign in said for sign in _NO_PARTS):
         return "the server gives no parts of a file; copy the file here"
-    if any(sign in said for sign in _NO_CREDENTIALS):
-        files = "; files such as ~/.aws/credentials are not read" if url.scheme == "s3" else ""
-        return f"no credentials; set {_CREDENTIALS.get(url.scheme)}{files}"
+    if url.scheme in _CREDENTIALS and any(sign in said for sign in _NO_CREDENTIALS):
+        return f"no credentials; set {_CREDENTIALS[url.scheme]}{_NOT_READ.get(url.scheme, '')}"
     if "NoSuchBucket" in said:
         return f"there is no bucket {url.bucket!r}; check its name, and the region"
     if kind in ("NotFoundError", "FileNotFoundError"):
         what = "there is no such file" if url.is_web else f"there is no such object, or no bucket {url.bucket!r}"
         return f"{what}; check the name"
-    meant = (words for sign, words in _WORDS.items() if sign in said)
+    words_of = _WORDS | _WORDS_OF_S3 if url.scheme == "s3" else _WORDS
+    meant = (words for sign, words in words_of.items() if sign in said)
     return _explain_answer(url, kind, said) or next(meant, None) or _explain_silence(url, said)
 
 

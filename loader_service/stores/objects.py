@@ -14,7 +14,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from loader_service.stores.faults import OTHER_VERSION, LastingFault, ObjectChanged, StoreFault, fault_of, missing_extra
+from loader_service.stores.faults import (
+    ODD_KEY,
+    OTHER_PART,
+    OTHER_VERSION,
+    LastingFault,
+    ObjectChanged,
+    StoreFault,
+    fault_of,
+    missing_extra,
+)
 from loader_service.stores.object_version import ObjectVersion
 from loader_service.stores.urls import StoreUrl, parse_url
 from loader_service.url_secrets import whole_url
@@ -36,6 +45,9 @@ _ENDPOINTS = {
 _VARIABLES = {"s3": "AWS_", "gs": "GOOGLE_", "az": "AZURE_"}
 
 _ENDPOINT = re.compile(r"https?://[^\s/?#]+(/\S*)?")
+
+#: Escapes in a web server's URLs that name another file than what they stand for: a slash, a plus and the like.
+_OTHER_ESCAPED = re.compile("%(2[146-9a-cf]|3[abd]|40|5[bd])", re.IGNORECASE)
 
 #: A request that failed is sent again so often, and for so long; then whoever asked decides, in seconds.
 _RETRIES, _RETRY_S = 2, 15
@@ -65,6 +77,7 @@ class StoredObject:
             raise ValueError(f"{path!r} is no URL of an object")
         self.url = url
         self._store = open_store(url)
+        self._name = _place_of(url)[1]
         if version is None:
             version = look_at(self._store, url)
         self.version = version
@@ -88,7 +101,7 @@ class StoredObject:
         if self.version.is_etag:
             options["if_match"] = self.version.tag
         try:
-            answer = obstore.get(self._store, self.url.name, options=options)
+            answer = obstore.get(self._store, self._name, options=options)
             seen = version_in(self.url, answer.meta)
             data = bytes(answer.bytes())
         except StoreFault:
@@ -98,7 +111,8 @@ class StoredObject:
         if seen != self.version:
             raise ObjectChanged(f"{str(self.url)!r}: {OTHER_VERSION}")
         if len(data) != length:
-            raise StoreFault(f"{str(self.url)!r}: expected {length} bytes at byte {offset}, got {len(data)}")
+            got = f"expected {length} bytes at byte {offset}, got {len(data)}"
+            raise StoreFault(f"{str(self.url)!r}: {got}: {OTHER_PART}")
         return data
 
 
@@ -114,7 +128,7 @@ def open_store(url: StoreUrl) -> Any:
     """
     _check_environment(url)
     try:
-        return _opened(_root_of(url), tuple(sorted(os.environ.items())) if not url.is_web else ())
+        return _opened(_place_of(url)[0], tuple(sorted(os.environ.items())) if not url.is_web else ())
     except ImportError as error:
         raise missing_extra(str(url)) from error
     except StoreFault:
@@ -135,17 +149,24 @@ def _check_environment(url: StoreUrl) -> None:
             raise LastingFault(f"{str(url)!r}: {name} has a line break, or what else cannot be sent; set it without")
 
 
-def _root_of(url: StoreUrl) -> str:
-    """Return the URL of a store, of a web server with the password and the query that its file was given with."""
+def _place_of(url: StoreUrl) -> tuple[str, str]:
+    """Return the URL of the store that is opened for an object, and what the object is called there.
+
+    A file of a web server is a store of its own where the library would not ask for it as its URL is written.
+    """
+    if url.key.startswith("/"):  # the library would ask for the key without it, which may be there too
+        raise LastingFault(f"{str(url)!r}: {ODD_KEY}")
     if not url.is_web:
-        return url.root
+        return url.root, url.key
     whole = urlsplit(whole_url(str(url)))
-    return urlunsplit((whole.scheme, whole.netloc, "/" if whole.query else "", whole.query, ""))
+    if whole.query or _OTHER_ESCAPED.search(url.key):
+        return urlunsplit(whole._replace(fragment="")), ""
+    return urlunsplit((whole.scheme, whole.netloc, "", "", "")), url.name
 
 
 @lru_cache(maxsize=64)
 def _opened(root: str, _environment: tuple[tuple[str, str], ...]) -> Any:
-    from obstore.store import from_url  # noqa: PLC0415 - as above
+    from obstore.store import HTTPStore, from_url  # noqa: PLC0415 - as above
 
     root, login = _login_of(root)
     named = [os.environ.get(name, "") for name in _ENDPOINTS.get(root.partition(":")[0], ())]
@@ -158,7 +179,9 @@ def _opened(root: str, _environment: tuple[tuple[str, str], ...]) -> Any:
         "default_headers": login,
     }
     retry: Any = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_S)}
-    return from_url(root, client_options=client, retry_config=retry)
+    # The library takes hosts of clouds for buckets, asks for credentials there, and forgets what signs a URL.
+    open_it = HTTPStore.from_url if root.startswith(("http:", "https:")) else from_url
+    return open_it(root, client_options=client, retry_config=retry)
 
 
 def _login_of(root: str) -> tuple[str, dict[str, str]]:
@@ -183,9 +206,9 @@ def look_at(store: Any, url: StoreUrl) -> ObjectVersion:
 
     try:
         if whole_url(str(url)) == str(url):
-            meta = obstore.head(store, url.name)
+            meta = obstore.head(store, _place_of(url)[1])
         else:  # a signature is for one kind of request, and that is GET
-            meta = obstore.get(store, url.name, options={"range": (0, 1)}).meta
+            meta = obstore.get(store, _place_of(url)[1], options={"range": (0, 1)}).meta
     except Exception as error:
         raise fault_of(url, error) from error
     return version_in(url, meta)

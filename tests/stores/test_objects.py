@@ -16,6 +16,7 @@ from loader_service.stores.faults import LastingFault, ObjectChanged, StoreFault
 from loader_service.stores.listing import expand_url, versions_of
 from loader_service.stores.objects import StoredObject
 from loader_service.stores.urls import parse_url
+from loader_service.url_secrets import keep_secrets
 
 CONTENT = bytes(range(256)) * 400
 
@@ -77,6 +78,29 @@ def test_a_server_that_tells_no_version_is_refused(server, file):
         expand_url(server.url("a.h5"))
 
 
+@pytest.mark.parametrize("written", ["o/a%2Fb+c%2Bd.h5", "o/a%2fb.h5?part=%2F", "o/it's(1),;=@:!$&.h5", "a+b.h5"])
+def test_a_web_server_is_asked_for_a_file_as_its_url_is_written(server, file, monkeypatch, written):
+    asked = []
+    monkeypatch.setattr(server, "signature", written.partition("?")[2])
+    handler = server._server.RequestHandlerClass
+    monkeypatch.setattr(handler, "_file", lambda self: asked.append(self.path) or file)
+    named = keep_secrets(server.url(written))
+    assert StoredObject(named).read_at(7, 9) == CONTENT[7:16]
+    assert set(asked) == {f"/{written}"}
+
+
+@pytest.mark.parametrize("host", ["box.s3.us-west-2.amazonaws.com", "s3.amazonaws.com", "me.blob.core.windows.net"])
+@pytest.mark.parametrize("signature", ["", "X-Amz-Signature=1%2F2&sig=3"])
+def test_a_web_url_of_a_cloud_s_host_is_asked_as_any_other(server, monkeypatch, host, signature):
+    folder = server.folder / "http:" / host / "box"  # what is asked of a proxy is the whole URL
+    folder.mkdir(parents=True)
+    (folder / "a.h5").write_bytes(CONTENT)
+    server.signature = signature
+    monkeypatch.setenv("HTTP_PROXY", server.url(""))
+    named = keep_secrets(f"http://{host}/box/a.h5" + f"?{signature}" * bool(signature))
+    assert StoredObject(named).read_at(7, 9) == CONTENT[7:16]
+
+
 @pytest.mark.parametrize(
     ("written", "name"), [("a%20b.h5", "a b.h5"), ("a b.h5", "a b.h5"), ("%C3%BC%231.h5", "ü#1.h5"), ("1%.h5", "1%.h5")]
 )
@@ -136,6 +160,11 @@ def test_what_cannot_be_had_from_a_web_server_is_named(server, name, words):
         ("503 Service Unavailable: <Error><Code>SlowDown</Code>", r"answers 503 Service Unavailable \(SlowDown\); try"),
         (": Unable to open service account file from /none.json: No such", "^'s3://box/a': GOOGLE_APPLICATION_CREDE"),
         (": Invalid Access Key: Invalid symbol 32, offset 3.", "AZURE_STORAGE_ACCOUNT_KEY is no key in base64; copy"),
+        ("301 Moved: redirect without LOCATION", "the bucket lies in another region; set AWS_REGION"),
+        (": Requested 5000..25000, got 5001..25001", "the answer is not the part that was asked for"),
+        (": Wanted range starting at 5000, but object was only 99 bytes", "not the part that was asked for; check"),
+        (": Received non-partial response when range requested", "the server gives no parts of a file; copy the file"),
+        (": ETag Header missing from response", "the answer does not say which object it is of; check the server"),
         ("410 Gone: <html>HIDDEN</html>", "the server answers 410 Gone; check the URL$"),
     ],
 )
@@ -199,8 +228,9 @@ def test_a_variable_that_cannot_be_is_named(s3, monkeypatch, name, value, words)
         assert "hidden" not in str(caught.value)
 
 
-@pytest.mark.parametrize("key", ["a//b.h5", "a/../b.h5"])
+@pytest.mark.parametrize("key", ["a//b.h5", "a/../b.h5", "/b.h5"])
 def test_a_key_that_cannot_be_read_is_named_with_what_to_do(s3, key):
+    s3("b.h5", CONTENT)
     with pytest.raises(ConfigError, match=r"a part that is empty, .* cannot be read; rename it"):
         expand_url(f"s3://data/{key}")
 
