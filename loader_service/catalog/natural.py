@@ -31,6 +31,20 @@ def are_times(names: Sequence[str]) -> bool:
     return max(times) - min(times) < _ONE_RECORDING * min(times)
 
 
+def are_seconds(names: Sequence[str]) -> bool:
+    """Tell whether names are numbers of seconds, and perhaps one word: all with two decimals or more, or as printed.
+
+    What is printed without zeros at its end has now more decimals and now fewer: ``t_0``, ``t_0.05``, ``t_0.1``.
+    """
+    found = [_SECONDS.fullmatch(name) for name in names]
+    texts = [match[2] for match in found if match]
+    if len(texts) < max(2, len(names)) or len({(match[1], match[3]) for match in found if match}) > 1:
+        return False
+    decimals = {len(text.partition(".")[2]) for text in texts}
+    printed = all(text in {f"{float(text):g}", repr(float(text))} for text in texts)
+    return min(decimals) > 1 or (max(decimals) > 1 and printed)
+
+
 def decimals_of(names: Sequence[str]) -> list[float]:
     """Return the numbers that names are, as Python writes them, with or without an ending: ``0.25``, ``0.5.jpg``.
 
@@ -48,6 +62,9 @@ def _is_shortest(text: str) -> bool:
 _ENDING = "([.][A-Za-z][A-Za-z0-9]*)?"
 
 _DECIMAL = re.compile(rf"([0-9]+[.][0-9]+){_ENDING}")
+
+#: A number, and a word before or behind it.
+_SECONDS = re.compile(r"([^0-9.]*)([0-9]+(?:[.][0-9]+)?)([A-Za-z]*)")
 
 #: Ten digits or more, and perhaps a fraction.
 _TIME = re.compile(rf"([0-9]{{10,19}}([.][0-9]+)?){_ENDING}")

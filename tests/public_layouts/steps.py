@@ -55,6 +55,28 @@ def frames_as_groups_with_gaps(folder: Path) -> Refused:
     return Refused(["5 groups such as 'frame_0' of one frame each", "--source", '"{video}/image"'])
 
 
+@case("loggers that print times: t_0/rgb, t_0.05/rgb, t_0.1/rgb (seconds without zeros at their end), and a pose")
+def frames_named_by_printed_seconds(folder: Path) -> Refused:
+    """Now more decimals and now fewer are those of one clock, and not ids: no video of one frame each in silence."""
+    with h5py.File(folder / "run.h5", "w") as root:
+        for number, picture in enumerate(pixels(1, 12, 16, 20)):
+            root[f"t_{number * 0.05:g}/rgb"] = picture
+            root[f"t_{number * 0.05:g}/pose"] = np.arange(7.0)
+    return Refused(["12 groups such as 't_0'", "times in one video", 'videos = "groups"'])
+
+
+@case("no one project: pictures by subject and session (1.1/image, 1.2/image, 2.1/image)")
+def pictures_named_by_two_numbers(folder: Path) -> Serves:
+    """One decimal each may be two numbers: videos of one frame, and a line."""
+    videos = []
+    with h5py.File(folder / "set.h5", "w") as root:
+        for name in ("1.1", "1.2", "2.1", "2.2"):
+            picture = pixels(len(videos), 1, 16, 20)
+            root[f"{name}/image"], root[f"{name}/age"] = picture[0], np.arange(3.0)
+            videos.append(Video(name, {"*|image|frames": Array(picture), "age": Array(np.arange(3.0)[None])}))
+    return Serves(videos, left_out=["4 groups such as '1.1' are videos of one frame"])
+
+
 @case("no one project: seconds from the start as names of groups (0.033/image)")
 def frames_named_by_seconds(folder: Path) -> Refused:
     with h5py.File(folder / "a.h5", "w") as root:

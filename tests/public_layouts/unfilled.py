@@ -24,6 +24,30 @@ def rows_behind_a_count(folder: Path) -> Serves:
     return Serves([Video("ep0", fields)], left_out=["'size' says 4 of the 10 rows.*zeros.*dataset\\[:4\\]"])
 
 
+@case("AlphaZero exercises: replay_buffer.py (states, pis, zs of max_size rows, current_size as an attribute of zs)")
+def rows_that_a_replay_buffer_has_not_filled(folder: Path) -> Serves:
+    """Rows of a table that are zeros in all columns are said, whatever counts them."""
+    columns = {"states": np.zeros((40, 5, 8, 8), "f4"), "pis": np.zeros((40, 17), "f4"), "zs": np.zeros(40, "f4")}
+    with h5py.File(folder / "replay.h5", "w") as root:
+        for number, (name, values) in enumerate(columns.items()):
+            values[:13] = numbers(number, 13, *values.shape[1:])
+            root[name] = values
+        root["zs"].attrs["current_size"] = 13
+    said = r"ends in zeros alone, from entry 13 of 40 on in 'states'.*dataset\[:13\]"
+    return Serves(rows_of("replay", **columns).videos, "rows", left_out=[said])
+
+
+@case("no one project: rows of which one column alone ends in zeros")
+def rows_that_end_in_zeros_in_one_column(folder: Path) -> Serves:
+    """A light that went out is no room that nobody filled."""
+    columns = {"images": numbers(1, 9, 6, 8), "speed": np.arange(9.0)}
+    columns["images"][5:] = 0
+    with h5py.File(folder / "drive.h5", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+    return Serves(rows_of("drive", **columns).videos, "rows", left_out=[r"\A\Z"])
+
+
 @case("no one project: a count of fewer rows than there are, of which those behind are none of zeros")
 def rows_behind_a_count_that_are_real(folder: Path) -> Serves:
     images = pixels(1, 10)
@@ -65,3 +89,17 @@ def pixels_in_one_row(folder: Path) -> Refused:
         root["PixelData"] = whole(1, 5 * 24 * 32, below=256, dtype="u1")
         root["PixelData"].attrs.update(Rows=24, Columns=32, NumberOfFrames=5)
     return Refused(["'PixelData'", "no image format", r"\(frames, height, width, channels\)", "--source"])
+
+
+@case("robosuite collectors: demos without a step (obs of no rows), and one of one step, among others")
+def demos_without_steps(folder: Path) -> Serves:
+    """What `inspect --toml` prints of such a file serves it, too."""
+    videos = []
+    with h5py.File(folder / "demo.h5", "w") as root:
+        for number, count in enumerate((5, 0, 1, 6)):
+            images, actions = pixels(number, 6)[:count], numbers(number, count, 7)
+            root[f"data/demo_{number}/obs/agentview_image"] = images
+            root[f"data/demo_{number}/actions"] = actions
+            fields: dict[str, Form] = {"frames": Array(images), "actions": Array(actions)}
+            videos += [Video(f"data/demo_{number}", fields)] * (count > 0)
+    return Serves(videos, left_out=[r"data/demo_1/obs/agentview_image.*\(0, 24, 32, 3\)"])

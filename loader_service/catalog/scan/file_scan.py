@@ -285,14 +285,14 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         refuse_time_behind(found)
     found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
     check_labels(tree, found)
-    row, rows = partial(_row, hdf5), lines_of_rows(found, hdf5.entries)
-    found.left_out.update(
-        rows
-        | lines_of_zeros(found, row, rows)
+    row = partial(_row, hdf5)
+    said = (
+        lines_of_rows(found, hdf5.entries)
         | lines_of_chance(found, hdf5.entries)
         | lines_of_unfilled(found, hdf5.entries, row)
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
     )
+    found.left_out.update(said | lines_of_zeros(found, row, said))
     labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
     found.left_out.update(unused(tree, found, found.left_out, labels))
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}

@@ -92,30 +92,43 @@ def lines_of_zeros(found: Found, row: Callable[[str, int], Any], said: Collectio
     row
         Gives one row of a dataset.
     said
-        Which lines there are already: of rows that a count explains.
+        Which lines there are already: of rows that a count explains, of those behind it, or never written.
     """
-    if found.layout == "table":
-        return _of_rows(found.episodes[0], row, said)
+    table = found.layout == "table"
+    lines = _of_rows(found.episodes[0], row, said) if table else {}
     for episode in found.episodes[:_MOST_LOOKED_AT]:
-        last = episode.frame_count - 1
-        for part in episode.parts.values():
-            if part.path == episode.dataset_path:
+        for main in episode.parts.values():
+            if main.path == episode.dataset_path:
                 break
-        if part.frames is not None or last < 2 or not _is_deep(part, 1):
+        if table:
+            parts = [part for part in episode.parts.values() if _is_deep(part, 0)]
+        elif main.frames is None and _is_deep(main, 1):
+            parts = [main]  # what lies beside it may go on
+        else:
             continue
-        if (part.info and part.info.size_bytes > _MOST_BYTES * episode.frame_count) or np.any(row(part.path, last)):
-            continue
-        if np.any(row(part.path, last - 1)) or not np.any(row(part.path, 0)):
-            continue
-        low, high = 0, last - 1  # has numbers, has none
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if np.any(row(part.path, middle)) else (low, middle)
-        remedy = f"to leave it out, write its datasets anew without it, as dataset[:{high}]"
-        return {
-            f"{episode.dataset_path} (zeros)": _ZEROS.format("ends", high, last + 1, part.path, remedy),
-        }
-    return {}
+        end = _end_of_rows(parts, episode.frame_count, row)
+        if end and not any(key.endswith(("(unfilled)", "(unwritten)")) for key in said):
+            remedy = f"to leave it out, write its datasets anew without it, as dataset[:{end}]"
+            zeros = _ZEROS.format("ends", end, episode.frame_count, episode.dataset_path, remedy)
+            return {**lines, f"{episode.dataset_path} (zeros)": zeros}
+    return lines
+
+
+def _end_of_rows(parts: Sequence[VideoField], count: int, row: Callable[[str, int], Any]) -> int:
+    """Return how many rows come before those at the end that are zeros in all parts; 0 where fewer than two are."""
+
+    def is_filled(number: int) -> bool:
+        return any(np.any(row(part.path, number)) for part in parts)
+
+    large = any(part.info and part.info.size_bytes > _MOST_BYTES * count for part in parts)
+    columns = all(not part.shape for part in parts)  # whose numbers may be sorted
+    if large or columns or count < 3 or is_filled(count - 1) or is_filled(count - 2) or not is_filled(0):
+        return 0
+    low, high = 0, count - 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_filled(middle) else (low, middle)
+    return high
 
 
 def _of_rows(table: Episode, row: Callable[[str, int], Any], said: Collection[str]) -> dict[str, str]:

@@ -29,7 +29,7 @@ from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
 from loader_service.catalog.videos.fields_beside import array_part, attribute_part, column_part, single_part
 from loader_service.catalog.videos.flat_lists import flat_list_part
-from loader_service.catalog.videos.frame_axis import is_column
+from loader_service.catalog.videos.frame_axis import is_column, is_picture
 from loader_service.catalog.videos.number_lists import declared_list
 from loader_service.catalog.videos.numbered import numbered_part, split_by_names
 from loader_service.catalog.videos.tables import find_datasets
@@ -268,8 +268,8 @@ def _dataset_part(field: SchemaField, info: DatasetInfo) -> VideoField | None:
         return column_part(info)
     whole = bool(field.shape and info.dtype) and fits(field.shape or (), info.shape)
     part = single_part(info) if whole else array_part(info)
-    if part is None and field.kind == "array" and info.dtype and info.shape[:1] == (0,):
-        return VideoField("array", info.dtype, info.shape[1:], info.path, info=info)  # of a video without frames
+    if part is None and info.dtype and info.shape[:1] == (0,):  # of a video without frames
+        return VideoField(field.kind if is_picture(info) else "array", info.dtype, info.shape[1:], info.path, info=info)
     if part is not None and field.kind == "array":
         return VideoField("array", part.dtype, part.shape, part.path, info=info)
     return part

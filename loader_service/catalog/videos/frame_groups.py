@@ -11,7 +11,7 @@ from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.layouts.nested import in_sequence, place_of
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_times
+from loader_service.catalog.natural import are_seconds, are_times, decimals_of
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.catalog.videos.numbered import in_order, kind_of_frames
@@ -41,9 +41,11 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     if found.layout != "groups" or len(filled) < 2 or any(episode.frame_count > 1 for episode in filled):
         return
     names = [basename_of(episode.name) for episode in filled]
-    timed = are_times(names) or all(map(_SECONDS.fullmatch, names))
-    if not timed and all(episode.root is None for episode in filled):
-        key, part = next(iter(filled[0].parts.items()))
+    datasets = all(episode.root is None for episode in filled)
+    key, part = next(iter(filled[0].parts.items()))
+    ordered = datasets and part.frames is not None and decimals_of(names)  # of --frames
+    timed = are_times(names) or (are_seconds(names) and not ordered)
+    if datasets and not timed:
         _judge_datasets(found, [episode.name for episode in filled], replace(part, shape=_sides(filled, key)))
         return
     groups = [episode.name if timed else _frame_group(episode.root or "") for episode in filled]
@@ -144,7 +146,10 @@ def _arrays_of_all(tree: Tree, groups: Sequence[str]) -> list[DatasetInfo]:
 
 def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
     """Say that the numbers of groups may count frames, with the schema that takes them for such."""
-    for reading in _of_one_video(tree, filled, groups):
+    readings = _of_one_video(tree, filled, groups)
+    if not readings:
+        _note_gaps(found, groups)
+    for reading in readings:
         found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
             f"{len(groups)} groups such as {groups[0]!r} are videos of one frame; if their numbers count frames, "
             f"{in_one_line(reading.schema)} in a --schema makes {reading.words}, in a file"
@@ -152,12 +157,12 @@ def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: S
 
 
 def _note_gaps(found: Found, groups: Sequence[str]) -> None:
-    """Say that groups which only have numbers are samples, since some numbers are missing."""
-    if all(basename_of(group).isdecimal() for group in groups):
+    """Say that groups which only have numbers, whole or not, are samples, since some numbers are missing."""
+    if all(_DECIMAL.fullmatch(basename_of(group)) for group in groups):
         found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
             f"{len(groups)} groups such as {groups[0]!r} are videos of one frame, since some numbers are missing; if "
-            "these count frames, give them numbers without a gap, and `inspect` shows the schema for frames of these, "
-            "or serve them by --source package.module:Name, in a file"
+            "these count frames, give them whole numbers without a gap, and `inspect` shows the schema for frames of "
+            "these, or serve them by --source package.module:Name, in a file"
         )
 
 
@@ -197,12 +202,10 @@ _FRAME_DATASET = re.compile(r"(frame|step|timestep)s?[_-]?/?[0-9]+([.][A-Za-z0-9
 _NUMBER_BEFORE_DOT = re.compile(r"[0-9]+(?=[^0-9]*$|[.][A-Za-z0-9]+$)")
 _ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 
-#: Seconds from the start of a recording.
-_SECONDS = re.compile(r"[0-9]+[.][0-9]{2,}")
-
 #: Of numbers that are farther apart, pictures are samples.
 _LEAST_SHARE = 0.25
 _NUMBER = re.compile(r"[0-9]+$")
+_DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?")
 
 
 def _of_one_video(
