@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.videos.end_flags import flagged_rows
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ _LENGTHS = re.compile(
 _NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
 _PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
 _OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+#: What is called so of no unit, and may be of something else than the rows: its numbers tell.
+_BARE = re.compile(r"^(starts?|begins?|ends?|stops?|lengths?|lens?)$", re.IGNORECASE)
+#: Sides behind the first of a list of numbers.
+_COLUMN = frozenset({(), (1,)})
 TIMES = re.compile(r"(^|_)(ts|stamps?|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)
 _INDEXES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices)$", re.IGNORECASE)
 _INDEX = re.compile(r"(index|idx|id|number|num)$", re.IGNORECASE)
@@ -99,9 +104,15 @@ def find_bounds(
 
 
 def _short(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alone: bool) -> list[DatasetInfo]:
-    """Return the columns of whole numbers that are shorter than the rows, those of times aside."""
+    """Return the lists of whole numbers that are shorter than the rows, in one axis or two; those of times aside."""
     least = 0 if alone else 1
-    short = [info for info in datasets if len(info.shape) == 1 and least < info.shape[0] < max(2, frame_count)]
+    most = frame_count if frame_count > 1 else 2
+    short = [
+        info
+        for info in datasets
+        if (info.shape[1:] in _COLUMN and info.shape and least < info.shape[0] < most and info.shape != (1, 1))
+        or (info.shape[:1] == (1,) and info.shape[2:] == () and (1,) < info.shape[1:] < (most,))
+    ]
     plain = [info for info in short if not TIMES.search(info.basename)]
     whole = [info for info in plain if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u"))]
     floats = [info for info in plain if info.dtype.lstrip("<>").startswith("f") and _are_whole(info, read)]
@@ -142,48 +153,9 @@ def find_first_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Rea
 def from_flags(
     datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, any_end: bool = False
 ) -> Bounds | None:
-    """Return the videos that flags of rows begin or end, if these are more than one.
-
-    `any_end`: also flags that can end less than an episode, such as ``terminals`` without the ``timeouts`` beside them.
-    """
-    columns = [info for info in datasets if info.shape in {(frame_count,), (frame_count, 1)}]
-    if not columns:
-        return None
-    starts = [_flags(info, read) for info in columns if _FIRST_FLAG.match(info.basename)]
-    starts += [_first_steps(info, read) for info in columns if info.basename.lower() == "step_type"]
-    lasts = [_flags(info, read) for info in columns if _LAST_FLAG.match(info.basename)]
-    weak = [_flags(info, read) for info in columns if any_end and _ANY_END_FLAG.match(info.basename)]
-    first = next((flags for flags in starts if flags is not None), None)
-    if first is None:
-        ends = next((flags for flags in lasts if flags is not None), None)
-        others = [flags for flags in weak if flags is not None]
-        ends = np.any(others, axis=0) if ends is None and others else ends
-        first = None if ends is None else np.append(True, ends[:-1])
-    if first is None or not first[0] or first.sum() < 2:
-        return None
-    rows = np.flatnonzero(first)
-    return Bounds(rows, np.append(rows[1:], frame_count), frozenset())
-
-
-def _flags(info: DatasetInfo, read: Read) -> Any:
-    """Return a column of flags as bools; None if it has other numbers than 0 and 1."""
-    values = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 2)
-    return values.astype(bool) if np.isin(values, (0, 1)).all() else None
-
-
-def _first_steps(info: DatasetInfo, read: Read) -> Any:
-    """Return where a column is 0, if it is 0, 1, …, 2 in each episode, as the step types of dm_env are; else None."""
-    steps = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 3)
-    fits = np.isin(steps, (0, 1, 2)).all() and steps[0] == 0 and ((steps[1:] == 0) == (steps[:-1] == 2)).all()
-    return steps == 0 if fits else None
-
-
-_EPISODE = r"(episode|ep|traj|trajectory|demo|rollout|sequence|seq|video|clip)s?"
-_FIRST_FLAG = re.compile(rf"(is_first|({_EPISODE}_)(starts?|begins?|first))$", re.IGNORECASE)
-_LAST_FLAG = re.compile(rf"(is_last|({_EPISODE}_)(ends?|terminals?|dones?|last))$", re.IGNORECASE)
-_ANY_END_FLAG = re.compile(
-    r"(terminals?|terminated|terminations?|truncated|truncations?|timeouts?|dones?)$", re.IGNORECASE
-)
+    """Return the videos that flags of rows begin or end, if these are more than one; `any_end` as `flagged_rows`."""
+    rows = flagged_rows(datasets, frame_count, read, any_end=any_end)
+    return None if rows is None else Bounds(rows, np.append(rows[1:], frame_count), frozenset())
 
 
 def _are_whole(info: DatasetInfo, read: Read) -> bool:
@@ -198,7 +170,7 @@ def _are_whole(info: DatasetInfo, read: Read) -> bool:
         return False
     if _OF_UNIT.search(info.basename):
         _numbers(read, info)
-    return _odd_entry(np.asarray(read(info.path))) is None
+    return _odd_entry(np.ravel(read(info.path))) is None
 
 
 def _odd_entry(values: Any) -> int | None:
@@ -210,7 +182,7 @@ def _odd_entry(values: Any) -> int | None:
 
 
 def _numbers(read: Read, info: DatasetInfo) -> Int64s:
-    values = np.asarray(read(info.path))
+    values = np.ravel(read(info.path))
     odd = _odd_entry(values)
     if odd is not None:
         raise CatalogError(f"{info.path!r}, entry {odd}: expected a whole number, found {values[odd]!s}")
@@ -285,7 +257,7 @@ def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bo
 
 def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
     for info in (each for each in pairs if each.shape[0] < frame_count or _PAIRS.search(each.basename)):
-        found = _numbers(read, info)
+        found = _numbers(read, info).reshape(info.shape)
         for inclusive in (0, 1):
             first = found[0, 0] if len(found) and found[-1, 1] + inclusive - found[0, 0] == frame_count else 0
             starts, ends = found[:, 0] - first, found[:, 1] + inclusive - first
@@ -339,11 +311,17 @@ def _is_constant_in(values: Any, bounds: Bounds) -> bool:
 
 
 def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> None:
-    """Refuse what is named as the ends, starts or lengths of episodes, and does not fit."""
-    for info in short:
-        if says_bounds(info.basename) and _OF_UNIT.search(info.basename):
-            values = _numbers(read, info)
+    """Refuse what is named as the ends, starts or lengths of episodes, or of these rows, and does not fit."""
+    for info in (each for each in short if says_bounds(each.basename)):
+        values = _numbers(read, info)
+        if _OF_UNIT.search(info.basename) or (_BARE.search(info.basename) and _are_of_rows(info, values, frame_count)):
             raise CatalogError(
                 f"{info.path!r}: expected ends that never fall and reach {frame_count}, the number of rows, or lengths "
                 f"that sum to it; found {values[0]} to {values[-1]}, at most {values.max()}, in sum {values.sum()}"
             )
+
+
+def _are_of_rows(info: DatasetInfo, values: Int64s, frame_count: int) -> bool:
+    """Tell whether numbers seem to be ends, or lengths, of most of some rows: a few short ones are something else's."""
+    total = values.sum() if _LENGTHS.search(info.basename) else values[-1]
+    return len(values) > 1 and bool((values >= 0).all()) and 2 * int(total) > frame_count

@@ -104,3 +104,39 @@ def test_ends_in_groups_that_do_not_fit_are_refused_with_a_schema_that_serves_ea
     (tmp_path / "advised.toml").write_text(schemas_in(str(refused.value))[0])
     with closing(catalog_of(tmp_path, tmp_path / "tasks.h5", schema=str(tmp_path / "advised.toml"))) as found:
         assert names_of(found) == ["pull", "push"]
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("lengths", [5, 3, 6]), ("lengths", [5, 3, 3]), ("starts", [0, 5, 14]), ("ends", [5, 8, 14])]
+)
+def test_lengths_or_ends_without_a_word_for_their_unit_that_do_not_fit_are_asked_about(tmp_path, name, numbers):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        write_vlen(root, "images", jpegs(0, 12))
+        root[name] = np.array(numbers)
+    with pytest.raises(CatalogError, match=rf"'{name}': expected ends .* 12, the number of rows") as refused:
+        catalog_of(tmp_path)
+    (tmp_path / "advised.toml").write_text(schemas_in(str(refused.value))[0])
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "advised.toml"))) as found:
+        assert found.frame_counts.tolist() == [12]
+
+
+@pytest.mark.parametrize("numbers", [[1, 3, 1], [5.5, 3.0, 3.5]])
+def test_lengths_of_something_else_are_a_value(tmp_path, numbers):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        write_vlen(root, "images", jpegs(0, 12))
+        root["lengths"] = np.array(numbers)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [12]
+        assert found.field("lengths").shape == (3,)
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3)])
+@pytest.mark.parametrize("name", ["lengths", "episode_ends"])
+def test_lengths_and_ends_in_two_axes_cut_as_in_one(tmp_path, name, shape):
+    numbers = np.array([5, 3, 4]) if name == "lengths" else np.array([5, 8, 12])
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        write_vlen(root, "images", jpegs(0, 12))
+        root[name] = numbers.reshape(shape)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [5, 3, 4]
+        assert {field.name for field in found.fields} == {"frames"}

@@ -1,0 +1,59 @@
+"""Which rows begin a video, by flags of 0 and 1 that each row has. Pure but for reading them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+    Read = Callable[[str], Any]
+
+_EPISODE = r"(episode|ep|traj|trajectory|demo|rollout|sequence|seq|video|clip)s?"
+_FIRST_FLAG = re.compile(rf"(is_first|({_EPISODE}_)(starts?|begins?|first))$", re.IGNORECASE)
+_LAST_FLAG = re.compile(rf"(is_last|({_EPISODE}_)(ends?|terminals?|dones?|last))$", re.IGNORECASE)
+_ANY_END_FLAG = re.compile(
+    r"(terminals?|terminated|terminations?|truncated|truncations?|timeouts?|dones?)$", re.IGNORECASE
+)
+
+
+def flagged_rows(
+    datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, any_end: bool = False
+) -> Int64s | None:
+    """Return the first rows of the videos that flags of rows begin or end, if these are more than one.
+
+    `any_end`: also flags that can end less than an episode, such as ``terminals`` without the ``timeouts`` beside them.
+    """
+    columns = [info for info in datasets if info.shape in {(frame_count,), (frame_count, 1)}]
+    if not columns:
+        return None
+    starts = [_flags(info, read) for info in columns if _FIRST_FLAG.match(info.basename)]
+    starts += [_first_steps(info, read) for info in columns if info.basename.lower() == "step_type"]
+    lasts = [_flags(info, read) for info in columns if _LAST_FLAG.match(info.basename)]
+    weak = [_flags(info, read) for info in columns if any_end and _ANY_END_FLAG.match(info.basename)]
+    first = next((flags for flags in starts if flags is not None), None)
+    if first is None:
+        ends = next((flags for flags in lasts if flags is not None), None)
+        others = [flags for flags in weak if flags is not None]
+        ends = np.any(others, axis=0) if ends is None and others else ends
+        first = None if ends is None else np.append(True, ends[:-1])
+    return None if first is None or not first[0] or first.sum() < 2 else np.flatnonzero(first)
+
+
+def _flags(info: DatasetInfo, read: Read) -> Any:
+    """Return a column of flags as bools; None if it has other numbers than 0 and 1."""
+    values = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 2)
+    return values.astype(bool) if np.isin(values, (0, 1)).all() else None
+
+
+def _first_steps(info: DatasetInfo, read: Read) -> Any:
+    """Return where a column is 0, if it is 0, 1, …, 2 in each episode, as the step types of dm_env are; else None."""
+    steps = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 3)
+    fits = np.isin(steps, (0, 1, 2)).all() and steps[0] == 0 and ((steps[1:] == 0) == (steps[:-1] == 2)).all()
+    return steps == 0 if fits else None
