@@ -167,4 +167,4 @@ def cameras_in_one_dataset(folder: Path) -> Refused:
                 for place, data in enumerate(frames):
                     images[place // 2, place % 2] = np.frombuffer(data, np.uint8)
             root["action"] = numbers(number, 4, 7)
-    return Refused(["'images' has a JPEG image in each row \\(4, 2\\)", "write each video, or camera, as a dataset"])
+    return Refused(["'images' has JPEG in each row \\(4, 2\\)", "write each video, or camera, as a dataset"])

@@ -167,7 +167,7 @@ def padded_images_of_two_axes(folder: Path) -> Refused:
             images[number, frame, : len(data)] = np.frombuffer(data, np.uint8)
     with h5py.File(folder / "episodes.h5", "w") as root:
         root["images"], root["actions"] = images, numbers(1, 3, 4, 7)
-    return Refused(["'images' has a JPEG image in each row", "--source"])
+    return Refused(["'images' has JPEG in each row", "--source"])
 
 
 @case("no one project: clips that someone marked in one film (clip_start, clip_end), with gaps")

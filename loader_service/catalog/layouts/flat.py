@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +53,15 @@ class Flat(Layout[FlatVideo]):
             index = _index_of(contents, info)
             if index is not None:
                 places[info.path] = info, *index
+        if not places:
+            return []
+        shared = Counter(beside.path for _, beside, _ in places.values())  # numbers of something else, as of frames
+        places = {path: place for path, place in places.items() if shared[place[1].path] == 1}
         images = contents.images(
             [info for info, *_ in places.values()], lambda info: _some_begins(places[info.path][2], info.shape[0])
         )
+        for path in places.keys() - images.keys():
+            _refuse_images_elsewhere(contents, *places[path])
         found = {
             path: (info, *_extents(contents, info, index, begins))
             for path, (info, index, begins) in places.items()
@@ -97,6 +104,18 @@ def _index_of(contents: Candidates, info: DatasetInfo) -> tuple[DatasetInfo, NDA
             if ends[-1] == info.shape[0] and (np.diff(ends) >= 0).all() and ends[0] >= 0:
                 return beside, ends if ends[0] == 0 else np.concatenate([[0], ends[:-1]])
     return None
+
+
+def _refuse_images_elsewhere(
+    contents: Candidates, info: DatasetInfo, beside: DatasetInfo, begins: NDArray[Any]
+) -> None:
+    """Refuse numbers that rise through all bytes of a dataset, where no image begins, though one does at byte 0."""
+    rise = len(begins) > 1 and bool((np.diff(begins) > 0).all()) and 2 * begins[-1] > info.shape[0] > 0
+    if rise and contents.images([info], lambda _: [0]):
+        raise CatalogError(
+            f"{beside.path!r}: expected the bytes at which the images in {info.path!r} begin, found {begins[0]}, "
+            f"{begins[1]} …, where none begins, and one at byte 0; correct them, or leave the file out"
+        )
 
 
 def _some_begins(numbers: NDArray[Any], size: int) -> list[int]:

@@ -158,7 +158,7 @@ def _refuse_matrices_of_images(hdf5: HDF5File, tree: Tree) -> None:
         codec = next((each for each in codecs if each.named), None)
         if codec is not None:
             raise CatalogError(
-                f"{info.path!r} has a {codec.name} image in each row {info.shape}: expected one axis of frames, "
+                f"{info.path!r} has {codec.name} in each row {info.shape}: expected one axis of frames, "
                 "(frames,) or (frames, bytes); write each video, or camera, as a dataset of its own, or read them in a "
                 "Python source of your own (--source package.module:Name)"
             )
@@ -192,7 +192,7 @@ _IMAGE_PATH = re.compile(rb"\.(jpe?g|png|webp|gif|bmp|tiff?|mp4|avi|mkv|webm|mov
 def _say(stranger: ForeignDataset) -> str:
     info, codec = stranger.info, stranger.codec
     remedy = codec.remedy
-    if codec.kind == "raw" and info.kind is ElementKind.VLEN_BYTES:
+    if codec.kind == "raw" and info.kind is ElementKind.VLEN_BYTES and len(info.shape) == 1:
         remedy = (
             f"if it is pixels, write their shapes beside them, as {info.path + '_shapes'!r} ({info.shape[0]}, 3) of "
             f"(height, width, channels) each; or {remedy.partition(', ')[2]}; or name other fields with --schema FILE"

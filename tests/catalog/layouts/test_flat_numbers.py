@@ -1,0 +1,52 @@
+"""Numbers beside a dataset of bytes say where its images begin, or are refused, or are of something else."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from tests.public_layouts.pictures import jpegs
+from tests.support.catalogs import catalog_of, frames_of, names_of
+
+
+def test_offsets_that_lead_to_no_image_are_refused_by_name(tmp_path):
+    frames = jpegs(0, 6)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["data"] = np.frombuffer(b"".join(frames), np.uint8)
+        root["offsets"] = np.cumsum([0, *map(len, frames)]) + 100
+    with pytest.raises(CatalogError, match=r"'offsets': expected the bytes .* images in 'data' begin, found 100"):
+        catalog_of(tmp_path)
+
+
+def test_one_list_of_starts_beside_frames_of_a_dataset_each_counts_frames(tmp_path):
+    frames = {name: jpegs(number, 12) for number, name in enumerate(("v0", "v1"))}
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for name, each in frames.items():
+            for number, frame in enumerate(each):
+                root[f"{name}/frame_{number}"] = np.frombuffer(frame, np.uint8)
+            root[f"{name}/starts"] = np.array([0, 4, 8])
+    with closing(catalog_of(tmp_path)) as found:
+        assert names_of(found) == [f"{name}/{number}" for name in frames for number in range(3)]
+        for video in range(6):
+            first = 4 * (video % 3)
+            assert frames_of(found, video) == frames[f"v{video // 3}"][first : first + 4]
+
+
+def test_a_place_in_space_beside_a_lone_image_is_its_value(tmp_path):
+    (frame,) = jpegs(0, 1)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["image"], root["offset"] = np.frombuffer(frame, np.uint8), np.array([10.0, 20.0, 30.0])
+    with closing(catalog_of(tmp_path)) as found:
+        assert frames_of(found, 0) == [frame]
+
+
+def test_raw_bytes_in_a_scalar_dataset_each_are_refused_by_name(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(4):
+            root.create_dataset(f"frame_{number}", (), h5py.vlen_dtype(np.uint8))[()] = np.full(48, 7, np.uint8)
+    with pytest.raises(CatalogError, match=r"'frame_0'.*found raw bytes.*write them with their shape"):
+        catalog_of(tmp_path)
