@@ -301,9 +301,11 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     return found
 
 
-def _row(hdf5: HDF5File, path: str, number: int) -> object:
-    """Return one row of a dataset; of a damaged one something that is no zero."""
+def _row(hdf5: HDF5File, path: str, number: int, axis: int = 0) -> object:
+    """Return one row of a dataset, or the middle of an axis of it; of a damaged one something that is no zero."""
     try:
-        return hdf5.node(path)[number]
+        node = hdf5.node(path)
+        place = (number, *[slice(None)] * (axis - 1), node.shape[axis] // 2) if 0 < axis < node.ndim else (number,)
+        return node[place]
     except HDF5_ERRORS:
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+
+
+class ReadRow(Protocol):
+    """Gives one row of a dataset, or of it the middle of an axis."""
+
+    def __call__(self, path: str, number: int, axis: int = 0, /) -> Any:
+        """Return it; `axis` 0: all of the row."""
+
 
 #: Videos, and rows of a table, that are looked at.
 _MOST_LOOKED_AT = 8
@@ -31,6 +39,9 @@ _ZEROS = (
     "{} in zeros alone, from entry {} of {} on in {!r}: padding, or room that a recorder did not fill, perhaps, and "
     "it is served as it is; {}, in a file"
 )
+
+#: The axis of a table of sequences of which the middle is looked at first: the one after that of time.
+_BESIDE_TIME = 2
 
 #: What a list of the names of all classes is called.
 _CLASSES = re.compile(r"^(class|label|category|target)_?names?$|^(classes|categories|vocab(ulary)?)$", re.IGNORECASE)
@@ -82,7 +93,7 @@ def _are_one_hot(key: str, filled: Sequence[Episode], read: Callable[[str], Any]
     return all(each is not None and len(each) > 2 and each.sum() == 1 for each in flags)
 
 
-def lines_of_zeros(found: Found, row: Callable[[str, int], Any], said: Collection[str]) -> dict[str, str]:
+def lines_of_zeros(found: Found, row: ReadRow, said: Collection[str]) -> dict[str, str]:
     """Return a line for rows, or videos, of which some end in zeros, that no count beside them explains.
 
     Parameters
@@ -90,7 +101,7 @@ def lines_of_zeros(found: Found, row: Callable[[str, int], Any], said: Collectio
     found
         The videos of a file; some of them, or some rows, are looked at.
     row
-        Gives one row of a dataset.
+        Gives one row of a dataset, or the middle of an axis of it.
     said
         Which lines there are already: of rows that a count explains, of those behind it, or never written.
     """
@@ -114,11 +125,11 @@ def lines_of_zeros(found: Found, row: Callable[[str, int], Any], said: Collectio
     return lines
 
 
-def _end_of_rows(parts: Sequence[VideoField], count: int, row: Callable[[str, int], Any]) -> int:
+def _end_of_rows(parts: Sequence[VideoField], count: int, row: ReadRow) -> int:
     """Return how many rows come before those at the end that are zeros in all parts; 0 where fewer than two are."""
 
     def is_filled(number: int) -> bool:
-        return any(np.any(row(part.path, number)) for part in parts)
+        return any(has_numbers(row, part.path, number) for part in parts)
 
     large = any(part.info and part.info.size_bytes > _MOST_BYTES * count for part in parts)
     columns = all(not part.shape for part in parts)  # whose numbers may be sorted
@@ -131,7 +142,7 @@ def _end_of_rows(parts: Sequence[VideoField], count: int, row: Callable[[str, in
     return high
 
 
-def _of_rows(table: Episode, row: Callable[[str, int], Any], said: Collection[str]) -> dict[str, str]:
+def _of_rows(table: Episode, row: ReadRow, said: Collection[str]) -> dict[str, str]:
     remedy = (
         "for clips of frames, write how many entries of each row are real, as 'lengths' beside it, and say videos = "
         '"padded" in a --schema'
@@ -139,16 +150,26 @@ def _of_rows(table: Episode, row: Callable[[str, int], Any], said: Collection[st
     lines = {}
     for key, part in table.parts.items():
         deep = 1 if part.dtype.lstrip("<>").startswith(("i", "u")) else 2
-        if part.info is None or not _is_deep(part, deep) or (part.dtype == "uint8" and len(part.shape) == 2):
-            continue  # grey pictures end in zeros as they begin
+        is_picture = part.kind == "image" or (part.dtype == "uint8" and len(part.shape) == 2)
+        if part.info is None or not _is_deep(part, deep) or is_picture:
+            continue  # a picture ends in black as it begins
         if f"{key} (padded)" in said or part.info.size_bytes > _MOST_BYTES * table.frame_count:
             continue
         numbers = np.linspace(0, table.frame_count - 1, min(table.frame_count, _MOST_LOOKED_AT)).astype(int).tolist()
-        ends = [_end_of(row(part.path, number)) for number in numbers]
-        if len(set(ends)) > 1 and 0 < min(ends) < part.shape[0] - 1:
+        for axis in (_BESIDE_TIME, 0):  # all is read of those whose middle is zeros
+            ends = [_end_of(row(part.path, number, axis)) for number in numbers]
+            seem_padded = len(set(ends)) > 1 and 0 < min(ends) < part.shape[0] - 1
+            if not seem_padded:
+                break
+        if seem_padded:
             shown = (min(ends), part.shape[0], part.path)
             lines[f"{key} (zeros)"] = _ZEROS.format("some of its rows end", *shown, remedy)
     return lines
+
+
+def has_numbers(row: ReadRow, path: str, number: int) -> bool:
+    """Tell whether a row is no zeros alone; what its middle says of a picture takes few bytes."""
+    return bool(np.any(row(path, number, 1)) or np.any(row(path, number)))
 
 
 def _end_of(entries: Any) -> int:

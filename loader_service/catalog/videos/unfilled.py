@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.videos.chance_notes import has_numbers
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.videos.chance_notes import ReadRow
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
 
@@ -43,7 +45,7 @@ def lines_of_empty(key: str, episodes: Sequence[Episode], lengths: Int64s) -> di
     }
 
 
-def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: Callable[[str, int], Any]) -> dict[str, str]:
+def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: ReadRow) -> dict[str, str]:
     """Return a line where a number that counts rows says fewer than there are, and those behind are zeros.
 
     Parameters
@@ -67,7 +69,7 @@ def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: Callable[[s
             arrays = [each.path for each in episode.parts.values() if each.kind != "value" and _is_plain(each)]
             if not arrays or not 0 < count < episode.frame_count - 1:
                 continue
-            if not any(np.any(row(path, at)) for path in arrays for at in behind):
+            if not any(has_numbers(row, path, at) for path in arrays for at in behind):
                 return {
                     f"{episode.dataset_path} (unfilled)": f"{name!r} says {count} of the {episode.frame_count} rows of "
                     f"{arrays[0]!r}, and those behind are zeros: room that a recorder did not fill, it seems; write "

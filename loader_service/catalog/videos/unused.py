@@ -89,8 +89,15 @@ def _inside(info: DatasetInfo, episode: Episode) -> str:
         return "expected at least one number"
     if not info.dtype:
         return "expected numbers, bool or texts"
-    if info.dtype.startswith("vlen"):
-        return _BYTES if info.kind is ElementKind.VLEN_BYTES else "expected as many numbers in each entry"
+    if info.dtype.startswith("vlen") and (
+        info.kind is ElementKind.VLEN_BYTES or info.shape[:1] == (episode.frame_count,)
+    ):
+        lists = (
+            "expected one axis, a list for each frame"
+            if len(info.shape) > 1
+            else "expected as many numbers in each entry"
+        )
+        return _BYTES if info.kind is ElementKind.VLEN_BYTES else lists
     if not info.shape and info.size_bytes > MOST_VALUE_BYTES:
         return f"expected at most {MOST_VALUE_BYTES} bytes for one value of a video"
     return f"expected an entry for each of the {episode.frame_count} frames"

@@ -35,3 +35,29 @@ def test_chunks_that_were_never_written_have_a_line(tmp_path):
     lines = "\n".join(catalog_of(tmp_path).left_out)
     assert "3 of 8 chunks of 'images' were never written" in lines
     assert "'depth'" not in lines
+
+
+def test_pictures_that_end_in_black_have_no_line_and_padded_clips_do(tmp_path):
+    pictures, clips = np.full((20, 48, 64, 3), 9, np.uint8), np.full((20, 6, 16, 16, 3), 9, np.uint8)
+    pictures[::3, 40:], clips[::3, 4:] = 0, 0
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["images"], file["clips"] = pictures, clips
+    lines = "\n".join(catalog_of(tmp_path).left_out)
+    assert "from entry 4 of 6 on in 'clips'" in lines
+    assert "'images'" not in lines
+
+
+def test_whether_rows_are_zeros_is_told_from_their_middle(tmp_path, monkeypatch):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["v0/images"], file["v1/images"] = (np.full((count, 500, 500, 3), 9, np.uint8) for count in (5, 6))
+    read = []
+    plain = h5py.Dataset.__getitem__
+
+    def counting(dataset, *place):
+        entries = plain(dataset, *place)
+        read.append(np.asarray(entries).nbytes)
+        return entries
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", counting)
+    catalog_of(tmp_path)
+    assert 0 < sum(read) <= 64 * 1024
