@@ -47,7 +47,7 @@ def read_split(text: str) -> SplitPart:
 
     low, high = (Fraction(given) if given else Fraction(other) for given, other in ((found[2], 0), (found[3], 100)))
     if not low < high <= 100:
-        raise ConfigError(f"split={text!r} leaves nothing; give percentages that rise, from 0 to 100")
+        raise ConfigError(f"split={text!r} is no part of the videos; give percentages that rise, from 0 to 100")
     return SplitPart(found[1], int(low * WORDS / 100), int(high * WORDS / 100))
 
 

@@ -162,3 +162,14 @@ def test_lines_of_missing_numbers_are_not_lost_among_others(tmp_path: Path) -> N
     assert any("9 datasets: -9 stands for a number that is missing" in line for line in lines), lines
     assert any("9 datasets: expected an entry for each of the 6 frames" in line for line in lines), lines
     assert not any("datasets: 9 datasets" in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("shape", "reason"), [((3, 1), "expected one axis, a list for each frame"), ((1,), "an entry for each of the 3")]
+)
+def test_lists_in_two_axes_or_of_another_count_say_what_is_wrong_with_them(
+    file: h5py.File, shape: tuple[int, ...], reason: str
+) -> None:
+    for number in range(2):
+        file[f"clip{number}"].create_dataset("boxes", shape, h5py.vlen_dtype(np.float32))[...] = np.ones(4, np.float32)
+    assert any("'boxes'" in line and reason in line for line in _lines(file))

@@ -295,6 +295,9 @@ def _as_long(info: DatasetInfo, stop: int, longest: int) -> DatasetInfo:
 
 def _of_list(hdf5: HDF5File, tree: Tree, name: str, find: Finder) -> Chosen:
     lists = lists_called(tree, name)
+    others = {info.basename: f"a list, {path!r}" for path, info in lists_of_names(tree).items()}
+    if others and not lists:
+        raise _absent(name, others)
     if len(lists) != 1:
         there = ", ".join(repr(info.path) for info in lists) or f"none of them in {tree.describe()}"
         raise CatalogError(

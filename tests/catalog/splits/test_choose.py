@@ -179,7 +179,9 @@ def test_a_list_that_is_empty_or_not_there_is_refused(tmp_path):
         root["mask/test"] = np.zeros(0, "S3")
     with pytest.raises(CatalogError, match=r"'mask/test': expected 1 to 1000000 names of videos, found 0; leave"):
         catalog_of(tmp_path, split="test")
-    with pytest.raises(CatalogError, match=r"--split '80_percent': expected .* choose by split='train\[:90%\]'"):
+    with pytest.raises(
+        CatalogError, match=r"found 'test' \(a list, 'mask/test'\), 'train' .*; give --split test or --s"
+    ):
         catalog_of(tmp_path, split="80_percent")
 
 
