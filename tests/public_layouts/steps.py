@@ -68,7 +68,7 @@ def frames_named_by_printed_seconds(folder: Path) -> Refused:
 @case("no one project: pictures by subject and session (1.1/image, 1.2/image, 2.1/image)")
 def pictures_named_by_two_numbers(folder: Path) -> Serves:
     """One decimal each may be two numbers: videos of one frame, and a line."""
-    videos = []
+    videos: list[Video] = []
     with h5py.File(folder / "set.h5", "w") as root:
         for name in ("1.1", "1.2", "2.1", "2.2"):
             picture = pixels(len(videos), 1, 16, 20)
