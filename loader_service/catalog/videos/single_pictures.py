@@ -41,7 +41,7 @@ def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
 
     What is called frames, or a film, has no colours first.
     """
-    if len(info.shape) != 3 or 0 in info.shape:
+    if len(info.shape) != 3 or 0 in info.shape or info.shape[1:] == (1, 1):
         return None
     if info.shape[2] in _CHANNELS:
         return info.shape[0], info.shape[1]
@@ -52,7 +52,8 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
     """Return the datasets that are one picture each, and those that can be that, or rows.
 
     A dataset with such sides is a picture when nothing else has its first axis and other axes behind. Of bytes, it is
-    one for sure; of other numbers, if a picture of the same sides lies beside it: else it may be rows of points.
+    one for sure, unless it has one channel and nothing says picture; of other numbers, if a picture of the same sides
+    lies beside it: else it may be rows of points.
 
     Parameters
     ----------
@@ -74,11 +75,12 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
             if info.shape[2:] and info.shape[2] not in _CHANNELS and len(lengths[_place(info)]) > 1:
                 free.pop(info.path, None)  # three masks of objects, of which others have more, and no three colours
         colours = [info for info in members if info.path in free and info.dtype == "uint8"]
-        certain = set() if few else {free[info.path] for info in colours if not _POINTS.search(info.basename)}
+        series = _may_be_series(colours)
+        certain = set() if few or series else {free[info.path] for info in colours if not _POINTS.search(info.basename)}
         for info in members:
             if (free.get(info.path) or info.shape[:2]) in certain and len(info.shape) in {2, 3}:
                 sure.append(info)
-            elif info.path in free and len(lengths[_place(info)]) < 2:
+            elif info.path in free and (len(lengths[_place(info)]) < 2 or (series and info.dtype == "uint8")):
                 maybe.append(info)
     if not sure and not maybe and len(datasets) == 1 and _is_named_picture(datasets[0]):
         maybe = list(datasets)
@@ -87,6 +89,17 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
     if not sure and all(info.path.startswith(_GRIDS) for info in datasets):
         maybe = [info for info in datasets if len(info.shape) > 1]
     return sure, maybe
+
+
+def _may_be_series(bytes_: Sequence[DatasetInfo]) -> bool:
+    """Tell whether bytes of one group, ``(H, W, 1)`` each, may be rows of one number at a time: nothing says pictures.
+
+    They are pictures where one has colours, or is called so, and where numbers or ids tell them apart.
+    """
+    names = [info.basename for info in bytes_]
+    called = any(_PICTURE_WORDS.search(name) or _PICTURE_FILES.search(name) for name in names)
+    grey = all(info.shape[2] == 1 for info in bytes_)
+    return grey and not called and not (are_numbered(names) or are_ids(names))
 
 
 def _are_maps(members: Sequence[DatasetInfo]) -> bool:
