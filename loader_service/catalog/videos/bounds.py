@@ -129,7 +129,7 @@ def is_index(info: DatasetInfo) -> bool:
 
 
 def find_first_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    """Return the videos of which numbers called an index can be the first rows: from 0 on, two rows apart at least.
+    """Return the videos of which numbers called an index can be the first rows, or the last: two rows apart at least.
 
     Raises
     ------
@@ -139,13 +139,15 @@ def find_first_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Rea
     found: list[Bounds] = []
     for info in _short(datasets, frame_count, read, alone=True):
         first = _numbers(read, info) if is_index(info) and info.shape[0] > 1 else np.zeros(0, np.int64)
+        if len(first) and first[0] > 0 and first[-1] == frame_count - 1:
+            first = np.append(0, first[:-1] + 1)
         if len(first) and first[0] == 0 and (np.diff(first) > 1).all() and first[-1] < frame_count - 1:
             found.append(Bounds(first, np.append(first[1:], frame_count), frozenset({info.path})))
     if len(found) > 1:
         names = " and ".join(repr(path) for bounds in found[:2] for path in bounds.paths)
         raise CatalogError(
-            f"{names} can both be the first rows of videos in {frame_count} rows; choose with --split if they are of "
-            "several splits, or write those that are meant as 'episode_starts'"
+            f"{names} can both be the first, or last, rows of videos in {frame_count} rows; choose with --split if "
+            "they are of several splits, or write those that are meant as 'episode_starts'"
         )
     return found[0] if found else None
 
@@ -302,12 +304,8 @@ def _again(numbers: Int64s) -> int:
 
 
 def _is_constant_in(values: Any, bounds: Bounds) -> bool:
-    column = np.asarray(values)
-    return all(
-        (column[start:end] == column[start]).all()
-        for start, end in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True)
-        if end > start
-    )
+    column, spans = np.asarray(values), np.column_stack([bounds.starts, bounds.ends]).tolist()
+    return all((column[start:end] == column[start]).all() for start, end in spans if end > start)
 
 
 def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> None:

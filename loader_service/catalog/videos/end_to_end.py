@@ -94,7 +94,7 @@ def _by_rows(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, decla
 
 
 def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
-    """Refuse a file in which numbers can be the first rows of videos, or rows that someone has chosen."""
+    """Refuse a file in which numbers can be the first or last rows of videos, or rows that someone has chosen."""
     whole = found.episodes[0]
     lists = [info for info in beside if is_index(info)]
     bounds = find_first_rows(lists, whole.frame_count, read) if len(lists) == 1 else None  # several divide the rows
@@ -102,11 +102,16 @@ def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) 
         return
     uncut = _uncut(whole, alone=True)
     (path,) = bounds.paths
+    numbers = read(path)
+    which, there = ("last", "end") if numbers[0] else ("first", "begin")
     raise TwoReadingsError(
-        f"{path!r} goes from 0 to {bounds.starts[-1]} beside {whole.frame_count} rows: the first rows of videos that "
-        "lie end to end, or some of the rows",
+        f"{path!r} goes from {numbers[0]} to {numbers[-1]} beside {whole.frame_count} rows: the {which} rows of videos "
+        "that lie end to end, or some of the rows",
         [
-            Reading(f"{len(bounds.starts)} videos that begin there", replace(uncut, videos=("spans",))),
+            Reading(
+                f"{len(bounds.starts)} videos that {there} there",
+                replace(uncut, videos=("spans",)),
+            ),
             Reading(
                 "all rows together", replace(uncut, videos=("table",) if found.layout == "table" else uncut.videos)
             ),
