@@ -41,6 +41,11 @@ def said_by(name: str) -> Said | None:
     return Said(found[0], unnumbered(rest.lower()))
 
 
+def stands_apart(name: str) -> bool:
+    """Tell whether a name has the word of a split as a part of its own: ``train_id``, and not ``trainId``."""
+    return bool(_PART.search(name))
+
+
 def meaning_of(name: str) -> str | None:
     """Return what the split stands for that a name says; None where it says none."""
     said = said_by(name)

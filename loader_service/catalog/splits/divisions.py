@@ -17,7 +17,7 @@ from loader_service.catalog.hdf5.attributes import attribute_names, read_attribu
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, join, upwards
-from loader_service.catalog.split_words import WORDS, said_by
+from loader_service.catalog.split_words import WORDS, said_by, stands_apart
 from loader_service.catalog.splits.split_names import PARENTS
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.catalog.videos.field_scan import read_values
@@ -230,7 +230,10 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         if info.dtype == "bool" and info.shape[0] == count and masks:
             mask = np.asarray(hdf5.node(info.path)[()], bool)
         elif info.kind is ElementKind.INTEGER and (inside or _NUMBERS.search(said.rest)):
-            mask = _listed(hdf5, info, count, "rows" if by_rows else "videos")[places]
+            listed = _listed(hdf5, info, count, "rows" if by_rows else "videos")
+            if listed is None:
+                continue
+            mask = listed[places]
         else:
             continue
         meaning = WORDS[said.word.lower()]
@@ -272,10 +275,19 @@ def _numbers_of_names(found: Found) -> npt.NDArray[np.int64] | None:
     return np.array(numbers, np.int64) if sorted(numbers) == list(range(len(numbers))) else None
 
 
-def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str) -> Kept:
+def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str) -> Kept | None:
+    """Return which rows, or videos, a list names; None if it is no list: a ``trainId`` that counts other things.
+
+    Raises
+    ------
+    CatalogError
+        When it names one that is not there, and its name has the split's word as a part of its own.
+    """
     numbers = np.asarray(hdf5.node(info.path)[()]).astype(np.int64)
     bad = np.flatnonzero((numbers < 0) | (numbers >= count))
     if len(bad):
+        if not stands_apart(info.basename):
+            return None
         raise CatalogError(
             f"{info.path!r}, entry {bad[0]}: expected a number of one of {count} {unit}, from 0, found "
             f"{numbers[bad[0]]}; correct the list, or name the fields with --schema FILE, which serves all {unit}"
