@@ -133,15 +133,16 @@ _WAYS = {
 
 #: What is said about a field, or about rows, that are served; all other lines are of what is no field.
 _NOTE = re.compile(
-    r"('.*) \((?:axes|cut off|episodes|names|packed|padded|split|samples|constant|zeros|between videos)\)': ", re.DOTALL
+    r"((['\"]).*) \((?:axes|cut off|episodes|names|packed|padded|split|samples|constant|zeros|between videos)\)\2: ",
+    re.DOTALL,
 )
 
 
 def _left_out_text(line: str) -> str:
     note = _NOTE.match(line)
     if note:
-        return f"about {note[1]}': {line[note.end() :]}"
-    return f"no field {line}" if line.startswith("'") else line
+        return f"about {note[1]}{note[2]}: {line[note.end() :]}"
+    return f"no field {line}" if line.startswith(("'", '"')) else line  # one with an apostrophe has the other kind
 
 
 def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:

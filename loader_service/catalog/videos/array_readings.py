@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.inner_paths import join
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
 from loader_service.catalog.videos.episodes import key_in
@@ -22,7 +22,7 @@ from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.schema import FieldKind, VideoLayout
@@ -86,31 +86,6 @@ def of_nothing_found(datasets: Sequence[DatasetInfo]) -> list[Reading]:
         rows = [info for info in usable if info.shape[:1] == (count,)]
         found.append(Reading(f"{counted(count, 'row')} of a table", Schema(("table",), fields_of(rows, "array"))))
     return found
-
-
-def with_whole_groups(error: TwoReadingsError, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> TwoReadingsError:
-    """Return an error with one more reading: each group is one sample, of all arrays that all groups have."""
-    first, *others = groups.values()
-    shapes = {
-        name: [each[name].shape for each in groups.values()] for name in first if all(name in each for each in others)
-    }
-    fields = tuple(
-        SchemaField(free_name(name), "array", (join(VIDEO, name),), "", common_shape(each))
-        for name, each in shapes.items()
-        if len({len(shape) for shape in each}) == 1
-    )
-    whole = Reading("one sample a group, of arrays of any length", Schema(("groups",), fields))
-    return TwoReadingsError(error.found, [whole, *error.readings])
-
-
-def with_fields_of_groups(error: TwoReadingsError, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> TwoReadingsError:
-    """Return an error with one more reading, where all groups hold the same names: videos, a field in each group."""
-    first, *others = groups.values() or [{"/": None}]
-    if any("/" in name for name in first) or any(set(each) != set(first) for each in others):
-        return error
-    across = tuple(SchemaField(free_name(basename_of(group)), "array", (join(group, VIDEO),)) for group in groups)
-    videos = Reading("videos with a field in each group", Schema(("groups",), across))
-    return TwoReadingsError(error.found, [videos, *error.readings])
 
 
 def tables_of_columns(arrays: Sequence[DatasetInfo], counts: Sequence[int]) -> TwoReadingsError:
@@ -180,7 +155,7 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
             *(_one_each(members) if root is None else ()),
             *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown),
             *_of_their_own(members, grouped=root is not None),
-            *(_one_sample(members) if root is None else ()),
+            *([_one_sample(members)] if root is None else []),
         ],
     )
 
@@ -199,11 +174,15 @@ def _each_a_video(first: DatasetInfo, pattern: str = VIDEO) -> Reading:
     return Reading("videos of their own", Schema(("groups",), (SchemaField("values", _kind_of(first), (pattern,)),)))
 
 
-def _one_sample(members: Sequence[DatasetInfo]) -> list[Reading]:
-    """Return the reading of arrays as one sample a file, if some have two axes or more."""
+def _one_sample(members: Sequence[DatasetInfo]) -> Reading:
+    """Return the reading of arrays as one sample a file: those of two axes or more, or, without any, lists."""
     whole = fields_of([info for info in members if len(info.shape) > 1], "array", True)
-    each = Reading("one sample a file, of arrays of these sides (0 for one that differs)", Schema(("files",), whole))
-    return [each] if whole else []
+    if whole:
+        words = "one sample a file, of arrays of these sides (0 for one that differs)"
+    else:
+        words, lists = "one sample a file, of lists of any length", fields_of(members, "array")
+        whole = tuple(replace(field, shape=(0,)) for field in lists)
+    return Reading(words, Schema(("files",), whole))
 
 
 def _of_length(alike: Sequence[DatasetInfo], root: str | None) -> Schema:
@@ -317,7 +296,7 @@ def refuse_samples_in_the_last_axis(arrays: Sequence[DatasetInfo]) -> None:
         "np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as they lie, there are",
         [
             *(Reading(f"rows of {info.path!r}", Schema(("table",), fields_of([info], "array"))) for info in deep[:2]),
-            *_one_sample(deep),
+            _one_sample(deep),
         ],
     )
 

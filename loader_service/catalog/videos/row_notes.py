@@ -54,6 +54,13 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         for key, part in parts.items()
         if _may_be_times(part, count) and len(parts) == 1
     }
+    times = _shared_times(parts, count)
+    lines |= {
+        f"{key} (axes)": f"its {count} rows are {part.shape} each, and those of all others have {part.shape[0]} first; "
+        "if the first axis is time and the second one counts videos, write np.moveaxis(array, 0, 1) of each instead, "
+        "in a file"
+        for key, part in times.items()
+    }
     timed = [part for part in found.episodes[0].parts.values() if part.kind != "value"]
     for key, part in parts.items() if len(timed) == 1 and count > 1 and not lines else ():
         if part.info is not None and len(part.shape) > 1 < min(part.shape):
@@ -97,6 +104,19 @@ def _may_be_times(part: VideoField, count: int) -> bool:
     """Tell whether rows are fewer than the grey pictures in each, as in mnist_test_seq.npy."""
     grey = part.dtype == "uint8" and len(part.shape) == _AXES_OF_GREY and min(part.shape[1:]) >= _LEAST_SIDE
     return grey and part.shape[0] not in {1, 3} and count < part.shape[0]
+
+
+def _shared_times(parts: Mapping[str, VideoField], count: int) -> dict[str, VideoField]:
+    """Return the largest of several fields whose rows are all as many entries, more than the rows: none if any is not.
+
+    So are videos that lie beside each other, time first, as in files of brainstorm's and of relational N-EM.
+    """
+    seconds = {part.shape[:1] for part in parts.values()}
+    if len(parts) < 2 or len(seconds) > 1 or seconds == {()} or not 1 < count < max(seconds)[0]:
+        return {}
+    deep = {key: part for key, part in parts.items() if len(part.shape) > 1}
+    sizes = {key: part.info.size_bytes for key, part in deep.items() if part.info is not None}
+    return {key: parts[key] for key in sorted(sizes, key=lambda key: -sizes[key])[:1]}
 
 
 def _padded(parts: Mapping[str, VideoField], read: Callable[[str], Any]) -> dict[str, str]:

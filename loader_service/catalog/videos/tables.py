@@ -30,8 +30,6 @@ from loader_service.catalog.videos.array_readings import (
     rivals,
     tables_of_columns,
     unequal,
-    with_fields_of_groups,
-    with_whole_groups,
 )
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
@@ -49,6 +47,7 @@ from loader_service.catalog.videos.frame_axis import (
     with_columns,
 )
 from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_frames
+from loader_service.catalog.videos.group_readings import with_fields_of_groups, with_groups, with_whole_groups
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.parts_readings import parts_or_videos
@@ -303,7 +302,7 @@ def _find_table(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> 
     best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)
     if len(best) > 1 or rival_of(counted, best[0]) is not None:
         refuse_samples_in_the_last_axis(counted)
-        raise with_fields_of_groups(rivals(counted), sibling_groups(counted) or {})
+        raise with_groups(rivals(counted), sibling_groups(counted) or {})
     longer = longer_columns(counted, best[0])
     if longer:
         raise tables_of_columns(arrays, [longer, best[0]])

@@ -1,0 +1,76 @@
+"""The readings of arrays in groups beside each other: a sample or video a group, or a field in each. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.across_groups import by_number
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+    #: Datasets by their path inside, by group.
+    Groups = Mapping[str, Mapping[str, DatasetInfo]]
+
+
+def with_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
+    """Return an error with what groups may be besides: fields, where their datasets have ids; else samples, or videos.
+
+    `groups` may be empty: then there are no others.
+    """
+    if not groups:
+        return error
+    if by_number(groups):
+        return with_fields_of_groups(error, groups)
+    return with_whole_groups(TwoReadingsError(error.found, [*_videos(groups), *error.readings]), groups)
+
+
+def with_whole_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
+    """Return an error with one more reading: each group is one sample, of all arrays that all groups have."""
+    first, *others = groups.values()
+    shapes = {
+        name: [each[name].shape for each in groups.values()] for name in first if all(name in each for each in others)
+    }
+    fields = tuple(
+        SchemaField(free_name(name), "array", (join(VIDEO, name),), "", common_shape(each))
+        for name, each in shapes.items()
+        if len({len(shape) for shape in each}) == 1
+    )
+    whole = Reading("one sample a group, of arrays of any length", Schema(("groups",), fields))
+    return TwoReadingsError(error.found, [whole, *error.readings])
+
+
+def with_fields_of_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
+    """Return an error with one more reading, where all groups hold the same names: videos, a field in each group."""
+    first, *others = groups.values() or [{"/": None}]
+    if any("/" in name for name in first) or any(set(each) != set(first) for each in others):
+        return error
+    across = tuple(SchemaField(free_name(basename_of(group)), "array", (join(group, VIDEO),)) for group in groups)
+    videos = Reading("videos with a field in each group", Schema(("groups",), across))
+    wholes = tuple(
+        SchemaField(free_name(basename_of(group)), "array", (join(group, VIDEO),), "", common_shape(shapes))
+        for group, members in groups.items()
+        for shapes in [[info.shape for info in members.values()]]
+        if len(set(map(len, shapes))) == 1
+    )
+    samples = [Reading("samples with an array in each group", Schema(("groups",), wholes))]
+    return TwoReadingsError(error.found, [videos, *(samples if wholes else []), *error.readings])
+
+
+def _videos(groups: Groups) -> list[Reading]:
+    """Return the reading of groups as videos with the rows of their largest array of two axes or more."""
+    first, *others = groups.values()
+    shared = [name for name in first if all(name in each for each in others)]
+    deep = {name: sum(each[name].size_bytes for each in groups.values()) for name in shared if first[name].shape[1:]}
+    if not deep:
+        return []
+    main = max(deep, key=lambda name: deep[name])
+    timed = [name for name in shared if all(each[name].shape[0] == each[main].shape[0] for each in groups.values())]
+    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in timed)
+    return [Reading(f"a video each group, with the rows of {main!r}", Schema(("groups",), fields))]
