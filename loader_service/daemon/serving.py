@@ -99,52 +99,46 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
     endpoint = endpoints.parse(config.endpoint)
     provide_descriptors(config.most_workers)
     with ExitStack() as stack:
-        stack.enter_context(EndpointLock(endpoint))
-        placement = None if config.ray is None else stack.enter_context(Placement(config.ray))  # connects meanwhile
-        watched = stack.enter_context(select.epoll())
-        segments = stack.enter_context(SegmentStore())
-        frames = stack.enter_context(claimed_frames(config, str(endpoint)))
-        listening = stack.enter_context(metrics_socket(config.metrics)) if config.metrics else None
-        web = None if config.web is None else stack.enter_context(WebPage(config.web))
+        enter = stack.enter_context
+        enter(EndpointLock(endpoint))
+        placement = None if config.ray is None else enter(Placement(config.ray))  # connects meanwhile
+        watched = enter(select.epoll())
+        segments = enter(SegmentStore())
+        frames = enter(claimed_frames(config, str(endpoint)))
+        listening = enter(metrics_socket(config.metrics)) if config.metrics else None
+        web = None if config.web is None else enter(WebPage(config.web))
         check_transform(config)
         _check_copy(config)
-        catalog = stack.enter_context(closing(_catalog(config, onlooker)))
+        catalog = enter(closing(_catalog(config, onlooker)))
         _note_classes(catalog)
-        signals = stack.enter_context(StopSignals(watched, config.lifeline_pid))
+        signals = enter(StopSignals(watched, config.lifeline_pid))
         client_socket, worker_socket = _sockets(stack, endpoint)
         log = ServiceLog()
-        pool = stack.enter_context(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
-        own_code = config.source is not None or config.transform is not None
+        pool = enter(Pool(watched, _worker_options(endpoint, segments, catalog, config, frames)))
         remote = None
         if placement is not None:
             options = open_port(stack, placement.connect(), config, endpoint.workers, segments.instance, catalog)
-            remote = stack.enter_context(
-                RemoteWorkers(watched, worker_socket, options, placement, log, time.monotonic())
-            )
+            remote = enter(RemoteWorkers(watched, worker_socket, options, placement, log, time.monotonic()))
             told = worker_options(options, str(catalog.directory), config.task_timeout)
             placement.begin(told, watched, lambda line: log.write(Note(line)))
+        own_code = config.source is not None or config.transform is not None
         workers = Workers(pool, worker_socket, config.worker_memory, log, runs_users_code=own_code, remote=remote)
+        to_come = frames.memory_to_come_bytes if frames else 0
         world = World(
             watched=watched,
             clients=client_socket,
             workers_socket=worker_socket,
-            client_processes=stack.enter_context(ClientProcesses(watched)),
+            client_processes=enter(ClientProcesses(watched)),
             workers=workers,
             load=MachineLoad(workers.weights),
-            memory=stack.enter_context(
-                SegmentMaker(
-                    segments, config.memory, watched, reserved_bytes=frames.memory_to_come_bytes if frames else 0
-                )
-            ),
+            memory=enter(SegmentMaker(segments, config.memory, watched, reserved_bytes=to_come)),
             frames=frames,
             rechecks=Rechecks(watched, catalog, config.scan, lambda line: log.write(Note(line))),
             signals=signals,
-            notifier=stack.enter_context(
-                SystemdNotifier("" if config.embedded else os.environ.get("NOTIFY_SOCKET", ""))
-            ),
-            flood_guard=stack.enter_context(FloodGuard()),
+            notifier=enter(SystemdNotifier("" if config.embedded else os.environ.get("NOTIFY_SOCKET", ""))),
+            flood_guard=enter(FloodGuard()),
             log=log,
-            beside=stack.enter_context(SidePrograms(watched)),
+            beside=enter(SidePrograms(watched)),
             web=web,
         )
         if listening is not None:
