@@ -87,7 +87,7 @@ def private_directories() -> tuple[Path, Path]:
 
 
 def check_owner(endpoint: Endpoint) -> None:
-    """Make sure that whoever answers at an endpoint is the same user; harmless when there is nobody yet.
+    """Make sure that what answers at an endpoint is of the same user; harmless when there is nobody yet.
 
     A folder in ``/tmp`` can be made by anybody first, and a service that is somebody else's has its batches where this
     user cannot read them. Root may ask other users' services for their status.

@@ -18,7 +18,7 @@ def main() -> None:
     """Import the command line and run it; see `loader_service.cli.main` for the exit codes.
 
     Imports take half a second. Until they are done there is nothing to take down, and an exception in the middle of
-    one would come out as another error, or as a traceback. A Ctrl-C that whoever began this ignores stays ignored.
+    one would come out as another error, or as a traceback. A Ctrl-C that the parent process ignores stays ignored.
     """
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:

@@ -32,7 +32,7 @@ def lock(descriptor: int, parent: Folder, name: str, *, shared: bool = False) ->
     descriptor
         What was opened.
     parent, name
-        Where. Whoever removes something does so with its lock, so one that was had later may be of what is gone.
+        Where. A file is removed with its lock held, so a lock that is had later may be of a file that is gone.
     shared
         Whether others may have such a lock too.
     """

@@ -243,7 +243,7 @@ def _check_file(status: os.stat_result, path: Path, owner: int | None) -> None:
 
 
 def open_folder(path: str | os.PathLike[str], *, make: bool = False) -> Folder:
-    """Open a folder that a user or the system names, to reach what is in it; whoever owns it.
+    """Open a folder that a user or the system names, to reach what is in it; any user may own it.
 
     Links on the way are followed, but not those that another user has planted in a folder that anybody can write to.
 

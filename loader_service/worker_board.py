@@ -19,7 +19,7 @@ class WorkerBoard:
     Parameters
     ----------
     name
-        Of the memory, for whoever looks at the process.
+        Of the memory, as tools that list processes show it.
     place_bytes
         What each worker has of it.
     """

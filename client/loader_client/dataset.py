@@ -95,7 +95,7 @@ def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users kn
     index
         Sample numbers, any of them any number of times. An int64 array: an epoch is a shuffle of it. A
         `tf.data.Dataset` of numbers, or of vectors of up to `batch_size` numbers, each of which is a batch: its order
-        is kept, an iterator of it is an epoch, and `shuffle` and `shard` are its own affair. The field ``position``
+        is kept, and an iterator of it is an epoch; `shuffle` and `shard` belong in that dataset. The field ``position``
         says which entry a row comes from, so what belongs to it can be gathered in the graph.
     start
         Epoch and step of the first iterator's first element: where a training goes on that was not restored from an

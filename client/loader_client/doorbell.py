@@ -13,7 +13,7 @@ from loader_client.session.delivery import StreamAtService
 class Doorbell:
     """What is told and not heard yet. Any thread may tell; who hears it does so under one lock.
 
-    `fileno` is readable once somebody has rung. Whoever can still ring keeps the bell alive, and with it the number of
+    `fileno` is readable once somebody has rung. A thread that can ring keeps the bell alive, and with it the number of
     its file, which could be another file's otherwise.
     """
 

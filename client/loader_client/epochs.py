@@ -73,7 +73,7 @@ class EpochNumbers:
         Parameters
         ----------
         kept
-            What `begin` returned, be it in another process.
+            What `begin` returned, in this process or another.
         mark
             What the epoch drew, ``(values,) int64``.
         made_as

@@ -83,7 +83,7 @@ def places(
     Parameters
     ----------
     begin
-        Gets the origin of the dataset that the iterator was made of, be it in another process, and the mark of its
+        Gets the origin of the dataset that the iterator was made of, in this process or another, and the mark of its
         place among all that were made. Returns what the iterator is to keep of its epoch, ``() int64``.
     epoch_of
         Gets 0, what is kept and a mark of no epoch, for which it returns `NO_PLACES`; then 1, what is kept plus 1 and

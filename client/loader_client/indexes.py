@@ -139,7 +139,7 @@ class AnnouncedIndex:
 
     @property
     def first_step(self) -> int:
-        """Return 0: whoever announces steps leaves out what was consumed."""
+        """Return 0: the dataset that announces steps leaves out what was consumed."""
         return 0
 
     @property

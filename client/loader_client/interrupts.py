@@ -8,8 +8,8 @@ the call in C++, and the `KeyboardInterrupt` that was due is raised in the main 
 exception at that moment, and pybind11 then reports ``… REPLACED BY KeyboardInterrupt`` as a `RuntimeError`. So a batch
 that is on its way gets a moment to come: with it the call ends well, and nothing comes between.)
 
-An iterator that runs ahead asks again as soon as a call of its has ended, with an error too. Whoever ends that
-iterator, and be it the main thread after its `KeyboardInterrupt`, waits in C++ for the new call, which heard of no
+An iterator that runs ahead asks again as soon as a call of its has ended, with an error too. A thread that ends
+that iterator, such as the main thread after its `KeyboardInterrupt`, waits in C++ for the new call, which heard of no
 Ctrl-C. So what is asked for in the first moments after one is given up as well.
 
 Only SIGINT counts, and only while Python's own handler, which raises, is in place: a program that has another one, to

@@ -37,7 +37,7 @@ class ServiceSocket:
     """A connection that comes back by itself; a context manager.
 
     Any thread may use it, one at a time, but for the two that wait, `wait` and `listen`. ZeroMQ tells of news once:
-    whoever sends may have been told of a message that came, so it has to look into `received` afterwards.
+    a thread that sends may have been told of a message that came, so it has to look into `received` afterwards.
 
     Parameters
     ----------

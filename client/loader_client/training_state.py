@@ -44,7 +44,7 @@ class TrainingState:
         self._metrics: list[NDArray[Any]] = []
 
     def save(self, model: Any, progress: TrainingProgress, fingerprint: dict[str, int | str | None]) -> None:
-        """Write the state, instead of what was there: whoever is killed meanwhile leaves the one or the other."""
+        """Write the state, instead of what was there: one killed meanwhile leaves the one or the other."""
         groups = {"state": _state_variables(model)}
         if progress.batches:
             groups["metrics"] = list(model.metrics_variables)

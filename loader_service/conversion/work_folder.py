@@ -6,8 +6,8 @@ is overwritten unless that was asked for.
 
 A piece goes through three states, and a kill between any two of them loses nothing but its work:
 
-1. at work: its files are in its folder. Whoever resumes removes that folder and begins again.
-2. noted: its files are whole, and the log says so. Whoever resumes gives them their names.
+1. at work: its files are in its folder. A run that resumes removes that folder and begins again.
+2. noted: its files are whole, and the log says so. A run that resumes gives them their names.
 3. done: they have their names.
 """
 

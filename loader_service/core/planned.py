@@ -1,4 +1,4 @@
-"""What the core is told of a stream by whoever knows the catalog: its fields, slots and rows. Pure."""
+"""What the core is told of a stream by the part that knows the catalog: its fields, slots and rows. Pure."""
 
 from __future__ import annotations
 

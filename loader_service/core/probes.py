@@ -155,7 +155,7 @@ class Probes:
         return min((each.deadline for each in self._open.values() if each.is_wanted), default=None)
 
     def _taker(self) -> Worker | None:
-        """Return an idle worker, or else one with room, or else whoever works; None when nobody does."""
+        """Return an idle worker, or else one with room, or else any that works; None when none does."""
         vacancies = self._staff.vacancies
         number = vacancies.first_idle() or vacancies.first_with_room()
         if number is not None:

@@ -39,7 +39,7 @@ class TaskAtHand(NamedTuple):
 class Scheduler:
     """The workers and the streams, and who does what for whom.
 
-    What makes no sense in the present state changes nothing. Whoever tells it anything calls `settle` after that.
+    What makes no sense in the present state changes nothing. The caller of any method calls `settle` after it.
 
     Parameters
     ----------

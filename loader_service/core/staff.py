@@ -289,7 +289,7 @@ class Staff:
     def _judge(self, reporter: Worker) -> None:
         """Take the files from a worker that has become far slower than the usual one; give some to one that recovered.
 
-        Who reports is judged, and whoever has the usual pace by now: so never all workers are stragglers.
+        A worker that reports is judged, and so are those with the usual pace: never are all workers stragglers.
         """
         pace = reporter.pace.s_per_byte
         if pace is None:

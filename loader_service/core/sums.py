@@ -25,7 +25,7 @@ class Sums:
     Attributes
     ----------
     now
-        When that happened which is being acted on; set by whoever is told first.
+        When that happened which is being acted on; set by the part that is told first.
     files
         Their troubles.
     workers, streams

@@ -52,7 +52,7 @@ _FAILPOINTS: dict[type, str] = {
 
 @dataclass(frozen=True)
 class World:
-    """What the daemon acts on; whoever made it closes it."""
+    """What the daemon acts on; the caller closes it."""
 
     watched: select.epoll
     clients: Router[m.FromClient]

@@ -43,7 +43,7 @@ class SideProgram:
         A dataclass of what JSON can say.
     listening
         The socket at which it is asked, bound already: so an address that cannot be had is an error of the start, and
-        whoever asks while it is started again waits.
+        a client that asks while it is started again waits.
     secret
         Told through its standard input, since every user of the machine may read a command line.
     """

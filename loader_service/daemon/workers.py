@@ -30,7 +30,7 @@ class Workers:
     limit_bytes
         What each may have of its own, at first.
     runs_users_code
-        Whether they hold something from the start that is a user's own affair.
+        Whether they run a user's code, and so may hold memory from the start.
     log
         Gets what goes wrong with them.
     remote

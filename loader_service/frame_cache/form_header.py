@@ -1,6 +1,7 @@
 """The header of a file of frames: which form it is of, and how much of it is kept. Knows no frame and no budget.
 
-Whoever keeps less of a form counts up a number here first, and readers of frames look at it before and after they read.
+A service that keeps less of a form counts up a number here first, and readers of frames look at it before and after
+they read.
 """
 
 from __future__ import annotations

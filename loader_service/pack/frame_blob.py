@@ -29,7 +29,7 @@ _File = tempfile.SpooledTemporaryFile[bytes]
 #: What the frames of a field are, where they are no numbers; of the second form they are served as numbers.
 PICTURES = "JPEG or PNG"
 
-#: How often whoever reads gives a sign of life, in seconds.
+#: How often a reader gives a sign of life, in seconds.
 _SIGN_S = 1.0
 
 

@@ -106,7 +106,7 @@ class _Desk:
         held: list[FrameBlob | None] = []
         said: list[dict[str, Any]] = []
         chosen = [Item.of_json(each) for each in items]
-        with suppress(LoaderError):  # whoever reads them says so
+        with suppress(LoaderError):  # reading them says so
             expect(part for item in chosen if not item.fault for part in KIND_NAMED[item.kind].parts(item))
         for place, item in enumerate(chosen):
             if str(place) in bad:

@@ -93,7 +93,7 @@ def states_of(paths: Sequence[str]) -> list[FileState]:
 
 
 def size_of(path: str) -> int:
-    """Return the bytes of a file; 0 where it cannot be had, which whoever reads it says."""
+    """Return the bytes of a file; 0 where it cannot be had; reading it says why."""
     try:
         return _state_of(path).size_bytes
     except (OSError, PackError):

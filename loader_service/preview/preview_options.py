@@ -16,7 +16,7 @@ class PreviewOptions:
     transform
         The service's own, ``package.module:function``; "" in a process that runs no code of users.
     nice
-        By how much others go first: whoever looks at pictures must not slow a training down.
+        By how much others go first: looking at pictures must not slow a training down.
     """
 
     catalog: str

@@ -23,7 +23,7 @@ _ANSWER_S = 20.0
 #: How long the process waits for another request before it is ended, in seconds.
 _IDLE_S = 60.0
 
-#: Requests that may wait; more are refused, since whoever asked has gone.
+#: Requests that may wait; more are refused, since those who asked have gone.
 _MOST_WAITING = 128
 
 #: Bytes of answers that are kept, so that many pages that look at one thing cost what one does.

@@ -2,7 +2,7 @@
 
 It is a marked folder of this user's below the one that was named, and nothing in it is touched that could not have been
 made here. All processes of this user share it. How much is taken is a number in a file, changed under the folder's
-lock; it may be too high after a kill, never too low, and is counted anew by whoever comes while nobody is there.
+lock; it may be too high after a kill, never too low, and is counted anew by the first process that opens the folder.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _ENDPOINT = re.compile(r"https?://[^\s/?#]+(/\S*)?")
 #: Escapes in a web server's URLs that name another file than what they stand for: a slash, a plus and the like.
 _OTHER_ESCAPED = re.compile("%(2[146-9a-cf]|3[abd]|40|5[bd])", re.IGNORECASE)
 
-#: A request that failed is sent again so often, and for so long; then whoever asked decides, in seconds.
+#: A request that failed is sent again so often, and for so long; then the caller decides, in seconds.
 _RETRIES, _RETRY_S = 2, 15
 
 

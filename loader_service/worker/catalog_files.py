@@ -152,7 +152,7 @@ class CatalogFiles:
     def hold(self, number: int) -> Opened | None:
         """Return what reads a file in any thread; None when it cannot be opened, which the next read of it will say.
 
-        One that is open is not looked at: whoever takes what was read does that, after it was read.
+        One that is open is not looked at: the caller does that, after it was read.
         """
         file = self.if_open(number)
         if file is not None:

@@ -4,7 +4,7 @@ Where bytes lie that a task needs is known when it comes. What touches, or nearl
 that works on every disk, network file system and store, and many reads may be under way. Nothing waits for memory: a
 piece that is needed and not begun yet is begun then.
 
-What is read ahead is only given out when the file was looked at after that, by whoever asks for it.
+What is read ahead is only given out when the file was looked at after that, by the reader that asks for it.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def note_use(folder: Folder, name: str = ".") -> None:
 def prune(cache_dir: Path, limits: CacheLimits | None = None) -> None:
     """Remove the catalogs and scans beyond the limits, those used longest ago first, and what killed writers left.
 
-    Called by whoever has just added to the cache; several processes may do so at once. A catalog that a living process
-    uses stays. A cache that cannot be pruned is no error, but is said.
+    Called by the process that has just added to the cache; several processes may do so at once. A catalog that a living
+    process uses stays. A cache that cannot be pruned is no error, but is said.
     """
     bounds = limits or CacheLimits()
     try:

@@ -1,7 +1,7 @@
 """Scans files in other processes, which a damaged file may crash or hang; knows no HDF5, no cache and no catalog.
 
 The processes are started with ``subprocess``, as workers are, and not forked or through ``multiprocessing``: that would
-import the main module of whoever calls this, and take its pickles for granted.
+import the main module of the calling process, and take its pickles for granted.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class Look:
         self._at_end.close()
 
     def head(self, file: str, count: int = 512) -> bytes:
-        """Return the first bytes of a file; none where it cannot be read, which whoever reads all of it says."""
+        """Return the first bytes of a file; none where it cannot be read; reading all of it says why."""
         try:
             with open(self.path_of(file), "rb") as opened:
                 return opened.read(count)

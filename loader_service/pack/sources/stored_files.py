@@ -66,7 +66,7 @@ class StoredLook(Look):
             stored = open_stored(url, self._versions[url])
             return until_it_comes(lambda: stored.read_at(0, _HEAD_BYTES))
         except StoreFault as fault:
-            if self.skips and len(self.files) > 1:  # whoever reads all of it says so
+            if self.skips and len(self.files) > 1:  # reading all of it says so
                 return b""
             raise PackError(str(fault.strerror)) from fault
 
