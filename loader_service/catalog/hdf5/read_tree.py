@@ -71,15 +71,10 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
         path = to_text(link.name)
         if link.type == h5py.h5l.TYPE_EXTERNAL:
             if not allow_external:
-                target = to_text(link.group.links.get_val(link.last)[0])
-                raise CatalogError(
-                    f"{path!r} is an external link to {target!r}, and a link could name any file; give that file "
-                    "instead, copy the data into this one, or leave it out with --allow-external"
-                )
+                raise _external(link)
             external_links.append(path)
         if link.type == h5py.h5l.TYPE_SOFT:
-            target = to_text(link.group.links.get_val(link.last))
-            further.append((path, target.strip("/") if target.startswith("/") else join(parent_of(path), target)))
+            further.append((path, _target_of(link)))
         if link.type != h5py.h5l.TYPE_HARD:
             continue
         node = h5py.h5o.open(link.group, link.last)  # four times as fast as by its name from the root
@@ -105,6 +100,20 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
                 walk.append(_links_in(node, link.name + b"/", expect))
     empty = tuple(sorted(groups - parents))
     return Tree(datasets, empty, tuple(external_links), attributed, frozenset(unwritten), tuple(further))
+
+
+def _external(link: _TreeLink) -> CatalogError:
+    target = to_text(link.group.links.get_val(link.last)[0])
+    return CatalogError(
+        f"{to_text(link.name)!r} is an external link to {target!r}, and a link could name any file; give that file "
+        "instead, copy the data into this one, or leave it out with --allow-external"
+    )
+
+
+def _target_of(link: _TreeLink) -> str:
+    """Return the path from the root that a soft link leads to."""
+    target = to_text(link.group.links.get_val(link.last))
+    return target.strip("/") if target.startswith("/") else join(parent_of(to_text(link.name)), target)
 
 
 def _links_in(group: Any, above: bytes, expect: Expect | None) -> Iterator[_TreeLink]:

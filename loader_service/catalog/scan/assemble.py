@@ -86,15 +86,8 @@ def assemble(
         **name_columns([to_bytes(name) for name in video_names]),
         **text_columns("paths", "path_bounds", (to_bytes(each.path) for each in files)),
     }
-    facts = []
-    for number, (name, found_in) in enumerate(merged.items()):
-        fact, found = field_columns(name, found_in, video_names)
-        columns.update({f"{name}.{number}": column for name, column in found.items()})
-        if fact.storage != "value":
-            columns[f"samples.{number}"] = _samples(files, found_in)
-        facts.append(fact)
-    taken = RESERVED.union(merged)
-    labels, not_labels = label_fields(_labelled(filled, video_names), labelling, taken)
+    facts = _add_fields(columns, files, merged, video_names)
+    labels, not_labels = label_fields(_labelled(filled, video_names), labelling, RESERVED.union(merged))
     for each in labels:
         columns[f"values.{len(facts)}"] = each.values
         facts.append(_label_facts(each, filled))
@@ -113,6 +106,23 @@ def assemble(
         fetched=_fetched(scans),
     )
     return header, columns
+
+
+def _add_fields(
+    columns: dict[str, Column],
+    files: Sequence[Scanned],
+    merged: Mapping[str, Sequence[FieldScan]],
+    video_names: Sequence[str],
+) -> list[FieldFacts]:
+    """Add the columns of all fields; return what there is to know of each."""
+    facts = []
+    for number, (name, found_in) in enumerate(merged.items()):
+        fact, found = field_columns(name, found_in, video_names)
+        columns.update({f"{name}.{number}": column for name, column in found.items()})
+        if fact.storage != "value":
+            columns[f"samples.{number}"] = _samples(files, found_in)
+        facts.append(fact)
+    return facts
 
 
 def _nothing_there(scans: Sequence[FileScan], skipped: int) -> CatalogError:
