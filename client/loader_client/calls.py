@@ -10,12 +10,12 @@ long as they have room for one more error, a few times: so it is over when nothi
 from __future__ import annotations
 
 import atexit
-import threading
 import time
 import weakref
 from types import TracebackType
 from typing import Protocol
 
+from loader_client.changes import Changes
 from loader_client.forks import FORKS
 
 #: Nobody calls any more when nobody has for so long, in seconds. Between two calls of one thread lie microseconds, on a
@@ -37,23 +37,24 @@ class Calls:
     """Calls that are under way; a context manager around each. Any thread may use it."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._changed = Changes()
         self._under_way = 0
         self._last = 0.0
         self._called: weakref.WeakSet[Closable] = weakref.WeakSet()
         FORKS.watch(self._changed, self)
 
     def __enter__(self) -> None:
-        with self._changed:
+        with self._changed.lock:
             self._under_way += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._changed:
-            self._under_way = max(0, self._under_way - 1)  # below it, in a child that was forked in a call
+        with self._changed.lock:
+            if self._under_way:  # not in a child that was forked in a call
+                self._under_way -= 1
             self._last = time.monotonic()
-            self._changed.notify_all()
+            self._changed.tell()
 
     def close_at_end(self, called: Closable) -> None:
         """Have what is called closed before the interpreter ends, unless it is gone by then."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import weakref
 from collections import deque
-from collections.abc import Iterator
 
 from loader_client.session.delivery import StreamAtService
 
@@ -18,7 +17,7 @@ class Doorbell:
     """
 
     def __init__(self) -> None:
-        self._told: deque[tuple[StreamAtService, int] | int] = deque()
+        self.told: deque[tuple[StreamAtService, int] | int] = deque()  # ended leases, and keys of dropped streams
         self._number = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._is_disowned = False
         self.is_awaited = False  # whether somebody waits for what the end of a lease may bring
@@ -39,19 +38,14 @@ class Doorbell:
 
     def lease_ended(self, at: StreamAtService, lease: int) -> None:
         """Tell that nobody reads a slot any more; it is heard at once if somebody waits, else with the next ring."""
-        self._told.append((at, lease))
+        self.told.append((at, lease))
         if self.is_awaited:
             self.ring()
 
     def stream_dropped(self, key: int) -> None:
         """Tell that nobody has a stream any more."""
-        self._told.append(key)
+        self.told.append(key)
         self.ring()
-
-    def told(self) -> Iterator[tuple[StreamAtService, int] | int]:
-        """Yield what was told since: ended leases, and keys of dropped streams."""
-        while self._told:
-            yield self._told.popleft()
 
     def disown(self) -> None:
         """Leave the bell to the parent, in a forked child."""

@@ -35,6 +35,10 @@ class StepContents:
     positions: NumberColumn = ()
 
 
+#: Of a step that the plan alone knows.
+PLANNED = StepContents()
+
+
 class Index(Protocol):
     """What a stream asks of an index."""
 

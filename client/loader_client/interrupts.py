@@ -27,6 +27,8 @@ import socket
 import threading
 import time
 
+from loader_client.main_thread import is_main_thread
+
 #: How often a waiting thread should look, in seconds: soon enough to seem at once, and no load.
 LOOK_EVERY_S = 0.2
 
@@ -49,7 +51,7 @@ class Interrupts:
 
     def watch(self) -> None:
         """Count from now on, if this is the main thread, which alone may ask for it, and nobody else has asked."""
-        if not _is_main_thread():
+        if not is_main_thread():
             return
         if self._pair is None:
             self._pair = _socket_pair()
@@ -62,7 +64,7 @@ class Interrupts:
     @property
     def count(self) -> int:
         """SIGINTs so far that the main thread has to raise. In that thread itself 0: there they are raised anyway."""
-        if self._pair is None or _is_main_thread():
+        if self._pair is None or is_main_thread():
             return 0
         with self._lock:
             if not self._written.poll(0):
@@ -74,10 +76,12 @@ class Interrupts:
 
     def begin_wait(self) -> int:
         """Return what a wait that begins now has to give to `heard_for_s`."""
-        if _is_main_thread():
-            return 0
-        echoes = time.monotonic() - self._heard[1] < ECHO_S
-        return self.count - echoes
+        return 0 if is_main_thread() else self.count - self.echoes
+
+    @property
+    def echoes(self) -> bool:
+        """Whether a wait that begins now is given up for the last Ctrl-C that was heard."""
+        return time.monotonic() - self._heard[1] < ECHO_S
 
     def heard_for_s(self, begun: int) -> float | None:
         """Return for how long a wait has known of a Ctrl-C that concerns it; None while there is none."""
@@ -111,10 +115,6 @@ class Interrupts:
 #: There is one wakeup descriptor in a process, and so one counter.
 INTERRUPTS = Interrupts()
 os.register_at_fork(after_in_child=INTERRUPTS.forget)
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _socket_pair() -> tuple[socket.socket, socket.socket]:

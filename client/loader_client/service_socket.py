@@ -21,8 +21,8 @@ from loader_service.protocol.messages import FromClient, ToClient
 
 _LOG = logging.getLogger(__name__)
 
-#: Plain numbers: with members of an enum, each `&` is a call in Python.
-_READABLE, _WRITABLE = int(zmq.POLLIN), int(zmq.POLLOUT)
+#: Plain numbers: with members of an enum, each `&`, and each question, is a call in Python or several.
+_READABLE, _WRITABLE, _EVENTS, _NOW = int(zmq.POLLIN), int(zmq.POLLOUT), int(zmq.EVENTS), int(zmq.NOBLOCK)
 
 
 @dataclass
@@ -104,7 +104,7 @@ class ServiceSocket:
     def send(self, *messages: FromClient) -> bool:
         """Send messages together, if a connection stands; return whether one does."""
         try:
-            self._socket.send(wire.encode(*messages), zmq.NOBLOCK)
+            self._socket.send(wire.encode(*messages), _NOW)
         except zmq.Again:
             self.is_blocked = True
         else:
@@ -142,14 +142,14 @@ class ServiceSocket:
             os.eventfd_read(self._call)
             self._is_called = False
 
-    def _events(self) -> int:
-        return int(self._socket.getsockopt(zmq.EVENTS))
+    def _events(self) -> Any:
+        return self._socket.getsockopt(_EVENTS)
 
     def received(self) -> Iterator[list[Any]]:
         """Yield the messages that have come, in batches."""
         # Not until `zmq.Again`: to make that error takes five times as long as to ask.
         while self._events() & _READABLE:
-            payload = self._socket.recv(zmq.NOBLOCK)
+            payload = self._socket.recv(_NOW)
             try:
                 messages: list[Any] = wire.decode(payload, ToClient)
             except ProtocolError as error:

@@ -20,29 +20,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from loader_client.changes import Changes
 from loader_client.doorbell import Doorbell
 from loader_client.forks import FORKS
 from loader_client.interrupts import INTERRUPTS, LOOK_EVERY_S
+from loader_client.main_thread import is_main_thread
 from loader_client.patience import Keeper, Patience, PrivateProcess
 from loader_client.service_socket import Outgoing, ServiceSocket
+from loader_client.session import session_effects as e
 from loader_client.session.lookahead import Position
 from loader_client.session.pending import Pending, anew
 from loader_client.session.session import Session
-from loader_client.session.session_effects import (
-    Connected,
-    DropUnsent,
-    Effect,
-    EndSession,
-    Enqueue,
-    Event,
-    Flush,
-    MapSlot,
-    SendNow,
-    Settled,
-    Ticked,
-    UnmapSlots,
-    Warn,
-)
 from loader_client.slot_memory import SlotMemory
 from loader_client.whereabouts import pid_seen_at
 from loader_service.endpoint import owner_of, parse
@@ -76,7 +64,7 @@ class SessionThread:
         self._endpoint = endpoint
         self._keeper = keeper
         self._pid = os.getpid()
-        self._changed = threading.Condition()  # guards everything below
+        self._changed = Changes()  # guards everything below
         hello = m.Hello(name, self._pid)
         self._session = Session(endpoint, hello, patience, time.monotonic(), is_private=keeper is not None)
         self._doorbell = Doorbell()
@@ -111,16 +99,16 @@ class SessionThread:
             self.check()
             return self._session.welcome
 
-    def tell(self, wish: Callable[[Session], list[Effect]]) -> None:
+    def tell(self, wish: Callable[[Session], list[e.Effect]]) -> None:
         """Have the session do something that brings no answer."""
         if os.getpid() != self._pid:
             return
-        with self._changed:
+        with self._changed.lock:
             self._hear_doorbell()
             self._carry_out(wish(self._session))
             self._send_due()
 
-    def ask(self, wish: Callable[[Session, Pending, float], list[Effect]]) -> Any:
+    def ask(self, wish: Callable[[Session, Pending, float], list[e.Effect]]) -> Any:
         """Have the session do something, and return its answer.
 
         Raises
@@ -139,7 +127,7 @@ class SessionThread:
         LoaderError
             When there is none, or a Ctrl-C has come that the main thread cannot hear of.
         """
-        with self._changed:
+        with self._changed.lock:
             delivery = self._settled(lambda session, pending, now: session.ask(pending, key, position, now), position)
             memory = self._memory.of(delivery)
         try:
@@ -179,7 +167,7 @@ class SessionThread:
 
     # ---- inside, under the condition
 
-    def _settled(self, wish: Callable[[Session, Pending, float], list[Effect]], step: Position | None = None) -> Any:
+    def _settled(self, wish: Callable[[Session, Pending, float], list[e.Effect]], step: Position | None = None) -> Any:
         """Return the answer to a wish; the wait for a step ends with a Ctrl-C."""
         self.check()
         self._hear_doorbell()
@@ -197,14 +185,15 @@ class SessionThread:
             raise
 
     def _wait(self, pending: Pending, step: Position | None) -> None:
-        interrupts = INTERRUPTS.begin_wait()
+        interrupts, is_to_look = INTERRUPTS.begin_wait(), INTERRUPTS.echoes
         self._waiting += 1
         self._doorbell.is_awaited = True
         try:
             while not pending.is_settled:
                 self.check()
-                if step is not None:
+                if is_to_look and step is not None:
                     self._check_interrupt(step, interrupts)
+                is_to_look = True
                 if pending.next_deadline < self._looks_at:
                     self._doorbell.ring()
                 # Not for longer: nobody wakes a child that a signal handler forked as this wait began.
@@ -240,62 +229,64 @@ class SessionThread:
             raise LoaderError(f"epoch {step[0]}, step {step[1]}: interrupted while waiting for {self._endpoint}")
 
     def _hear_doorbell(self) -> None:
-        for told in self._doorbell.told():
+        while self._doorbell.told:
+            told = self._doorbell.told.popleft()
             self._carry_out(self._session.close(told) if isinstance(told, int) else self._session.end_lease(*told))
 
-    def _carry_out(self, effects: list[Effect]) -> None:
+    def _carry_out(self, effects: list[e.Effect]) -> None:
         for effect in effects:
             match effect:
-                case Enqueue(message):
+                case e.Enqueue(message):
                     self._outgoing.messages.append(message)
-                case Settled():
+                case e.Settled():
                     self._wake_waiting()
-                case Flush():
+                case e.Flush():
                     self._is_due = self._is_due or bool(self._outgoing.messages)
-                case SendNow(beat):
+                case e.SendNow(beat):
                     named = m.Hello(beat.name, pid_seen_at(self._endpoint)) if isinstance(beat, m.Hello) else beat
                     self._outgoing.beats.append(named)
                     self._is_due = True
-                case DropUnsent():
+                case e.DropUnsent():
                     self._outgoing.messages.clear()
-                case MapSlot():
+                case e.MapSlot():
                     self._happened(self._memory.mapped(effect))
-                case UnmapSlots(at, slots):
+                case e.UnmapSlots(at, slots):
                     self._memory.unmap(at, slots)
-                case Warn(line):
+                case e.Warn(line):
                     _LOG.warning("%s", line)
-                case EndSession(error):
+                case e.EndSession(error):
                     self.fail(error)
 
-    def _happened(self, event: Event) -> None:
+    def _happened(self, event: e.Event) -> None:
         self._carry_out(self._session.happened(event, time.monotonic()))
 
     def _wake_waiting(self) -> None:
-        self._changed.notify_all()
+        self._changed.tell()
         if self._is_listened and self._socket is not None:
             self._socket.call()
 
     def _send_due(self) -> None:
-        socket = self._own_socket()
-        if self._is_due and socket is None:
-            self._doorbell.ring()
-        elif self._is_due and socket is not None:
+        if self._is_due and (socket := self._own_socket()) is not None:
             self._exchange(socket)
+        elif self._is_due:
+            self._doorbell.ring()
 
     def _own_socket(self) -> ServiceSocket | None:
-        return None if threading.current_thread() is threading.main_thread() else self._socket
+        return None if is_main_thread() else self._socket
 
     def _exchange(self, socket: ServiceSocket) -> None:
-        """Send what waits, and hear what has come."""
+        """Send what is due, and hear what has come."""
         try:
-            self._is_due = True
-            while self._is_due:
-                self._is_due = False
-                socket.send_outgoing()
+            while True:
+                if self._is_due:
+                    self._is_due = False
+                    socket.send_outgoing()
                 for messages in socket.received():
                     self._hear(messages)
                 if socket.stands_again:
-                    self._happened(Connected())
+                    self._happened(e.Connected())
+                if not self._is_due:
+                    return
         except Exception as error:
             if threading.current_thread() is self._thread:
                 raise
@@ -338,10 +329,11 @@ class SessionThread:
         with self._changed:
             self._socket = socket
             self._hear_doorbell()
+            self._is_due = self._is_due or self._is_closing
             self._exchange(socket)
             if time.monotonic() >= self._session.next_deadline():
                 keeper = self._keeper
-                self._happened(Ticked(None if keeper is None else PrivateProcess(keeper.pid, keeper.up_s)))
+                self._happened(e.Ticked(None if keeper is None else PrivateProcess(keeper.pid, keeper.up_s)))
                 self._exchange(socket)
             self._looks_at = self._session.next_deadline()
             if self._is_closing and (socket.is_blocked or not self._outgoing.messages):

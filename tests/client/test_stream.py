@@ -100,6 +100,24 @@ def test_who_listens_is_woken_by_what_another_thread_has_read(monkeypatch):
                 each.result(SOON_S)
 
 
+def test_who_reads_an_answer_sends_nothing_that_waits_for_company():
+    with scene(prefetch=8) as play:
+        held: list[Any] = []  # a lease that ends while somebody waits is told at once
+        for step in range(4):
+            fetching = play.threads.submit(play.stream.fetch, 0, step)
+            eventually(lambda: play.connection._thread._is_listened, "the caller listens")
+            play.service.say(play.service.fill(play.expect_want(step), lease=1 + step, place=step))
+            held.append(fetching.result(SOON_S))
+        assert [play.service.expect(m.Want).step for _ in range(5)] == [4, 5, 6, 7, 8]
+        with pytest.raises(AssertionError, match="no Want came"):
+            play.service.expect(m.Want, within_s=0.3)
+        fetching = play.fetch(4)
+        assert [play.service.expect(m.Want).step for _ in range(4)] == [9, 10, 11, 12]
+        play.connection.close()
+        with pytest.raises(ServiceUnavailable):
+            fetching.result(SOON_S)
+
+
 def test_an_answer_said_twice_is_taken_once():
     with scene() as play:
         fetching = play.fetch(0)

@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from loader_client.bad_samples import BadSamples
-from loader_client.indexes import AnnouncedIndex, StepContents
+from loader_client.indexes import PLANNED, AnnouncedIndex
 from loader_client.patience import Patience, Wait
 from loader_client.request import Request
 from loader_client.session.delivery import Delivery, StreamAtService
@@ -148,9 +148,10 @@ class StreamWants:
         """Begin, or begin again with a new service: ask once more for all that is wanted."""
         self.at, self._known = at, True
         self._book = LeaseBook(at)
+        self._unsent.go_by(at.opened.prefetch, at.layout.size_bytes)
         self._mapped.clear()
-        self._begin(at.opened)
         self._forgotten.clear()
+        self._begin(at.opened)
         for wanted in self._wants.values():
             wanted.begin_anew()
         # Slots go in this order.
@@ -201,6 +202,7 @@ class StreamWants:
         if not is_news or self.at is None or self._lookahead is None:
             return []
         self._mapped.difference_update(resized.removed)
+        self._unsent.go_by(resized.prefetch, self.at.layout.size_bytes)
         surplus = self._lookahead.resize(resized.prefetch)
         forgotten = [effect for want in surplus for effect in self.forget(want)]
         unmapped = [UnmapSlots(self.at, resized.removed)] if resized.removed else []
@@ -270,15 +272,13 @@ class StreamWants:
 
     def _look_ahead(self, claim: Claim) -> list[Effect]:
         """Return what follows from a claim; wants that are not urgent wait for company."""
-        effects: list[Effect] = [effect for want in claim.forgotten for effect in self.forget(want)]
+        effects = [effect for want in claim.forgotten for effect in self.forget(want)]
         for want, position in claim.new:
-            contents = StepContents() if self.index is None else self.index.contents(*position)
-            self._wants[want] = Wanted(position, contents)
+            self._wants[want] = Wanted(position, self.index.contents(*position) if self.index else PLANNED)
             if self._known:
                 effects.append(self._want(want))
             self._unsent.want(want)
-        prefetch = 0 if self._lookahead is None else self._lookahead.prefetch
-        if claim.has_last or self._unsent.is_due(prefetch, 0 if self.at is None else self.at.layout.size_bytes):
+        if claim.has_last or self._unsent.is_due:
             effects.append(self._unsent.flush())
         return effects
 

@@ -7,11 +7,13 @@ from loader_client.session.session_effects import Flush
 #: Wants wait until this part of the prefetch can go in one message; the rest keeps the workers busy meanwhile.
 _WANTS_TOGETHER = 2
 
-#: A step of so many bytes is wanted at once: it is 1 ms of work or more, and what waits shortens what is begun ahead.
+#: Wants that wait for company at the most; and where a step has so many bytes, and is 1 ms of work or more: what waits
+#: shortens what is begun ahead.
+_MOST_TOGETHER, _MOST_LARGE_TOGETHER = 16, 2
 _LARGE_STEP_BYTES = 8 * 2**20
 
-#: Wants that wait for company at the most.
-_MOST_TOGETHER = 16
+#: All are alike.
+_FLUSH = Flush()
 
 
 class Unsent:
@@ -19,8 +21,14 @@ class Unsent:
 
     def __init__(self) -> None:
         self.wants = 0
+        self._together = 1  # wants that are worth a message
         self._said = self._sent = 0  # the latest want that was said, and that was sent
         self._others = 0  # leases that were returned, wants that were taken back
+
+    def go_by(self, prefetch: int, step_bytes: int) -> None:
+        """Send by how many steps are wanted ahead, and by how large each is."""
+        most = _MOST_LARGE_TOGETHER if step_bytes >= _LARGE_STEP_BYTES else _MOST_TOGETHER
+        self._together = max(1, min(prefetch // _WANTS_TOGETHER, most))
 
     def want(self, number: int) -> None:
         """Take note of a new want."""
@@ -35,20 +43,12 @@ class Unsent:
         """Return what has all of it sent."""
         self.wants = self._others = 0
         self._sent = self._said
-        return Flush()
+        return _FLUSH
 
-    def is_due(self, prefetch: int, step_bytes: int) -> bool:
-        """Tell whether so many wants wait that they are worth a message.
-
-        Parameters
-        ----------
-        prefetch
-            Steps that are wanted ahead.
-        step_bytes
-            Size of a step.
-        """
-        together = 1 if step_bytes >= _LARGE_STEP_BYTES else min(prefetch // _WANTS_TOGETHER, _MOST_TOGETHER)
-        return self.wants >= max(1, together)
+    @property
+    def is_due(self) -> bool:
+        """Whether so many wants wait that they are worth a message."""
+        return self.wants >= self._together
 
     def can_wait(self, want: int, free: int) -> bool:
         """Tell whether a want will be answered though nothing more is sent.
