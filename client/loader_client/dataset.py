@@ -312,20 +312,21 @@ def _check_generated(generated: tf.data.Dataset, shard: Any) -> None:
         )
 
 
-def _weakly(method: Callable[..., Any]) -> Callable[..., Any]:
+def _weakly(method: Any) -> Callable[..., Any]:
     """Return a function that calls a method for as long as its object lives.
 
     TensorFlow keeps every function that `py_function` was ever given, in a list of the default graph: the stream would
     stay open, and the private service would run, until the process ends.
     """
-    reference = weakref.WeakMethod(method)
+    # Not `weakref.WeakMethod`, which is written in Python.
+    reference, function = weakref.ref(method.__self__), method.__func__
 
     def call(*arguments: Any) -> Any:
-        bound = reference()
-        if bound is None:
+        owner = reference()
+        if owner is None:
             raise LoaderError("the dataset was deleted while something made of it was in use; keep a reference to it")
         with CALLS:
-            return bound(*arguments)
+            return function(owner, *arguments)
 
     return call
 

@@ -22,10 +22,9 @@ from loader_client.share_number import check_saved, share_number
 from loader_client.starts import Starts
 from loader_client.stream import Stream
 from loader_client.stream_figures import StreamFigures
-from loader_client.tensor_columns import Column, columns_of
+from loader_client.tensor_columns import columns_of
 from loader_client.tensorflow_module import tf
-from loader_service.errors import ConfigError, LoaderError
-from loader_service.protocol.fields import ALIGNMENT_BYTES
+from loader_service.errors import LoaderError
 
 
 class Feed:
@@ -121,24 +120,18 @@ class Feed:
         first, end = self.starts.steps_of(iterator)
         if first + step >= end:
             raise StopIteration
-        return self._tensors(self._stream.fetch(*divmod(first + step, self._stream.steps_per_epoch)))
+        return self._tensors(self._stream.fetch(*divmod(first + step, self.starts.steps_per_epoch)))
 
     def _tensors(self, batch: Batch) -> list[Any]:
         """Return the tensors of all columns: of each its values, and the row splits of each ragged axis."""
-        tensors = []
+        tensors: list[Any] = []
         for column in self.columns:
-            values, *splits = column.tensors(batch[column.field.name])
-            tensors += [_tensor(values, column), *splits]
+            value = batch[column.name]
+            values, *splits = column.tensors(value) if column.axes else (value,)
+            tensors += (values if column.is_copied else _tensor(values), *splits)
         return tensors
 
 
-def _tensor(array: Any, column: Column) -> Any:
-    # TensorFlow's strings are objects of its own, so they are copied whatever we do; lists were copied already.
-    if array.dtype.kind == "S" or column.is_list:
-        return array
-    address = array.ctypes.data
-    if address % ALIGNMENT_BYTES:  # TensorFlow would abort the process
-        raise ConfigError(
-            f"field {column.field.name!r} lies at {address:#x}, which is no multiple of {ALIGNMENT_BYTES}"
-        )
+def _tensor(array: Any) -> Any:
+    # It begins at a multiple of `ALIGNMENT_BYTES`, in the slot and as a copy: TensorFlow would abort the process else.
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())

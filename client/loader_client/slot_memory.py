@@ -16,14 +16,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from loader_client.aligned_copies import AlignedCopies
 from loader_client.session.delivery import Delivery, StreamAtService
 from loader_client.session.pending import anew
 from loader_client.session.session_effects import MapSlot, SlotMapped, SlotMissing
 from loader_service.errors import ServiceUnavailable
-from loader_service.protocol.fields import ALIGNMENT_BYTES
 from loader_service.protocol.segment_files import map_segment
 
 
@@ -41,6 +40,7 @@ class SlotMemory:
     def __init__(self, ended: Callable[[StreamAtService, int], None], owner: Callable[[], int | None]) -> None:
         self._ended = ended
         self._owner = owner
+        self._copies = AlignedCopies()
         self._mapped: dict[StreamAtService, dict[int, mmap.mmap]] = {}
         self._watched: dict[tuple[StreamAtService, int], list[weakref.ref[Any]]] = {}  # what tells of the end of arrays
 
@@ -88,14 +88,11 @@ class SlotMemory:
             of them lives; all others are copies.
         """
         at, ready = delivery.at, delivery.ready
-        batch = {
-            field.name: at.layout.view(field.name, memory, ready.frames if field.varies else ready.rows)
-            for field in at.layout.fields
-        }
+        batch = at.layout.views(memory, ready.rows, ready.frames)
         lent = at.large if delivery.lent else frozenset()
         for name, array in batch.items():
             if name not in lent:
-                batch[name] = _aligned_copy(array)
+                batch[name] = self._copies.of(array)
         if lent:
             self._watch([batch[name] for name in lent], at, ready.lease)
         else:
@@ -114,12 +111,3 @@ class SlotMemory:
 
         # Not `weakref.finalize`, which takes four times as long.
         self._watched[at, lease] = [weakref.ref(array, died) for array in arrays]
-
-
-def _aligned_copy(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy that TensorFlow can import by DLPack, as it can the original."""
-    room = np.empty(array.nbytes + ALIGNMENT_BYTES, np.uint8)
-    offset = -room.ctypes.data % ALIGNMENT_BYTES
-    copy: NDArray[Any] = np.ndarray(array.shape, array.dtype, room, offset)
-    np.copyto(copy, array)
-    return copy

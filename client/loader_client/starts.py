@@ -50,6 +50,10 @@ def start_within(start: Any, steps_per_epoch: int) -> tuple[int, int]:
     return whole_number("start epoch", epoch, 0, most), whole_number("start step", step, 0, steps_per_epoch)
 
 
+#: No iterator, and no steps.
+_NOBODY = (-1, (0, 0))
+
+
 @dataclass(frozen=True)
 class _Turn:
     """From which iterator on which steps are gone through."""
@@ -80,6 +84,7 @@ class Starts:
         self._turns = [_Turn(0, self.position, crosses=False)]
         self._drawn = -1  # the highest number of an iterator so far
         self._next: tuple[int, bool] | None = None
+        self._latest = _NOBODY  # who asked last, for most ask at each of their steps
 
     def begin_at(self, position: int, *, crosses: bool = False) -> None:
         """Have the next iterator that draws begin at a step, counted through all epochs.
@@ -114,9 +119,13 @@ class Starts:
             turn = _Turn(iterator, self._span_from(_Turn(0, position, crosses=False), iterator)[0], crosses=False)
             if self._span_from(turn, iterator) != self._span(iterator):
                 self._turns.append(turn)
+            self._latest = _NOBODY
 
     def steps_of(self, iterator: int) -> tuple[int, int]:
         """Return where an iterator begins and ends, counted through all epochs; the same whenever it is asked for."""
+        latest = self._latest
+        if iterator == latest[0]:
+            return latest[1]
         with self._lock:
             if self._next is not None and iterator > self._drawn:
                 (position, crosses), self._next = self._next, None
@@ -124,7 +133,8 @@ class Starts:
                 if crosses or self._span(iterator) != self._span_from(turn, iterator):
                     self._turns.append(turn)
             self._drawn = max(self._drawn, iterator)
-            return self._span(iterator)
+            self._latest = (iterator, self._span(iterator))
+            return self._latest[1]
 
     def _span(self, iterator: int) -> tuple[int, int]:
         turn = next(each for each in reversed(self._turns) if each.iterator <= iterator)

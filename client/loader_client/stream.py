@@ -59,6 +59,7 @@ class Stream:
     def __init__(self, thread: SessionThread, wants: StreamWants, request: Request, connection: StreamOpener) -> None:
         self.spec = request.spec
         self._batched = request.batched
+        self._is_shaped = self.spec.varies or self.spec.batching == "ragged"
         self._request = request
         self._steps = self._rows = self._frames = 0  # fetched, for people: two threads may lose a count
         self._thread = thread
@@ -194,7 +195,7 @@ class Stream:
         step = whole_number("step", step, 0, self._wants.steps_per_epoch - 1)
         batch: Batch = self._thread.fetch(at.key, (epoch, step))
         self._count(batch)
-        if self.spec.varies or self.spec.batching == "ragged":
+        if self._is_shaped:
             batch = shaped(batch, at.opened.fields, self.spec)
         return batch if self._batched else alone(batch)
 

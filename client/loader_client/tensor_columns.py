@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from loader_client.request import Request
@@ -34,6 +35,16 @@ class Column:
     is_list: bool
     axes: Shape
     values: Shape
+
+    @cached_property
+    def name(self) -> str:
+        """Name of the field."""
+        return self.field.name
+
+    @cached_property
+    def is_copied(self) -> bool:
+        """Whether TensorFlow copies its values: its strings are objects of its own, and lists were copied already."""
+        return self.is_list or self.field.dtype.startswith("S")
 
     @property
     def types(self) -> list[str]:

@@ -184,6 +184,21 @@ class SlotLayout:
         array: npt.NDArray[Any] = np.ndarray(shape, np.dtype(field.dtype), buffer, self.offsets[number])
         return array
 
+    def views(self, buffer: Any, rows: int, frames: int) -> dict[str, npt.NDArray[Any]]:
+        """Return all fields' arrays, as `view` does, of a slot with so many rows, and frames where they vary."""
+        return {
+            name: np.ndarray((frames if varies else rows, *shape), dtype, buffer, offset)
+            for name, varies, shape, dtype, offset in self._places
+        }
+
+    @cached_property
+    def _places(self) -> list[tuple[str, bool, tuple[int, ...], np.dtype[Any], int]]:
+        """What `views` is to know of each field."""
+        return [
+            (field.name, field.varies, field.shape, np.dtype(field.dtype), offset)
+            for field, offset in zip(self.fields, self.offsets, strict=False)
+        ]
+
     def _room(self, field: Field) -> int:
         return self.frames if field.varies else self.batch_size
 

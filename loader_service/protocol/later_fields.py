@@ -30,7 +30,7 @@ def later_fields(kind: Hashable) -> dict[str, Any]:
 def travelling(message: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that travel."""
     fields: dict[str, Any] = vars(message)
-    kind = typing.cast(Hashable, type(message))
+    kind: Any = type(message)
     defaults = later_fields(kind)
     if not defaults:
         return fields

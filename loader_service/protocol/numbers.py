@@ -35,6 +35,8 @@ def whole_number(name: str, value: Any, lowest: int, highest: int) -> int:
     ConfigError
         When it is no whole number, or out of range.
     """
+    if type(value) is int and lowest <= value <= highest:
+        return value
     number = as_int(name, value, f"{lowest} to {highest}")
     if not lowest <= number <= highest:
         raise ConfigError(f"{name}={number} is out of range; give {lowest} to {highest}")
