@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.videos.padded_videos import MASK, flags_of, lengths_beside
-from loader_service.catalog.videos.readings import fields_of, in_one_line
-from loader_service.schema import Schema
+from loader_service.catalog.videos.readings import fields_of, free_name, in_one_line
+from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +28,9 @@ _LEAST_SIDE = 16
 #: So few rows of which the last axis is so many times longer may lie the other way round.
 _FEW_ROWS, _FAR_MORE = 4, 32
 
+#: Videos that are looked at, and axes of a volume, none of which are channels.
+_MOST_LOOKED_AT, _AXES_OF_A_VOLUME, _MOST_CHANNELS = 8, 3, 4
+
 #: Axes of the rows of pictures in grey, ``(videos, height, width)``.
 _AXES_OF_GREY = 3
 
@@ -43,7 +46,7 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         Gives the numbers of a dataset.
     """
     if found.layout == "groups":
-        return _of_single_rows(found)
+        return _of_single_rows(found) | _of_volumes(found)
     if found.layout != "table" or len(found.episodes) != 1:
         return {}
     parts = {key: part for key, part in found.episodes[0].parts.items() if part.kind == "array" and part.info}
@@ -97,6 +100,29 @@ def _of_single_rows(found: Found) -> dict[str, str]:
         and part.kind == "array"
         and len(part.shape) > 1
         and part.info.shape == (1, *part.shape)
+    }
+
+
+def _of_volumes(found: Found) -> dict[str, str]:
+    """Return a line where all of each video is arrays of one shape, as a volume and its mask are."""
+    arrays: dict[str, VideoField] = {}
+    shape: tuple[int, ...] = ()
+    for episode in found.episodes[:_MOST_LOOKED_AT]:
+        arrays = {key: part for key, part in episode.parts.items() if part.kind != "value"}
+        shapes = {part.info.shape if part.kind == "array" and part.info else () for part in arrays.values()}
+        shape = shapes.pop() if len(shapes) == 1 else ()
+        is_grey = all(part.dtype == "uint8" for part in arrays.values())
+        if is_grey or len(shape) < _AXES_OF_A_VOLUME or min(shape) <= _MOST_CHANNELS:
+            return {}
+    fields = tuple(
+        SchemaField(free_name(key) or "values", "array", (join(VIDEO, key),), "", (0,) * (1 + len(part.shape)))
+        for key, part in arrays.items()
+    )
+    shown = in_one_line(Schema(("groups",), fields))
+    return {
+        f"{key or part.path} (axes)": f"each video is arrays of one shape, such as {shape}, and nothing else; "
+        f"if that is a volume, and its first axis no time, {shown} in a --schema makes it one sample, in a file"
+        for key, part in list(arrays.items())[:1]
     }
 
 

@@ -1,0 +1,53 @@
+"""Groups of volumes have a line with the schema that makes each one sample; films, and what has times, have none."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from tests.support.catalogs import catalog_of
+
+
+def _lines(path):
+    with closing(catalog_of(path.parent)) as found:
+        return [line for line in found.left_out if "if that is a volume" in line]
+
+
+_CUBES, _VOLUMES = [(20, 20, 20)] * 3, [(30, 24, 20), (31, 25, 20)]
+
+
+@pytest.mark.parametrize(
+    ("names", "shapes"), [(("image",), _CUBES), (("",), _CUBES), (("image",), _VOLUMES), (("image", "mask"), _VOLUMES)]
+)
+def test_the_schema_of_a_line_makes_each_volume_one_sample(tmp_path, names, shapes):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, shape in enumerate(shapes):
+            for name in names:
+                path = f"case{number}/{name}".rstrip("/")
+                root[path] = np.ones(shape, np.uint8 if name == "mask" else np.float32)
+    (line,) = _lines(tmp_path / "a.h5")
+    (tmp_path / "schema.toml").write_text("\n".join(re.findall("`([^`]*)`", line)[:2]))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
+        assert declared.frame_counts.tolist() == [1] * len(shapes)
+        assert len(declared.fields) == len(names)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"film": np.ones((20, 18, 16), np.uint8)},
+        {"flow": np.ones((20, 18, 16, 2), np.float32)},
+        {"depth": np.ones((20, 18, 16), np.float32), "times": np.arange(20)},
+        {"features": np.ones((20, 18), np.float32)},
+    ],
+)
+def test_films_channels_and_what_has_times_have_no_line(tmp_path, arrays):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(2):
+            for name, values in arrays.items():
+                root[f"case{number}/{name}"] = values
+    assert not _lines(tmp_path / "a.h5")
