@@ -104,7 +104,7 @@ def padded_features(folder: Path) -> Layout:
     with h5py.File(folder / "a.h5", "w") as root:
         for name, values in columns.items():
             root[name] = values
-    rows = Serves(rows_of("a", **columns).videos, "rows", left_out=["up to 5 frames.*'lengths'.*\"padded\"` in"])
+    rows = Serves(rows_of("a", **columns).videos, "rows", left_out=["up to 5 frames.*'lengths'.*\"padded\"` and"])
     features = '{name = "features", kind = "array", dataset = "features", shape = [8]}'
     score = '{name = "score", kind = "value", dataset = "score"}'
     (folder / "s.toml").write_text(f'videos = "padded"\nfield = [{features}, {score}]\n')

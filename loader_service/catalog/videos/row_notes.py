@@ -19,7 +19,6 @@ _PADDED = (
     "each row seems to be a sequence of up to {} frames, of which {!r} says how many are real; rows are served whole, "
     "with that beside them; for clips of frames {}, in a file"
 )
-_BY_LENGTHS = '`videos = "padded"` in a --schema, as --toml prints one, with the shape of a frame, makes each a video'
 _BY_MASK = "write each as a dataset of its own, or how many frames of each row are real, these first, as 'lengths'"
 
 #: Of a picture that somebody looks at.
@@ -152,7 +151,8 @@ def _padded(parts: Mapping[str, VideoField], read: Callable[[str], Any]) -> dict
     for key, part in deep.items():
         lengths = lengths_beside(infos, part.info.shape[0], part.shape[0], read) if part.info is not None else None
         if lengths is not None and lengths[0] != part.path:
-            lines[f"{key} (padded)"] = _PADDED.format(part.shape[0], lengths[0], _BY_LENGTHS)
+            remedy = f"{in_one_line(_as_videos(parts, part.shape[0], lengths[0]))} in a --schema makes each a video"
+            lines[f"{key} (padded)"] = _PADDED.format(part.shape[0], lengths[0], remedy)
     for part in parts.values():
         padded = [
             key
@@ -162,6 +162,16 @@ def _padded(parts: Mapping[str, VideoField], read: Callable[[str], Any]) -> dict
         if padded and _may_be_mask(part) and _are_padded(read(part.path)):
             lines |= {f"{key} (padded)": _PADDED.format(part.shape[0], part.path, _BY_MASK) for key in padded}
     return lines
+
+
+def _as_videos(parts: Mapping[str, VideoField], most: int, lengths: str) -> Schema:
+    """Return the schema that makes a video of each row, with what has as many entries a row as its fields."""
+    others = {key: part for key, part in parts.items() if part.path != lengths}
+    timed = {key: part for key, part in others.items() if part.shape[:1] == (most,)}
+    values = {key: part for key, part in others.items() if key not in timed}
+    arrays = [SchemaField(free_name(key), "array", (part.path,), "", part.shape[1:]) for key, part in timed.items()]
+    scalars = [SchemaField(free_name(key), "value", (part.path,)) for key, part in values.items()]
+    return Schema(("padded",), (*arrays, *scalars))
 
 
 def _may_be_mask(part: VideoField) -> bool:

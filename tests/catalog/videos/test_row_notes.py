@@ -1,4 +1,4 @@
-"""Groups of volumes have a line with the schema that makes each one sample; films, and what has times, have none."""
+"""Padded numbers, and volumes in groups, have a line with a schema that works; films, and what has times, have none."""
 
 from __future__ import annotations
 
@@ -51,3 +51,20 @@ def test_films_channels_and_what_has_times_have_no_line(tmp_path, arrays):
             for name, values in arrays.items():
                 root[f"case{number}/{name}"] = values
     assert not _lines(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("said", ["lengths", "mask"])
+def test_the_schema_of_a_line_makes_each_padded_row_a_video(tmp_path, said):
+    lengths = np.array([3, 5, 2, 8])
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["obs"], root["reward"] = np.ones((4, 8, 5), np.float32), np.ones((4, 8), np.float32)
+        root[said] = lengths if said == "lengths" else (np.arange(8) < lengths[:, None]).astype(np.float32)
+        root["score"] = np.arange(4)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [4]
+        line = next(line for line in found.left_out if "seems to be a sequence" in line)
+    (tmp_path / "schema.toml").write_text("\n".join(re.findall("`([^`]*)`", line)[:2]))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
+        assert declared.frame_counts.tolist() == lengths.tolist()
+        fields = {field.name: (field.kind, field.shape) for field in declared.fields}
+        assert fields == {"obs": ("array", (5,)), "reward": ("array", ()), "score": ("value", ())}
