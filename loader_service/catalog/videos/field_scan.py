@@ -46,7 +46,7 @@ _SLAB = 4096
 #: What is said of frames without an end; they are bad samples when they are asked for.
 _CUT = (
     "{} of the frames that were looked at have no end, such as {}, so their writer was cut off, perhaps; "
-    "`loader-service inspect --check` decodes all, in a file"
+    "`loader-service inspect --check=all` decodes all, in a file"
 )
 
 
