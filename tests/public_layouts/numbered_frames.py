@@ -57,6 +57,38 @@ def raw_frames_with_uneven_gaps(folder: Path) -> Layout:
     return Layout(Refused(says), {"schema": "./s.toml"}, Serves(samples))
 
 
+@case("eloialonso/diamond, its frames frame_0_x, … of which one is missing")
+def raw_frames_with_a_suffix_and_a_gap(folder: Path) -> Refused:
+    """What stands behind the number changes nothing: a frame was lost, and is no end of a video."""
+    with h5py.File(folder / "lost.h5", "w") as root:
+        for number in (0, 1, 2, 4, 5):
+            root[f"frame_{number}_x"], root[f"frame_{number}_y"] = pixels(number, 1, 16, 24)[0], np.arange(3)
+    return Refused(["'frame_0_x'", "some are missing", "write the frames of each video as one dataset", "--source"])
+
+
+@case("no one project: raw frame_0_x, with the actions between frames as frame_0_y")
+def numbered_actions_between_frames(folder: Path) -> Serves:
+    """One entry fewer than frames is aligned with their beginning, in datasets of a number each as in one."""
+    return _with_actions(folder, encoded=False)
+
+
+@case("no one project: JPEGs frame_0_x, with the actions between frames as frame_0_y")
+def numbered_actions_between_encoded_frames(folder: Path) -> Serves:
+    """As beside raw frames."""
+    return _with_actions(folder, encoded=True)
+
+
+def _with_actions(folder: Path, *, encoded: bool) -> Serves:
+    frames, files, actions = pixels(1, 6, 16, 24), jpegs(1, 6), numbers(2, 5, 3)
+    with h5py.File(folder / "a.h5", "w") as root:
+        for number in range(6):
+            root[f"frame_{number}_x"] = np.frombuffer(files[number], np.uint8) if encoded else frames[number]
+        for number, action in enumerate(actions):
+            root[f"frame_{number}_y"] = action
+    pictures: Form = Encoded(files) if encoded else Array(frames)
+    return Serves([Video("a", {"frames": pictures, "frame_y": Array(actions)})])
+
+
 @case("no one project: raw cam0_frame_0 beside cam1_frame_0")
 def numbered_frames_of_two_cameras(folder: Path) -> Serves:
     """A device with a number, before that of the frame, is a field."""

@@ -198,7 +198,7 @@ _SAMPLE = re.compile(
 )
 
 #: A dataset behind a word for a frame, or in a group that is called so; the number at its end, and what follows it.
-_FRAME_DATASET = re.compile(r"(frame|step|timestep)s?[_-]?/?[0-9]+([.][A-Za-z0-9]*)?$", re.IGNORECASE)
+_FRAME_DATASET = re.compile(r"(frame|step|timestep)s?[_-]?/?[0-9]+([_-][A-Za-z]+)?([.][A-Za-z0-9]*)?$", re.IGNORECASE)
 _NUMBER_BEFORE_DOT = re.compile(r"[0-9]+(?=[^0-9]*$|[.][A-Za-z0-9]+$)")
 _ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 

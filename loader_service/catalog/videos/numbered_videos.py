@@ -77,12 +77,14 @@ def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -
     roots = find_roots(tree, list(numbered), list(counts.values()))
     episodes = []
     for root, (group, each) in zip(roots, numbered.items(), strict=True):
-        used = [frames for frames in each if len(frames.members) == counts[group]]
+        main = next(frames for frames in each if len(frames.members) == counts[group])
+        used = {frames.key: (frames, missing) for frames in each if (missing := _missing(main.members, frames)) >= 0}
         parts = {
-            key_in(root, join(group, frames.key)): numbered_part(frames, _pattern(root, frames)) for frames in used
+            key_in(root, join(group, key)): replace(numbered_part(frames, _pattern(root, frames)), missing=missing)
+            for key, (frames, missing) in used.items()
         }
-        helpers = frozenset(info.path for frames in used for info in frames.members)
-        episodes.append(Episode(root, root, counts[group], used[0].members[0].path, parts, helpers))
+        helpers = frozenset(info.path for frames, _ in used.values() for info in frames.members)
+        episodes.append(Episode(root, root, counts[group], main.members[0].path, parts, helpers))
     return found_of(episodes)
 
 
@@ -105,9 +107,10 @@ def add_beside_encoded(tree: Tree, found: Found) -> Found:
     for group, each in numbered_by_group(plain, from_any=True).items():
         episode, members = encoded[group]
         for frames in each:
-            if _numbers_of(members, len(frames.members)) == frames.first_number:
-                key = key_in(episode.root, join(group, frames.key))
-                episode.parts[key] = numbered_part(frames, _pattern(episode.root or "", frames))
+            missing = _missing(members, frames)
+            if missing >= 0:
+                key, pattern = key_in(episode.root, join(group, frames.key)), _pattern(episode.root or "", frames)
+                episode.parts[key] = replace(numbered_part(frames, pattern), missing=missing)
                 episode.helpers |= {info.path for info in frames.members}
     return _with_groups_beside(tree, found)
 
@@ -136,6 +139,13 @@ def _with_groups_beside(tree: Tree, found: Found) -> Found:
         main = {basename_of(episode.root or ""): episode.parts[""]}
         episodes.append(replace(episode, name=root, root=root, parts=main | parts, helpers=frozenset(helpers)))
     return replace(found_of(episodes), left_out=found.left_out)
+
+
+def _missing(members: Sequence[DatasetInfo], frames: NumberedFrames) -> int:
+    """Return how many entries fewer than members there are, 1 as of actions between these; -1 where they do not fit."""
+    count = len(frames.members)
+    fits = len(members) - count in {0, 1} and _numbers_of(members[:count], count) == frames.first_number
+    return len(members) - count if fits else -1
 
 
 def _numbers_of(members: Sequence[DatasetInfo], count: int) -> int | None:
