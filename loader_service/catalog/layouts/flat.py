@@ -55,17 +55,16 @@ class Flat(Layout[FlatVideo]):
                 places[info.path] = info, *index
         if not places:
             return []
-        shared = Counter(beside.path for _, beside, _ in places.values())  # numbers of something else, as of frames
-        places = {path: place for path, place in places.items() if shared[place[1].path] == 1}
         images = contents.images(
             [info for info, *_ in places.values()], lambda info: _some_begins(places[info.path][2], info.shape[0])
         )
-        for path in places.keys() - images.keys():
+        for path in [path for path in places if path not in images]:
             _refuse_images_elsewhere(contents, *places[path])
+        shared = Counter(places[path][1].path for path in images)  # then they count frames, say, and no bytes
         found = {
             path: (info, *_extents(contents, info, index, begins))
             for path, (info, index, begins) in places.items()
-            if path in images
+            if path in images and shared[index.path] == 1
         }
         names = names_of([info for info, *_ in found.values()])
         return [

@@ -36,6 +36,16 @@ def test_one_list_of_starts_beside_frames_of_a_dataset_each_counts_frames(tmp_pa
             assert frames_of(found, video) == frames[f"v{video // 3}"][first : first + 4]
 
 
+def test_labels_of_a_byte_share_the_offsets_of_no_frames(tmp_path):
+    frames = jpegs(0, 6)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["data"], root["offsets"] = np.frombuffer(b"".join(frames), np.uint8), np.cumsum([0, *map(len, frames)])
+        root["labels"] = np.arange(6, dtype=np.uint8)
+    with closing(catalog_of(tmp_path)) as found:
+        assert frames_of(found, 0) == frames
+        assert {field.name for field in found.fields} == {"frames", "labels"}
+
+
 def test_a_place_in_space_beside_a_lone_image_is_its_value(tmp_path):
     (frame,) = jpegs(0, 1)
     with h5py.File(tmp_path / "a.h5", "w") as root:
