@@ -129,12 +129,12 @@ def _put_list(beside: Beside, key: str, value: list[Any], frames: int) -> None:
 def _put_array(beside: Beside, key: str, array: Any, frames: int) -> None:
     if frames > 1 and array.shape[:1] == (frames,):
         beside.columns[key] = array
-    elif array.size == 1:
+    elif array.size == 1 and array.ndim < 2:
         beside.values[key] = array.reshape(-1)[0]
     elif array.nbytes > _MOST_VALUE_BYTES:
         (beside.columns if frames == 1 else beside.whole)[key] = array[None] if frames == 1 else array
     else:
-        beside.values[key] = array.reshape(-1)
+        beside.values[key] = np.atleast_1d(array)
 
 
 def _raw(value: bytes | str) -> bytes:

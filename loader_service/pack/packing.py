@@ -13,7 +13,7 @@ from loader_service.conversion.pieces import OnProgress
 from loader_service.conversion.write_remedies import output_error
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import passing
-from loader_service.pack.alike_values import AlikeValues, values_alike
+from loader_service.pack.alike_values import AlikeValues, shards_alike, values_alike
 from loader_service.pack.find_items import LABELLED_BY_FOLDERS
 from loader_service.pack.pack_journal import (
     PackJournal,
@@ -165,17 +165,18 @@ class _Packing:
         """Pack what is new beside what was there before."""
         if not items:
             raise ConfigError("nothing to pack was found; look at the sources, and at --from")
-        kept = self._resume(before)
+        options, kept = self._options, self._resume(before)
         taken = {record.name: record for record in before}
         new = [item for item in items if not self._is_same(taken.get(item.name), item)]
         names = {name: record.source for name, record in taken.items()}
-        planned = in_order(without_clashes(new, names, self._leave_out()), self._options.shuffle)
+        planned = in_order(without_clashes(new, names, self._leave_out()), options.shuffle)
         for record in (*before, *kept.finished, *kept.unfinished):
             self._fitting(record)
-        for record in (*before, *kept.finished):
+        for record in before:
             self._alike.see(record)
         have = {record.name for record in (*kept.finished, *kept.unfinished)}
-        self._result.records = list(kept.finished)
+        stay = [each for each in kept.finished if options.is_sharded and each.name in taken]
+        self._result.records = [*stay, *shards_alike(kept.finished[len(stay) :], self._alike)]
         for record in kept.unfinished:
             self._of_shard.setdefault(record.shard, []).append(record)
             self._ends[record.shard] = record.end
@@ -336,8 +337,7 @@ class _Packing:
 
     def _seal(self, shard: int) -> None:
         """Make a file of a shard's bytes, and give it its name."""
-        records = sorted(self._of_shard.pop(shard), key=lambda each: each.offset)
-        records = values_alike(records, self._alike)
+        records = values_alike(self._of_shard.pop(shard), self._alike)
         path = self._place.bytes_of(shard)
         write_index(path, records, self._place.index_of(shard))
         self._log.seals(shard)

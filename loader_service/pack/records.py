@@ -205,14 +205,16 @@ def to_plain(value: Any) -> Any:
         found = _texts(value.tolist()) if value.dtype.kind == "S" else value.tolist()
         if value.size and (value.dtype.kind in "SU" or value.dtype in _PLAIN_TYPES):
             return found
-        return {"dtype": value.dtype.str, "value": found}
+        inner = {} if value.size or value.ndim < 2 else {"shape": list(value.shape)}
+        return {"dtype": value.dtype.str, "value": found} | inner
     return _texts(value)
 
 
 def of_plain(value: Any) -> NDArray[Any]:
     """Return what `to_plain` made this of as an array that HDF5 can hold; texts as bytes of UTF-8."""
     if isinstance(value, dict):
-        return np.array(value["value"], np.dtype(value["dtype"]))
+        typed = np.array(value["value"], np.dtype(value["dtype"]))
+        return typed.reshape(value["shape"]) if "shape" in value else typed
     found = np.array(value)
     return np.array(_bytes(value)) if found.dtype.kind == "U" else found
 
@@ -221,9 +223,11 @@ def text_of_list(value: Any) -> Any:
     """Return a list of texts, as `to_plain` has it, as a text of JSON, which batches can hold; all else as it is."""
     if isinstance(value, dict) and np.dtype(value["dtype"]).kind == "S" and not value["value"]:
         return "[]"
-    if isinstance(value, list) and any(isinstance(each, str) for each in value):
-        return json.dumps(value)
-    return value
+    return json.dumps(value) if isinstance(value, list) and _holds_text(value) else value
+
+
+def _holds_text(value: Any) -> bool:
+    return any(map(_holds_text, value)) if isinstance(value, list) else isinstance(value, str)
 
 
 def _texts(value: Any) -> Any:

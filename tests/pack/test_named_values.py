@@ -28,7 +28,12 @@ def test_lists_that_differ_from_frame_to_frame_keep_their_frames() -> None:
     typed = RaggedColumn.of([[1.0], []], np.dtype(np.float32))
     assert typed is not None
     assert typed.entries.dtype == np.float32
-    assert put(ragged, frames=5).values["it"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert put(ragged, frames=5).values["it"].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize("value", [[[1, 2, 3], [4, 5, 6]], [[7]], np.eye(3)])
+def test_tables_of_a_video_keep_their_shape(value: Any) -> None:
+    assert put(value, frames=7).values["it"].tolist() == np.asarray(value).tolist()
 
 
 @pytest.mark.parametrize("value", [{"a": [1, None]}, [{"x": 1}, {"x": 2}], [1, "two"], [[1], [2, 3]], [2**70], 2**70])
@@ -60,6 +65,7 @@ def test_what_no_catalog_takes_for_a_label_is_none(value: Any) -> None:
     [
         np.array([0.1, 2.5], np.float32),
         np.array([], np.int64),
+        np.zeros((0, 4), np.float32),
         np.array([1, 2]),
         np.uint8(3),
         np.float64("nan"),
@@ -70,6 +76,7 @@ def test_what_no_catalog_takes_for_a_label_is_none(value: Any) -> None:
 def test_values_come_back_from_json_with_their_type(value: Any) -> None:
     found = of_plain(json.loads(json.dumps(to_plain(value))))
     assert found.dtype == np.asarray(value).dtype
+    assert found.shape == np.shape(value)
     assert np.array_equal(found, value, equal_nan=found.dtype.kind == "f")
 
 
@@ -88,3 +95,22 @@ def test_what_is_a_list_in_one_video_is_one_in_all_but_for_the_label() -> None:
     assert {of_plain(each.attributes["box"]).dtype for each in videos} == {np.dtype(np.float32)}
     assert videos[0].attributes["label"] == 1
     assert of_plain(values_alike([video(box=np.float32(4))], seen)[0].attributes["box"]).tolist() == [4.0]
+
+
+def test_boxes_of_a_picture_without_any_have_the_shape_of_others() -> None:
+    boxes = [np.array([[1, 2, 3, 4]]), np.zeros(0), np.array([[1, 2, 3, 4], [5, 6, 7, 8]])]
+    found = [
+        of_plain(each.attributes["box"]) for each in values_alike([video(box=box) for box in boxes], AlikeValues())
+    ]
+    assert [each.shape for each in found] == [(1, 4), (0, 4), (2, 4)]
+    assert {each.dtype for each in found} == {np.dtype(np.int64)}
+
+
+def test_numbers_of_several_types_are_of_one_that_holds_all_and_what_none_holds_stays() -> None:
+    shares = [video(share=1, large=2**60 + 1, seen=True), video(share=0.5, large=0.5, seen=2), video(share="none")]
+    found = [each.attributes for each in values_alike(shares, AlikeValues())]
+    assert [each["share"] for each in found] == [1.0, 0.5, "none"]
+    assert isinstance(found[0]["share"], float)
+    assert found[0]["large"] == 2**60 + 1
+    assert [each["seen"] for each in found[:2]] == [1, 2]
+    assert found[0]["seen"] is not True

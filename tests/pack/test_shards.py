@@ -24,7 +24,9 @@ from loader_service.pack.records import Item, Recoding
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
 from tests.pack.runs import contents, run_pack
 from tests.pack.test_pictures import write_frames
+from tests.pack.test_records import write_tar
 from tests.pack.test_resume import run_command
+from tests.support.videos import frame_jpeg
 
 
 def items_of(sizes: list[int]) -> list[Item]:
@@ -163,6 +165,23 @@ def test_a_manifest_has_the_order_of_the_bytes_whoever_wrote_them_first(tmp_path
     with place.claimed(options, anew=False):
         write_manifest(place, options, done.records[::-1])
     assert place.manifest.read_bytes() == written
+
+
+@pytest.mark.parametrize("shards", [0, 3])
+def test_a_manifest_is_the_same_after_a_kill_where_values_were_made_alike(tmp_path: Path, shards: int) -> None:
+    said = [{"tags": [1], "share": 1}, {"tags": [1, 2], "share": 0.5}, {"tags": [], "share": 2}] * 2
+    tar = write_tar(
+        tmp_path / "a.tar",
+        {str(key): {"jpg": frame_jpeg(key), "json": json.dumps(each).encode()} for key, each in enumerate(said)},
+    )
+    for name, failpoints in (("whole", {}), ("out", {ENVIRONMENT_VARIABLE: "renamed=kill"})):
+        number = ("--shards", shards) if shards else ()
+        run_command(tar, "-o", tmp_path / f"{name}.h5", *number, "--workers", 1, **failpoints)
+    run_pack(tar, output=tmp_path / "out.h5", shards=shards)
+    written = sorted(path.name.removeprefix("whole") for path in tmp_path.glob("whole*"))
+    assert len(written) == max(1, shards) + 1
+    for name in written:
+        assert (tmp_path / f"out{name}").read_bytes() == (tmp_path / f"whole{name}").read_bytes()
 
 
 def test_packed_anew_into_fewer_shards_the_others_go_unless_somebody_has_changed_them(tmp_path: Path) -> None:
