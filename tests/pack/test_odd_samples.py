@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,48 @@ def test_arrays_of_texts_are_texts_and_those_without_a_type_here_stay_files() ->
     for array in (np.array([1j]), np.array(["2020-01-01"], "M8[D]"), np.zeros(1, "i4,f4"), np.longdouble([0.1])):
         file = array_file(array)
         assert features_of({"odd.npy": file}, "") == {"odd": [file]}
+
+
+def test_numbers_and_compressed_files_of_webdataset_are_read_as_it_does() -> None:
+    files = {
+        "cls2": b"3",
+        "count": b" 4\n",
+        "class": b"cat",
+        "meta.json.gz": gzip.compress(b'{"a": 1}'),
+        "0.jpg.gz": b"",
+    }
+    files["0.jpg.gz"] = gzip.compress(b"picture")
+    found = features_of(files, "")
+    assert found == {"frames": [b"picture"], "cls2": 3, "count": 4, "class": [b"cat"], "meta": [b'{"a": 1}']}
+    with pytest.raises(PackError, match=r"a\.tar, sample 'x': 'txt\.gz' is not what it is called"):
+        features_of({"txt.gz": b"plain"}, "a.tar, sample 'x'")
+
+
+def test_pictures_of_another_format_are_named_with_what_to_do(tmp_path: Path) -> None:
+    webp = b"RIFF\x00\x01\x00\x00WEBPVP8 " + bytes(64)
+    with FrameSink(str(tmp_path)) as sink, pytest.raises(PackError, match="'webp' is WebP: write it as JPEG"):
+        pack_features({"label": np.array([1]), "webp": [webp]}, Recoding(), sink, "here")
+
+
+def test_features_of_the_steps_of_an_episode_have_an_entry_for_each(tmp_path: Path) -> None:
+    features = {
+        "steps/observation/image": [frame_jpeg(number) for number in range(4)],
+        "steps/action": np.arange(28.0),
+        "steps/reward": np.arange(4.0),
+        "steps/odd": np.arange(6),
+        "boxes": np.arange(8),
+    }
+    with FrameSink(str(tmp_path)) as sink:
+        beside = pack_features(features, Recoding(), sink, "here")
+    assert {name: column.shape for name, column in beside.columns.items()} == {
+        "steps_action": (4, 7),
+        "steps_reward": (4,),
+    }
+    assert beside.columns["steps_action"].ravel().tolist() == list(range(28))
+    assert {name: value.tolist() for name, value in beside.values.items()} == {
+        "steps_odd": list(range(6)),
+        "boxes": list(range(8)),
+    }
 
 
 @pytest.mark.parametrize("features", [{"a/b": [b"1"], "a_b": [b"2"]}, {"": [b"1"], ".": [b"2"]}], ids=str)

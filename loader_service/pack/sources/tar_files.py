@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from io import BytesIO
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 #: An extension that numbers the pictures of a sample: ``000.jpg``, ``frame_000.jpg``, ``top.000.jpg``.
 _NUMBERED = re.compile(r"^(?:(.*?)[._-]?)??([0-9]+)\.(jpe?g|png)$")
 _PICTURES = frozenset({"jpg", "jpeg", "png"})
+
+#: Extensions of files that hold a number in decimal digits, as WebDataset reads them; other texts stay texts.
+_NUMBERS = frozenset({"cls", "cls2", "class", "count", "index", "inx", "id"})
 
 #: First bytes of compressed files; Python reads all but the last.
 _COMPRESSED, _ZSTD = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ"), b"\x28\xb5\x2f\xfd"
@@ -147,6 +152,8 @@ def features_of(contents: dict[str, bytes], where: str) -> dict[str, Any]:
     beside: dict[str, Any] = {}
     for extension in sorted(contents, key=natural_key):
         content = contents[extension]
+        if extension.endswith(".gz"):
+            extension, content = extension.removesuffix(".gz"), _inflated(extension, content, where)  # noqa: PLW2901
         numbered, (name, _, kind) = _NUMBERED.match(extension), extension.rpartition(".")
         if numbered:
             features.setdefault(numbered[1] or "frames", []).append(content)
@@ -160,13 +167,22 @@ def features_of(contents: dict[str, bytes], where: str) -> dict[str, Any]:
     return features | {f"{name}_packed" if name in clashing else name: value for name, value in beside.items()}
 
 
+def _inflated(extension: str, content: bytes, where: str) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise PackError(
+            f"{where}: {extension!r} is not what it is called: {error}; correct it, or leave it out"
+        ) from error
+
+
 def _feature(extension: str, content: bytes, where: str) -> dict[str, Any]:
     name, _, kind = extension.rpartition(".")
     try:
         if kind == "json":
             found = json.loads(content)
             return found if isinstance(found, dict) and not name else {name or "json": [json.dumps(found).encode()]}
-        if kind in {"cls", "index", "inx", "id"}:
+        if kind in _NUMBERS:
             text = content.strip().decode()
             return {name or kind: np.array([int(text)]) if text.lstrip("-").isdecimal() else [text.encode()]}
         if kind == "npy":

@@ -156,10 +156,7 @@ def pack_features(features: dict[str, Any], recoding: Recoding, sink: FrameSink,
     left = dict(features)
     beside = _pictures(left, recoding, sink, where) or _film(left, recoding, sink, where) or _raw_pixels(left)
     if beside is None:
-        found = ", ".join(map(repr, sorted(features))) or "nothing"
-        raise PackError(
-            f"{where}: no feature holds a JPEG, PNG or film; found {found}; write pictures, or leave it out"
-        )
+        raise PackError(f"{where}: no feature holds a JPEG, PNG or film; {_found_instead(features)}")
     name = next((each for each in LABEL_NAMES if as_label(left.get(each)) is not None), None)
     if name is not None:
         beside.label = as_label(left.pop(name))
@@ -168,8 +165,28 @@ def pack_features(features: dict[str, Any], recoding: Recoding, sink: FrameSink,
     )
     frames = max([*sink.frame_counts().values(), *map(len, beside.columns.values())])
     for key, value in left.items():
-        put_value(beside, key, value, frames)
+        put_value(beside, key, _by_step(key, value, frames), frames)
     return beside
+
+
+def _by_step(name: str, value: Any, frames: int) -> Any:
+    """Return a feature of RLDS with an entry for each step: TensorFlow Datasets writes those of all steps as one list.
+
+    References
+    ----------
+    ``tensorflow_datasets/core/features/dataset_feature.py``: what a data set in an Example holds is stacked, and flat.
+    """
+    is_flat = name.startswith("steps/") and isinstance(value, np.ndarray) and value.ndim == 1
+    return value.reshape(frames, -1) if is_flat and value.size > frames and value.size % frames == 0 else value
+
+
+def _found_instead(features: dict[str, Any]) -> str:
+    """Return what there is in place of pictures that can be packed, and what to do about it."""
+    for name, value in features.items():
+        codec = codec_of(value[0][:64]) if _is_bytes(value) else None
+        if codec is not None and codec.kind == "image":
+            return f"{name!r} is {codec.name}: {codec.remedy}"
+    return f"found {', '.join(map(repr, sorted(features))) or 'nothing'}; write pictures, or leave it out"
 
 
 def _refuse_one_name(names: Iterable[tuple[str, str]], where: str) -> None:
