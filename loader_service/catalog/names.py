@@ -9,3 +9,6 @@ LABEL_NAMES = ("label", "labels")
 
 #: Names of fields that every stream has, or that mean something.
 RESERVED = frozenset({"frames", "label", *SERVICE_FIELDS})
+
+#: An attribute of the root of files that `pack` wrote: each group that holds datasets is a video, whatever its name.
+PACKED = "loader_service_pack"

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5p, h5s, h5t
 
+from loader_service.catalog.names import PACKED
 from loader_service.pack.records import PackedVideo, of_plain, text_of_list
 
 #: Where the first video of a shard begins; the bytes before it are HDF5's.
@@ -95,6 +96,7 @@ def _write_skeleton(path: Path, records: Sequence[PackedVideo]) -> list[_Place]:
     h5g.create(file, b"first")  # takes the block of metadata, behind the bytes
     file.unlink(b"first")
     file.unlink(_PLACEHOLDER)
+    h5a.create(file, PACKED.encode(), h5t.STD_U8LE, h5s.create(h5s.SCALAR)).write(np.array(1, np.uint8))
     groups = _Groups(file)
     places = [place for record in records for place in _write_video(groups.make(record.name), record)]
     groups.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from subprocess import PIPE, run
 from sys import executable
@@ -25,9 +26,10 @@ from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
 from loader_service.pack.records import PackedDataset, PackedVideo
 from tests.pack.films import pixels_of, write_film
-from tests.pack.runs import contents, run_pack
+from tests.pack.runs import catalog_in, contents, run_pack
 from tests.pack.test_pictures import write_frames
 from tests.support.services import running_service
+from tests.support.videos import frame_jpeg
 
 
 def test_batches_of_a_packed_file_are_right_in_every_byte(tmp_path: Path) -> None:
@@ -141,6 +143,24 @@ except OSError as error:
 def test_a_disk_that_is_full_when_hdf5_closes_the_index_is_an_error_of_the_system(tmp_path: Path) -> None:
     ended = run([executable, "-c", _WITHOUT_ROOM, str(tmp_path / "shard")], stdout=PIPE, text=True, check=False)
     assert ended.stdout == f"{errno.EFBIG}\n"
+
+
+@pytest.mark.parametrize(
+    "videos", [("cat/v", "cat/w"), ("v",), ("1403636579763555584", "1403636579813555584")], ids=str
+)
+@pytest.mark.parametrize("kind", ["frames", "images"])
+def test_nothing_is_guessed_of_what_was_packed(tmp_path: Path, videos: tuple[str, ...], kind: str) -> None:
+    for video in videos:
+        (tmp_path / "in" / video).mkdir(parents=True)
+        for number, series in product(range(3), ("img", "flow_x")):
+            (tmp_path / "in" / video / f"{series}_{number}.jpg").write_bytes(frame_jpeg(number))
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5", kind=kind, labels="none")
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    fields = ["flow_x", "img"] if kind == "frames" else ["frames"]
+    assert [field.name for field in catalog.fields] == fields
+    assert catalog.frame_count * len(fields) == 6 * len(videos)
+    assert not catalog.left_out
+    catalog.close()
 
 
 @pytest.mark.parametrize("count", [1, 3, 400])

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from loader_service.catalog.names import PACKED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -78,6 +80,11 @@ class Tree:
     def groups(self) -> frozenset[str]:
         """Paths of the groups that hold datasets."""
         return frozenset(info.parent for info in self.datasets.values())
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether `pack` wrote the file, and nothing about its videos is to be guessed."""
+        return PACKED in self.attributed.get("", ())
 
     def describe(self, most: int = 6) -> str:
         """Return the first few datasets in words, for messages."""

@@ -72,6 +72,11 @@ def camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> Cameras:
         When sequences beside each other can be either.
     """
     counts = {video.dataset_path: video.frame_count for video in found}
+    if tree.is_packed:
+        packed: Cameras = {}
+        for path in counts:
+            packed.setdefault(parent_of(path), []).append(path)
+        return packed if len(packed) < len(counts) else {}
     own = {*counts}.union(*(video.helpers for video in found))
     seen = Sequences(counts, own, {video.dataset_path for video in found if video.codec is DEPTH})
     return find_cameras(tree, seen) or _beside_each_other(tree, seen)

@@ -38,7 +38,9 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
         With the schema for a video each; and, where the frames are numbers, for one video.
     """
     filled = [episode for episode in found.episodes if episode.frame_count]
-    if found.layout != "groups" or len(filled) < 2 or any(episode.frame_count > 1 for episode in filled):
+    if tree.is_packed or found.layout != "groups" or len(filled) < 2:
+        return
+    if any(episode.frame_count > 1 for episode in filled):
         return
     names = [basename_of(episode.name) for episode in filled]
     datasets = all(episode.root is None for episode in filled)

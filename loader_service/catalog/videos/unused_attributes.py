@@ -10,7 +10,7 @@ import numpy as np
 from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.inner_paths import join, parent_of, unnumbered, upwards
 from loader_service.catalog.line_folding import folded
-from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.names import LABEL_NAMES, PACKED
 from loader_service.catalog.videos.episodes import key_in
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _NOTES = frozenset(
     _Netcdf4Coordinates _FillValue _nc3_strict PYTABLES_FORMAT_VERSION MATLAB_class MATLAB_empty MATLAB_int_decode
     MATLAB_sparse MATLAB_object_decode MATLAB_fields H5PATH
     """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
-)
+) | {PACKED}
 
 #: Nodes that only their numbers tell apart of which the attributes are looked at: those of videos are alike.
 _MOST_ALIKE = 8
