@@ -14,6 +14,7 @@ from loader_service.given_paths import local_path
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.records import Item
 from loader_service.pack.sources import KIND_NAMED, SOURCE_KINDS
+from loader_service.pack.sources.image_folders import FrameFolders, gap_in
 from loader_service.pack.sources.source_kind import Look, SourceKind
 from loader_service.sizes import counted
 from loader_service.stores.urls import is_url
@@ -62,6 +63,7 @@ def found_items(options: PackOptions, say: Callable[[str], object] = lambda _: N
                 continue
             items += _without_splits(found)
             _say_what_is_left(look, found, say)
+            _say_what_is_odd(look, found, say)
         _check_labels(items, labelled=labelled)
         _check_rate(items, options.fps)
         _check_order(items, shuffled=options.shuffle is not None)
@@ -86,6 +88,20 @@ def _say_what_is_left(look: Look, items: Sequence[Item], say: Callable[[str], ob
     left = [file for file in look.files if look.path_of(file) not in taken]
     if left:
         say(f"{counted(len(left), 'file')} in {look.given!r} cannot be packed with the others, such as {left[0]!r}")
+
+
+def _say_what_is_odd(look: Look, items: Sequence[Item], say: Callable[[str], object]) -> None:
+    """Say where frames are missing in folders of them, and where all videos of a folder have one label."""
+    if items[0].kind == FrameFolders.name:
+        gaps = [(item.name, gap) for item in items if (gap := gap_in(item)) is not None]
+        if gaps:
+            (name, gap), found = gaps[0], counted(len(gaps), "folder")
+            such = f"such as {gap} in {name!r}: those behind take their place"
+            say(f"frames are missing in {found} of {look.given!r}, {such}")
+    labels = {item.label for item in items if _by_folder(item)} - {None}
+    if len(items) > 1 and len(labels) == 1 and str(*labels).lower() not in WORDS:
+        found = counted(len(items), "video")
+        say(f"all {found} in {look.given!r} have the label {str(*labels)!r}, as their folder; --labels none has none")
 
 
 def _without_splits(items: list[Item]) -> list[Item]:

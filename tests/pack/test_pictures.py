@@ -24,6 +24,7 @@ from loader_service.pack.records import Recoding
 from loader_service.pack.sources.image_folders import reading_of
 from loader_service.pack.sources.source_kind import Unchanged
 from tests.pack.runs import catalog_in, contents, run_pack
+from tests.support.catalogs import frames_of
 from tests.support.videos import frame_jpeg, make_videos
 from tests.worker import jpegs
 
@@ -79,6 +80,10 @@ def test_single_pictures_are_videos_of_one_frame(tmp_path: Path) -> None:
         (["train/a/1.jpg", "train/a/2.jpg", "val/a/1.jpg"], "either"),
         (["train/a/v/1.jpg", "train/a/v/2.jpg"], "frames"),
         (["a/b/img_7731.jpg", "a/b/img_9.jpg", "a/b/img_99123.jpg"], "images"),
+        ([f"a/b/img_{number:05}.jpg" for number in range(0, 40, 10)], "frames"),
+        ([f"a/b/{kind}_{number}.jpg" for kind in ("flow_x", "img") for number in (1, 2, 3)], "frames"),
+        ([f"a/{kind}_{number}.jpg" for kind in ("flow_x", "img") for number in (1, 2, 3)], "either"),
+        (["a/b/tom_1.jpg", "a/b/tom_2.jpg", "a/b/rex_7.jpg", "a/b/rex_8.jpg"], "images"),
         ([], ""),
     ],
 )
@@ -97,6 +102,38 @@ def test_where_pictures_can_be_two_things_the_user_is_asked(tmp_path: Path) -> N
     assert list(contents(tmp_path, tmp_path / "frames.h5")) == ["cat", "dog"]
     run_pack(tmp_path / "in", output=tmp_path / "images.h5", kind="images")
     assert list(contents(tmp_path, tmp_path / "images.h5")) == ["cat/1", "cat/2", "dog/1", "dog/2"]
+
+
+def test_series_of_pictures_in_the_folder_of_a_video_are_its_fields(tmp_path: Path) -> None:
+    for video in ("v", "w"):
+        folder = tmp_path / "in" / "cat" / video
+        folder.mkdir(parents=True)
+        for number in range(1, 12):
+            (folder / f"img_{number}.jpg").write_bytes(frame_jpeg(number))
+            (folder / f"flow-{number}.x.jpg").write_bytes(frame_jpeg(100 + number))
+    run_pack(tmp_path / "in", output=tmp_path / "out.h5")
+    catalog = catalog_in(tmp_path, tmp_path / "out.h5")
+    for name, first in (("img", 1), ("flow_x", 101)):
+        assert frames_of(catalog, 1, name) == [frame_jpeg(first + number) for number in range(11)]
+    catalog.close()
+    (folder / "flow-5.x.jpg").unlink()
+    with pytest.raises(PackError, match=r"in/cat/w': 'img' has a picture of number 5, and 'flow_x' has none; remove"):
+        run_pack(tmp_path / "in", output=tmp_path / "out.h5", force=True)
+
+
+def test_frames_that_are_missing_and_a_label_that_tells_nothing_are_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    for video, numbers in (("v", (0, 5, 10, 20, 25, 30)), ("w", (7, 8, 9))):
+        folder = tmp_path / "in" / "frames" / video
+        folder.mkdir(parents=True)
+        for number in numbers:
+            (folder / f"{number}.jpg").write_bytes(frame_jpeg(number))
+    with found_items(PackOptions((str(tmp_path / "in"),), "out.h5"), said.append) as items:
+        assert [len(item.place) for item in items] == [6, 3]
+    assert [line.replace(str(tmp_path), "") for line in said] == [
+        "frames are missing in 1 folder of '/in', such as 15 in 'frames/v': those behind take their place",
+        "all 2 videos in '/in' have the label 'frames', as their folder; --labels none has none",
+    ]
 
 
 def test_a_quality_and_a_short_side_make_the_frames_anew(tmp_path: Path) -> None:
@@ -200,7 +237,7 @@ def test_files_that_are_no_pictures_are_said_and_links_without_a_file_are_bad_on
     said: list[str] = []
     with found_items(PackOptions((str(tmp_path / "in"),), "out.h5"), said.append) as items:
         assert [item.name for item in items] == ["cat/gone", "cat/round", "cat/tom"]
-    assert len(said) == 1
+    assert len(said) == 2
     assert "1 file in" in said[0]
     assert "'cat/notes.gif'" in said[0]
     packed = run_pack(tmp_path / "in", output=tmp_path / "out.h5", on_error="skip")

@@ -29,10 +29,10 @@ def names_of(catalog: Catalog) -> list[str]:
     return [catalog.name(video).decode("utf-8", "surrogateescape") for video in range(catalog.video_count)]
 
 
-def frames_of(catalog: Catalog, video: int) -> list[bytes]:
+def frames_of(catalog: Catalog, video: int, field: str = "frames") -> list[bytes]:
     """Return all frames of a video as a worker would read them."""
     reader = Reader(catalog)
     try:
-        return reader.read(video, range(int(catalog.frame_counts[video])))
+        return reader.read(video, range(int(catalog.frame_counts[video])), field)
     finally:
         reader.close()

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from loader_service.catalog.codecs import codec_of
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.split_words import WORDS
+from loader_service.errors import PackError
 from loader_service.pack.frame_blob import FrameSink
+from loader_service.pack.named_values import pictures_name
 from loader_service.pack.recode import add_picture
 from loader_service.pack.records import Beside, Item, Recoding, checked_name
 from loader_service.pack.source_files import Part, content_of, size_of
+from loader_service.pack.sources.frame_numbers import counts, missing, series_of, uneven
 from loader_service.pack.sources.source_kind import Look, folder_label, stem_of
 
 _ENDINGS = frozenset({".jpg", ".jpeg", ".jpe", ".jfif", ".png"})
-_LAST_NUMBER = re.compile(r"([0-9]+)[^0-9]*$")
 
 
 class FrameFolders:
-    """A folder for each video, with a picture for each frame, in the order of their numbers."""
+    """A folder for each video, with a picture for each frame, in the order of their numbers; series are fields."""
 
     name = "frames"
     takes = "a folder for each video with JPEG or PNG frames"
@@ -50,9 +51,21 @@ class FrameFolders:
 
     def read(self, item: Item, recoding: Recoding, sink: FrameSink) -> Beside:
         """Read the pictures."""
-        for path in self.files(item):
-            add_picture(sink, content_of(path), recoding, repr(path))
+        series = series_of(item.place)
+        difference = uneven(series)
+        if difference:
+            raise PackError(
+                f"{item.path!r}: {difference}; remove what lacks its counterpart, or put each kind into a folder"
+            )
+        for name, frames in series.items():
+            for path in (os.path.join(item.path, each) for each in frames):
+                add_picture(sink, content_of(path), recoding, repr(path), pictures_name(name))
         return Beside()
+
+
+def gap_in(item: Item) -> int | None:
+    """Return the first number that is missing among the frames of a folder; None where none is."""
+    return next((gap for frames in series_of(item.place).values() if (gap := missing(frames)) is not None), None)
 
 
 class ImageFolders:
@@ -96,24 +109,15 @@ def _pictures(look: Look) -> list[str]:
 def reading_of(files: Sequence[str]) -> str:
     """Return what pictures are, by their paths: ``"frames"``, ``"images"``, ``"either"``, or ``""`` for none.
 
-    Pictures whose numbers are dense, in most folders, count: two folders deep they are frames of the videos of classes;
-    else each folder may be a video, or a class. Pictures that do not count are pictures.
+    Pictures whose numbers are dense, in most folders, count, also in equal steps, and in several series of the same
+    numbers: two folders deep they are frames of the videos of classes; else each folder may be a video, or a class.
+    Pictures that do not count are pictures.
     """
     folders = {folder: list(inside) for folder, inside in groupby(files, key=os.path.dirname)}
     if not folders:
         return ""
-    counting = sum(_counts([os.path.basename(file) for file in inside]) for inside in folders.values())
+    counting = sum(counts([os.path.basename(file) for file in inside]) for inside in folders.values())
     if 2 * counting <= len(folders):
         return "images"
     depths = [len([part for part in folder.split("/") if part and part.lower() not in WORDS]) for folder in folders]
     return "frames" if min(depths) >= 2 else "either"
-
-
-def _counts(names: Sequence[str]) -> bool:
-    """Tell whether names are alike but for a last number, and those numbers are dense."""
-    found = [_LAST_NUMBER.search(os.path.splitext(name)[0]) for name in names]
-    numbers = sorted({int(each[1][-18:]) for each in found if each})
-    stems = {name[: each.start(1)] for name, each in zip(names, found, strict=True) if each}
-    if len(numbers) < len(names) or len(stems) > 1:
-        return False
-    return len(numbers) >= 0.75 * (numbers[-1] - numbers[0] + 1)
