@@ -75,7 +75,7 @@ def camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> Cameras:
     if tree.is_packed:
         packed: Cameras = {}
         for path in counts:
-            packed.setdefault(parent_of(path), []).append(path)
+            packed.setdefault(parent_of(path) if path in tree.datasets else path, []).append(path)
         return packed if len(packed) < len(counts) else {}
     own = {*counts}.union(*(video.helpers for video in found))
     seen = Sequences(counts, own, {video.dataset_path for video in found if video.codec is DEPTH})
