@@ -166,7 +166,7 @@ class CachedImages(EncodedImages):
         file = int(self._origin.catalog.video_file[video])
         status = self._origin.reader.status(video)
         known = self._tags.get(file)
-        if known is None or known[0] != status:
+        if known is None or (known[0] is not status and known[0] != status):
             path = self._origin.catalog.file_path(file)
             digest = hashlib.blake2b(repr((path, status)).encode("utf-8", "surrogateescape"), digest_size=8)
             known = self._tags[file] = (status, int.from_bytes(digest.digest(), "little") | 1)

@@ -49,8 +49,6 @@ class CatalogFiles:
     ----------
     touched
         The file that was last found to have another time or inode; -1 without one.
-    one_look_is_for_all
-        Whether a look of `of_rows` is for the next ones too.
 
     Raises
     ------
@@ -77,8 +75,9 @@ class CatalogFiles:
         self._adopted: dict[int, FileStat] = {}
         self._scanned: dict[int, _FileInCatalog] = {}  # of the files that are open
         self.touched = -1
-        self.one_look_is_for_all = False
+        self._one_look_is_for_all = False
         self._looked_at = -1  # by `of_rows`
+        self._seen: set[int] | None = None  # by `seen_as`, for the tasks at hand; None where nobody tells of tasks
 
     def of_rows(self, video: int) -> OpenFile:
         """Return a video's file, which is the one scanned, or was at the latest look where that is for all.
@@ -89,10 +88,29 @@ class CatalogFiles:
             As `read` does.
         """
         number = int(self._catalog.video_file[video])
-        file = self._open_files.get(number) if self.one_look_is_for_all and number == self._looked_at else None
+        file = self._open_files.get(number) if self._one_look_is_for_all and number == self._looked_at else None
         if file is None:
             file, self._looked_at = self.read((video, 0), lambda opened: opened), number
         return file
+
+    def begin_task(self, *, is_with_others: bool) -> None:
+        """Come to a task; one that is reported together with those before it shares their looks at files."""
+        self._one_look_is_for_all = is_with_others
+        if not is_with_others:
+            self._seen = set()
+
+    def seen_as(self, video: int) -> FileStat:
+        """Return what identifies a video's file, which is the one scanned, or was in the tasks at hand.
+
+        For what is not read from the file; raises as `read` does.
+        """
+        number = int(self._catalog.video_file[video])
+        if self._seen is None or number not in self._seen:
+            self.read((video, 0), lambda opened: opened)
+            if self._seen is not None:
+                self._seen.add(number)
+        scanned = self._scanned.get(number)
+        return scanned.status if scanned else self.expected(number)
 
     def adopt(self, file: int, status: FileStat) -> None:
         """Take a file with another size, time or inode for the one that was scanned: its content is the same."""
@@ -174,6 +192,8 @@ class CatalogFiles:
     def _close(self, number: int) -> None:
         self._drop(number)
         self._scanned.pop(number, None)
+        if self._seen is not None:
+            self._seen.discard(number)
         file = self._open_files.pop(number, None)
         if file is not None:
             file.close()

@@ -184,7 +184,7 @@ class WorkerProcess:
                 waiting.extend(more())
                 self.foresee(waiting)
             message = waiting.popleft()
-            self._reader.files.one_look_is_for_all = bool(done)  # of the tasks that are reported together
+            self._reader.files.begin_task(is_with_others=bool(done))
             match message:
                 case Task():
                     done.append(self.execute(message))

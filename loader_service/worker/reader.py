@@ -272,9 +272,9 @@ class Reader:
         return self.files.read((video, 0), _itself)
 
     def status(self, video: int) -> FileStat:
-        """Return what identifies a video's file, which is still the one scanned; raises as `descriptor` does."""
-        self.descriptor(video)
-        return self.files.expected(int(self._catalog.video_file[video]))
+        """Return what identifies a video's file, as `CatalogFiles.seen_as` says; raises as `descriptor` does."""
+        self._check_video(video)
+        return self.files.seen_as(video)
 
     def close(self) -> None:
         """Close all files; a later `read` opens them again."""

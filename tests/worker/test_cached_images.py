@@ -188,6 +188,26 @@ def test_a_file_that_is_replaced_while_it_is_served_is_noticed_though_its_frames
     assert len(bad) == 6
 
 
+def test_one_look_at_a_file_is_for_the_kept_frames_of_the_tasks_that_are_reported_together(tmp_path: Path) -> None:
+    path, spec = tmp_path / "a.h5", spec_of(Image(), Frame())
+    write_videos(path, "flat", make_videos([6], seed=1))
+    catalog = catalog_of(tmp_path)
+    with cached(catalog, tmp_path) as (origin, _, _):
+        writer, rows, files = writer_of(origin, spec), rows_of(catalog, spec, range(6)), origin.reader.files
+        files.begin_task(is_with_others=False)
+        first = fill_slot(writer, rows)
+        os.utime(path)
+        files.begin_task(is_with_others=True)
+        second = fill_slot(writer, rows)
+        files.begin_task(is_with_others=False)
+        third = fill_slot(writer, rows)
+
+    assert not first.bad
+    assert not second.bad
+    assert np.array_equal(second["frames"], first["frames"])
+    assert {each.error for each in third.bad} == {"FileTouched"}
+
+
 def test_sizes_of_all_kinds_get_cells_that_waste_little(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     sides = [(int(random.integers(16, 120)), int(random.integers(16, 120))) for _ in range(40)]
