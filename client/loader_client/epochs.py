@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -29,6 +30,42 @@ MOST_EPOCHS = 2**20
 
 #: Added to what an iterator keeps where that is the number of its epoch, and no shift.
 _IS_NUMBER = 2**32
+
+
+@dataclass
+class _Run:
+    """Iterators that were made one after the other, and began epochs that follow each other."""
+
+    made: int  # place of the first among those made
+    epoch: int  # its number
+    length: int = 1
+
+
+class _Begun:
+    """Which epochs the iterators that were made here have begun, the last one last; kept as runs, which are few."""
+
+    def __init__(self) -> None:
+        self._runs: list[_Run] = []
+
+    def add(self, made: int, epoch: int) -> None:
+        """Note the epoch of an iterator; none that is noted is as late."""
+        last = self._runs[-1] if self._runs else None
+        if last is not None and (made - last.made, epoch - last.epoch) == (last.length, last.length):
+            last.length += 1
+        else:
+            self._runs.append(_Run(made, epoch))
+
+    def epoch_of(self, made: int) -> int | None:
+        """Return the epoch of an iterator, None when it has not begun."""
+        within = (each for each in reversed(self._runs) if 0 <= made - each.made < each.length)
+        return next((each.epoch + made - each.made for each in within), None)
+
+    def forget_from(self, epoch: int) -> None:
+        """Forget that an epoch, and those after it, were begun, in a training that goes back."""
+        while self._runs and self._runs[-1].epoch >= epoch:
+            self._runs.pop()
+        if self._runs:
+            self._runs[-1].length = min(self._runs[-1].length, epoch - self._runs[-1].epoch)
 
 
 class EpochNumbers:
@@ -46,7 +83,7 @@ class EpochNumbers:
         self._marks = marks
         self._numbers: dict[bytes, int] = {}
         self._shift = 0
-        self._begun: dict[bytes, int] = {}  # epochs of iterators made here, by their place among them; the last is last
+        self._begun = _Begun()
 
     def begin(self, made_as: NDArray[Any], *, made_here: bool) -> int:
         """Return what an iterator that begins is to keep, of which `number` makes the number of its epoch.
@@ -64,7 +101,8 @@ class EpochNumbers:
             As `number`.
         """
         with self._lock:
-            epoch = self._begun.get(made_as.tobytes()) if made_here else self._find(made_as)
+            made = self._find(made_as)
+            epoch = self._begun.epoch_of(made) if made_here else made
             return self._shift if epoch is None else epoch + _IS_NUMBER
 
     def number(self, kept: int, mark: NDArray[Any], made_as: NDArray[Any] | None) -> int:
@@ -88,10 +126,9 @@ class EpochNumbers:
             place = self._find(mark)
             epoch = kept - _IS_NUMBER if kept > _IS_NUMBER // 2 else place + kept
             self._shift = epoch - place
-            while self._begun and next(reversed(self._begun.values())) >= epoch:  # a training that goes back
-                self._begun.popitem()
+            self._begun.forget_from(epoch)
             if made_as is not None:
-                self._begun[made_as.tobytes()] = epoch
+                self._begun.add(self._find(made_as), epoch)
             return epoch
 
     def _find(self, mark: NDArray[Any]) -> int:
