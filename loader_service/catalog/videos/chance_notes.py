@@ -131,7 +131,8 @@ def _end_of_rows(parts: Sequence[VideoField], count: int, row: ReadRow) -> int:
     def is_filled(number: int) -> bool:
         return any(has_numbers(row, part.path, number) for part in parts)
 
-    large = any(part.info and part.info.size_bytes > _MOST_BYTES * count for part in parts)
+    looked_at = count.bit_length() + 2  # at the most
+    large = sum(part.info.size_bytes for part in parts if part.info) * looked_at > _MOST_BYTES * count
     columns = all(not part.shape for part in parts)  # whose numbers may be sorted
     if large or columns or count < 3 or is_filled(count - 1) or is_filled(count - 2) or not is_filled(0):
         return 0
