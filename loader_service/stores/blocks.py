@@ -66,6 +66,8 @@ class BlockFile(io.RawIOBase):
         Of the file.
     sizes
         In which pieces it is fetched.
+    ahead
+        Returns bytes that were fetched ahead, ``(offset, length)``; None where they were not.
 
     Attributes
     ----------
@@ -77,9 +79,16 @@ class BlockFile(io.RawIOBase):
         What was read.
     """
 
-    def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int, sizes: BlockSizes = OF_METADATA) -> None:
+    def __init__(
+        self,
+        read_at: Callable[[int, int], bytes],
+        size_bytes: int,
+        sizes: BlockSizes = OF_METADATA,
+        ahead: Callable[[int, int], bytes | None] = lambda *_: None,
+    ) -> None:
         super().__init__()
         self._read_at = read_at
+        self._ahead = ahead
         self.size_bytes = size_bytes
         self._sizes = sizes
         self._place = 0
@@ -127,6 +136,9 @@ class BlockFile(io.RawIOBase):
         end = min(offset + length, self.size_bytes)
         if offset >= end:
             return b""
+        fetched = self._ahead(offset, end - offset)
+        if fetched is not None:
+            return fetched
         block_bytes = self._sizes.block_bytes
         first, last = offset // block_bytes, (end - 1) // block_bytes
         begin = first * block_bytes

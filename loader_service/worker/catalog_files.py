@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from loader_service.errors import ConfigError, FileTouched, LoaderError
@@ -49,6 +50,8 @@ class CatalogFiles:
     ----------
     touched
         The file that was last found to have another time or inode; -1 without one.
+    ahead
+        Returns bytes of an object that were read ahead, ``(file, offset, length)``; None where they were not.
 
     Raises
     ------
@@ -71,6 +74,7 @@ class CatalogFiles:
         self._patience = patience
         self._drop = drop
         self._copy = copy
+        self.ahead: Callable[[int, int, int], bytes | None] = lambda *_: None
         self._open_files: OrderedDict[int, OpenFile] = OrderedDict()
         self._adopted: dict[int, FileStat] = {}
         self._scanned: dict[int, _FileInCatalog] = {}  # of the files that are open
@@ -219,7 +223,7 @@ class CatalogFiles:
                 oldest, longest_unused = self._open_files.popitem(last=False)
                 self._scanned.pop(oldest, None)
                 longest_unused.close()
-            file = _open_object(path, self._copy) if in_store else OpenFile(path)
+            file = _open_object(path, self._copy, partial(self.ahead, number)) if in_store else OpenFile(path)
             if file.status() != expected:
                 file.close()
                 self._touched(number, path)
@@ -238,7 +242,7 @@ class CatalogFiles:
         return f"frame {frame} of video {name!r} in {path!r}"
 
 
-def _open_object(path: str, copy: CopyFolder | None) -> OpenFile:
+def _open_object(path: str, copy: CopyFolder | None, ahead: Callable[[int, int], bytes | None]) -> OpenFile:
     from loader_service.worker.open_object import OpenObject  # noqa: PLC0415 - most services have no store
 
-    return OpenObject(path, copy)
+    return OpenObject(path, copy, ahead)

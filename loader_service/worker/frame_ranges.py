@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from loader_service.catalog.columns import RAW, Catalog
 from loader_service.worker.picks import Pick
 from loader_service.worker.read_ahead import ByteRange
 
-#: Has frames read into memory: video, field, frames.
-Fetch = Callable[[int, str, range], object]
+#: Has frames read into memory: video, field, frames; returns first byte and length of what is to be read for that.
+Fetch = Callable[[int, str, range], Iterable[tuple[int, int]]]
 
 
 def frame_ranges(
@@ -31,24 +31,23 @@ def frame_ranges(
     stride
         From one of these frames to the next.
     fetch
-        Called with video, field and frames of an array that only HDF5 can read, such as a compressed one. None where
-        little of each frame is read.
+        Called with video, field and frames of what only HDF5 can read, such as compressed arrays. None where little of
+        each frame is read.
     """
     file, end = int(catalog.video_file[pick.video]), pick.start + pick.length * stride
-    if catalog.is_encoded(name) or catalog.has_lists(name):
-        if catalog.way(pick.video, name) == RAW:
-            offsets, lengths = catalog.extents(pick.video, name)
-            some = slice(pick.start, end, stride)
-            for offset, length in zip(offsets[some].tolist(), lengths[some].tolist(), strict=True):
-                if length:
-                    yield ByteRange(file, offset, length)
+    frames = range(pick.start, end, stride)
+    address = -1
+    if not (catalog.is_encoded(name) or catalog.has_lists(name)):
+        address = catalog.address(pick.video, name)
+    elif catalog.way(pick.video, name) == RAW:
+        offsets, lengths = (column[pick.start : end : stride].tolist() for column in catalog.extents(pick.video, name))
+        yield from (ByteRange(file, *extent) for extent in zip(offsets, lengths, strict=True) if extent[1])
         return
-    address, row_bytes = catalog.address(pick.video, name), bytes_of_frame(catalog, name, pick.video)
-    if address < 0 and fetch is not None:
-        fetch(pick.video, name, range(pick.start, end, stride))
-    elif address >= 0 and row_bytes:
-        for frame in range(pick.start, end, stride):
-            yield ByteRange(file, address + frame * row_bytes, row_bytes)
+    row_bytes = bytes_of_frame(catalog, name, pick.video) if address >= 0 else 0
+    if row_bytes:
+        yield from (ByteRange(file, address + frame * row_bytes, row_bytes) for frame in frames)
+    elif address < 0 and fetch is not None:
+        yield from (ByteRange(file, *extent) for extent in fetch(pick.video, name, frames))
 
 
 def bytes_of_frame(catalog: Catalog, name: str, video: int) -> int:

@@ -14,7 +14,7 @@ from loader_service.worker.mapped_file import MappedFile, map_file
 from loader_service.worker.scattered_read import scattered_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import h5py
     import numpy as np
@@ -162,10 +162,22 @@ class OpenFile:
         """Read frames of an array, which lies where `Catalog.rows_place` says, as `ArrayReader.read` does."""
         return self._array_reader().read(_rows_place(place), frames, out)
 
-    def fetch_rows(self, place: tuple[str, int, int, int], frames: range) -> None:
-        """Have the kernel read the chunks of frames of an array into memory; raises what h5py raises."""
-        for offset, length in self._array_reader().chunks(_rows_place(place), frames) if self.descriptor >= 0 else ():
+    def fetch_rows(self, place: tuple[str, int, int, int], frames: range) -> list[tuple[int, int]]:
+        """Have the chunks of frames of an array read ahead, as `_fetch` does; raises what h5py raises."""
+        return self._fetch(self._array_reader().chunks(_rows_place(place), frames))
+
+    def fetch_frame(self, layout: str, path: str, position: int, length: int) -> list[tuple[int, int]]:
+        """Have the chunks of an encoded frame read ahead; parameters as of `read_frame`, else as `fetch_rows`."""
+        from loader_service.catalog.layouts import LAYOUT_NAMED  # noqa: PLC0415 - as in `read_frame`
+
+        rows = LAYOUT_NAMED[layout].rows_of(position, length)
+        return self.fetch_rows((path, -1, 0, -1), rows) if rows else []
+
+    def _fetch(self, chunks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Have the kernel read chunks, first byte and length, into memory; return those that threads must read."""
+        for offset, length in chunks:
             os.posix_fadvise(self.descriptor, offset, length, os.POSIX_FADV_WILLNEED)
+        return []
 
     def read_lines(self, place: tuple[str, int, int, int], lines: tuple[int, int], out: Any) -> bool:
         """Read lines of a frame of an array, by the numbers of the frame and the first, as `ArrayReader` does."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_service.catalog.columns import FileStat
@@ -11,7 +12,7 @@ from loader_service.stores.open_stored import open_stored
 from loader_service.worker.open_file import HDF5Failure, OpenFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import h5py
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from loader_service.worker.read_ahead import Opened
 
 _Result = TypeVar("_Result")
+
+#: Chunks that were asked for last, as they are stored: HDF5 keeps four times as much, decompressed.
+_HDF5_KEEPS_BYTES = 4 * 2**20
 
 
 class OpenObject(OpenFile):
@@ -30,6 +34,8 @@ class OpenObject(OpenFile):
         Its URL.
     copy
         Keeps what is fetched; None for none.
+    ahead
+        Returns bytes of it that were read ahead, ``(offset, length)``; None where they were not.
 
     Raises
     ------
@@ -39,8 +45,13 @@ class OpenObject(OpenFile):
 
     descriptor = -1
 
-    def __init__(self, path: str, copy: CopyFolder | None = None) -> None:
+    def __init__(
+        self, path: str, copy: CopyFolder | None = None, ahead: Callable[[int, int], bytes | None] = lambda *_: None
+    ) -> None:
         self._start(path)
+        self._ahead = ahead
+        self._asked_for: OrderedDict[int, int] = OrderedDict()  # chunks, first byte and length
+        self._asked_bytes = 0
         self._object = open_stored(path)
         self._kept = ObjectCopy(self._object.read_at, path, self._object.version, copy) if copy else None
         self._read_at = self._kept.read_at if self._kept else self._object.read_at
@@ -90,9 +101,22 @@ class OpenObject(OpenFile):
             from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES  # noqa: PLC0415
             from loader_service.stores.blocks import BlockFile  # noqa: PLC0415
 
-            self._blocks = BlockFile(self._read_at, self._object.version.size_bytes)
+            self._blocks = BlockFile(self._read_at, self._object.version.size_bytes, ahead=self._ahead)
             self._hdf5 = h5py.File(self._blocks, "r", rdcc_nbytes=CHUNK_CACHE_BYTES)
         return self._hdf5
+
+    def _fetch(self, chunks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the chunks that threads must read, but for those of a moment ago, which HDF5 keeps decompressed."""
+        found = []
+        for offset, length in chunks:
+            if offset not in self._asked_for:
+                found.append((offset, length))
+                self._asked_bytes += length
+            self._asked_for[offset] = length
+            self._asked_for.move_to_end(offset)
+            while self._asked_bytes > _HDF5_KEEPS_BYTES:
+                self._asked_bytes -= self._asked_for.popitem(last=False)[1]
+        return found
 
     def close(self) -> None:
         """Close it; threads that still read it go on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from loader_service.catalog.inner_paths import renumbered
 from loader_service.errors import DecodeError
 from loader_service.stores.urls import is_url
 from loader_service.worker.catalog_files import CatalogFiles
+from loader_service.worker.chunks_ahead import fetch_chunks
 from loader_service.worker.file_systems import file_system_of
 from loader_service.worker.open_file import HDF5Failure, OpenFile
 from loader_service.worker.retry_patience import RetryPatience
@@ -69,6 +69,7 @@ class Reader:
         in_store = catalog.file_count > 0 and is_url(catalog.file_path(catalog.file_count - 1))
         self.spent = TimeSpentSums(self._file_system_of)
         self.reads = TaskReads(self.files.hold, self.files.is_in_memory, always=in_store, spent=self.spent)
+        self.files.ahead = self.reads.taken_ahead
 
     def _file_system_of(self, file: int) -> str:
         return file_system_of(self._catalog.file_path(file)) if self._catalog.kind in {"videos", "rows"} else "source"
@@ -245,12 +246,10 @@ class Reader:
         self._read_into((video, frame), self._catalog.address(video, field) + place * line_bytes, out)
         return True
 
-    def fetch_rows(self, video: int, field: str, frames: range) -> None:
-        """Have the kernel read what only HDF5 finds into memory, if the file is open; a fault shows when it is read."""
+    def fetch_rows(self, video: int, field: str, frames: range) -> list[tuple[int, int]]:
+        """Have what only HDF5 finds read ahead, as `fetch_chunks` does; nothing of a file that is not open."""
         file = self.if_open(video)
-        if file is not None:
-            with contextlib.suppress(OSError, HDF5Failure):
-                file.through_hdf5(lambda: file.fetch_rows(self._catalog.rows_place(video, field), frames))
+        return [] if file is None else fetch_chunks(self._catalog, file, video, field, frames)
 
     def if_open(self, video: int) -> OpenFile | None:
         """Return a video's file if it is open; nobody has looked whether it is still the one scanned."""
@@ -330,7 +329,7 @@ class Reader:
         video, _, field = place
         layout, path = self._catalog.way(video, field), self._catalog.dataset_path(video, field)
         number = int(self._catalog.video_file[video])
-        data: bytes = self.reads.counted(
+        data: bytes = self.reads.through_hdf5(
             number, extent[1], file.through_hdf5, lambda: file.read_frame(layout, path, *extent)
         )
         if len(data) != extent[1]:

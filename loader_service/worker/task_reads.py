@@ -113,6 +113,10 @@ class TaskReads:
                 return data
         return self.timed(length, plain, offset, length)
 
+    def taken_ahead(self, file: int, offset: int, length: int) -> bytes | None:
+        """Return bytes that were read ahead for HDF5, whose own reads nobody times; None where they were not."""
+        return self._ahead.read(file, offset, length)
+
     def fill(self, file: int, offset: int, out: Any, plain: Callable[[Any, int], None]) -> None:
         """Fill memory, ``(bytes,) uint8``, from what was read ahead, or else as `plain(out, offset)` does."""
         self.spent.turn_to(file)
@@ -173,10 +177,10 @@ class TaskReads:
 
     def through_hdf5(self, file: int, length: int, read: Callable[..., _Result], *arguments: Any) -> _Result:
         """Return what a read by HDF5 gives, which decompresses too: what it did not compute meanwhile, it waited."""
-        began, computed = time.monotonic(), time.thread_time()
+        began, computed, ahead_s = time.monotonic(), time.thread_time(), self._ahead.waited_s
         result = self.counted(file, length, read, *arguments)
         now = time.monotonic()
-        waited_s = now - began - (time.thread_time() - computed)
+        waited_s = now - began - (time.thread_time() - computed) - (self._ahead.waited_s - ahead_s)
         if waited_s > SLOW_S and self._has_waited():
             self.spent.slow_reads += 1
             self._waits(waited_s, 0, now)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import h5py
@@ -18,8 +20,11 @@ from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.layouts import padded
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.errors import CatalogError
+from loader_service.plan.image_draws import ImageDraws
 from loader_service.scan_options import ScanOptions
 from loader_service.sizes import size_text
+from loader_service.worker.frame_ranges import frame_ranges
+from loader_service.worker.picks import Pick
 from loader_service.worker.reader import Reader
 from tests.faults.training import entry
 from tests.support.services import command_line, running_service
@@ -91,6 +96,46 @@ def test_rows_of_a_table_are_those_of_the_file(server, tmp_path):
             out = np.zeros((30, 50), "f4")
             reader.read_array(0, field, 5, out, stride=2)
             assert (out == file[field][5:65:2]).all()
+    reader.close()
+    catalog.close()
+
+
+def test_chunks_are_fetched_ahead_and_once(server, tmp_path):
+    table = np.random.default_rng(0).normal(size=(64, 40_000)).astype("f4")
+    with h5py.File(server.folder / "a.h5", "w") as file:
+        file.create_dataset("x", data=table, chunks=(2, 40_000), compression="gzip")
+        chunk_bytes = [file["x"].id.get_chunk_info(number).size for number in range(32)]
+    catalog = scan([server.url("a.h5")], ScanOptions(), cache_dir=tmp_path / "cache", processes=0)
+    reader, out = Reader(catalog), np.empty((20, 40_000), "f4")
+    reader.read_array(0, "x", 63, out[:1])  # it is open then
+    server.faults.extend([0.2] * 100)
+    before, requests = server.sent_bytes, server.requests
+    for task, first in enumerate((0, 20)):
+        wanted = Pick(0, first, 20, ImageDraws())
+        reader.begin(task, partial(frame_ranges, catalog, "x", wanted, 1, reader.fetch_rows))
+        reader.read_array(0, "x", first, out)
+        assert (out == table[first : first + 20]).all()
+        reader.end()
+    assert (server.most_waiting, server.requests - requests) == (2, 4), "those that touch are one request of 2 MiB"
+    assert server.sent_bytes - before == sum(chunk_bytes[:20])
+    assert not list(frame_ranges(catalog, "x", Pick(0, 39, 1, ImageDraws()), 1, reader.fetch_rows)), "HDF5 keeps it"
+    reader.close()
+    catalog.close()
+
+
+@pytest.mark.parametrize("storage", [Storage(), Storage(chunks=2, compression="gzip")])
+@pytest.mark.parametrize("layout", ["padded", "flat"])
+def test_compressed_frames_that_were_fetched_ahead_are_those_of_the_file(layout, storage, server, tmp_path):
+    videos = make_videos([12, 9, 30], height=160, width=160)
+    storage = replace(storage, chunks=storage.chunks and (storage.chunks if layout == "padded" else 9_000))
+    write_videos(server.folder / "a.h5", layout, videos, storage=storage)
+    catalog = scan([server.url("a.h5")], ScanOptions(), cache_dir=tmp_path / "cache", processes=0)
+    reader = Reader(catalog)
+    for task, (video, frames) in enumerate(((0, range(5)), (2, range(2, 30, 3)), (0, range(3, 12)), (1, range(9)))):
+        wanted = Pick(video, frames.start, len(frames), ImageDraws())
+        reader.begin(task, partial(frame_ranges, catalog, "frames", wanted, frames.step, reader.fetch_rows))
+        assert reader.read(video, frames) == [videos[f"video{video}"][frame] for frame in frames]
+        reader.end()
     reader.close()
     catalog.close()
 

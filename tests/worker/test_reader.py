@@ -238,6 +238,25 @@ def test_chunks_that_only_hdf5_reads_are_fetched_ahead(tmp_path, monkeypatch):
     reader.close()
 
 
+@pytest.mark.parametrize("layout", ["padded", "flat"])
+def test_chunks_of_encoded_frames_that_only_hdf5_reads_are_fetched_ahead(tmp_path, monkeypatch, layout):
+    side = 2 if layout == "padded" else 4096
+    write_videos(tmp_path / "a.h5", layout, VIDEOS, storage=Storage(chunks=side, compression="gzip"))
+    catalog = catalog_of(tmp_path)
+    reader, fetched = Reader(catalog), []
+    with h5py.File(tmp_path / "a.h5") as file:
+        dataset = file[catalog.dataset_path(1, "frames")]
+        stored = [dataset.id.get_chunk_info(number) for number in range(dataset.id.get_num_chunks())]
+    positions, lengths = (column[3:8:2].tolist() for column in catalog.extents(1, "frames"))
+    ends = [1] * len(lengths) if layout == "padded" else lengths
+    rows = {row // side * side for first, end in zip(positions, ends, strict=True) for row in range(first, first + end)}
+    monkeypatch.setattr(os, "posix_fadvise", lambda _, offset, size, advice: fetched.append((offset, size)))  # noqa: ARG005
+    reader.read(1, [3])
+    assert not list(frame_ranges(catalog, "frames", Pick(1, 3, 3, ImageDraws()), 2, reader.fetch_rows))
+    assert set(fetched) == {(each.byte_offset, each.size) for each in stored if each.chunk_offset[0] in rows}
+    reader.close()
+
+
 def test_reads_through_hdf5_that_wait_have_the_rest_of_their_task_begun(tmp_path):
     reads, begun = TaskReads(lambda _: None), []
     reads.begin(1, lambda: begun.append(1) or ())

@@ -187,6 +187,9 @@ class _Dataset:
 
     def chunk_places(self, rows: range, element: int = -1) -> Iterator[tuple[int, int]]:
         """Yield first byte and length of the chunks of some rows that were written; `element` as in `read`."""
+        side = (self.chunks or (0,))[element >= 0 :][0]
+        if rows and 0 < rows.step <= side:  # a row in each chunk between the first and the last
+            rows = range(rows.start // side * side, rows[-1] + 1, side)
         for start in dict.fromkeys(self._corner(row, element) for row in rows) if self.chunks else ():
             for info in self._chunk_infos(start):
                 if info.byte_offset is not None:

@@ -85,6 +85,10 @@ class Flat(Layout[FlatVideo]):
         """Return a range of bytes."""
         return bytes(opened[position : position + length].tobytes())
 
+    def rows_of(self, position: int, length: int) -> range:
+        """Return its bytes."""
+        return range(position, position + length)
+
     def read_frame(self, hdf5: HDF5File, video: FlatVideo, frame: int, length: int) -> bytes:
         """Return a frame by where it begins."""
         return super().read_frame(hdf5, video, int(video.extents[0][frame]), length)

@@ -261,6 +261,10 @@ class Layout(ABC, Generic[Video]):
     def read(self, opened: Any, position: int, length: int) -> bytes:
         """Return one frame's bytes through HDF5; `position` and `length` are as `plain` gave them."""
 
+    def rows_of(self, position: int, length: int) -> range:  # noqa: ARG002
+        """Return which rows of the video's dataset `read` takes; empty where a frame is no rows of a dataset."""
+        return range(0)
+
     def read_frame(self, hdf5: HDF5File, video: Video, frame: int, length: int) -> bytes:
         """Return one frame through HDF5, to compare with what lies where `locate` said; by default at its number."""
         return hdf5.plain.read(self, video.dataset_path, frame, length)

@@ -106,6 +106,10 @@ class Padded(Layout[PaddedVideo]):
         row = opened[position] if len(opened.shape) == 1 else opened[position, :length]
         return as_bytes(row)[:length].ljust(length, b"\0")
 
+    def rows_of(self, position: int, length: int) -> range:  # noqa: ARG002
+        """Return the one row."""
+        return range(position, position + 1)
+
 
 def _is_rows(info: DatasetInfo) -> bool:
     if info.kind is ElementKind.BYTES:
