@@ -43,7 +43,7 @@ def features_with_names_of_videos(folder: Path) -> Layout:
     with h5py.File(folder / "feats.h5", "w") as root:
         root["features"], root["video"] = features, names
     rows = rows_of("feats", features=features, **{"./video": names})
-    undeclared = Serves(rows.videos, "rows", left_out=["names of videos.*end 2 episodes.*spans"])
+    undeclared = Serves(rows.videos, "rows", left_out=["names or numbers of videos.*end 2 episodes.*spans"])
     field = '{name = "features", kind = "array", dataset = "features"}'
     (folder / "s.toml").write_text(f'videos = "spans"\nfield = [{field}]\n')
     return Layout(undeclared, {"schema": "./s.toml"}, Serves(end_to_end([5, 12], {"features": features})))
@@ -67,7 +67,7 @@ def paths_of_frames(folder: Path) -> Layout:
         root["path"] = paths
     undeclared = Serves(
         [Video("clips", {"frames": Encoded(frames), "path": Array(paths)})],
-        left_out=["names of videos or pictures.*end 2 episodes.*spans"],
+        left_out=["names or numbers of videos or pictures.*end 2 episodes.*spans"],
     )
     (folder / "s.toml").write_text('videos = "spans"\nfield = [{name = "jpeg", kind = "image", dataset = "jpeg"}]\n')
     served = [Video(f"*{start}", {"jpeg": Encoded(frames[start : start + 6])}) for start in (0, 6)]

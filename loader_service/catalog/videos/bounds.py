@@ -83,9 +83,10 @@ def find_bounds(
     """
     short = _short(datasets, frame_count, read, alone=alone)
     whole = [info for info in datasets if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and info.shape]
-    floats = [info for info in datasets if info.dtype.lstrip("<>").startswith("f") and len(info.shape) == 1]
+    floats = [info for info in datasets if info.shape[1:] in _COLUMN and info.dtype.lstrip("<>").startswith("f")]
     named = [*whole, *(info for info in floats if _INDEX.search(info.basename))]
-    columns = [info for info in named if info.shape == (frame_count,) and _NUMBERS.search(info.basename)]
+    rows = {(frame_count,), (frame_count, 1)}
+    columns = [info for info in named if info.shape in rows and _NUMBERS.search(info.basename)]
     bounds = (
         _from_starts_and_lengths(short, frame_count, read)
         or _from_starts_and_ends(short, frame_count, read)
@@ -99,6 +100,7 @@ def find_bounds(
     if bounds is None:
         _refuse_odd(short, frame_count, read)
         return None
+    _refuse_other_lengths(bounds, _from_lengths(short, frame_count, read), frame_count)
     agreeing = {info.path for info in columns if _is_constant_in(read(info.path), bounds)}
     return replace(bounds, paths=bounds.paths | agreeing)
 
@@ -255,6 +257,16 @@ def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bo
         if rising and ends[0] == 0 and ends[-1] < frame_count and _STARTS.search(info.basename):
             return Bounds(ends, np.concatenate([ends[1:], [frame_count]]), frozenset({info.path}))
     return None
+
+
+def _refuse_other_lengths(bounds: Bounds, others: Bounds | None, frame_count: int) -> None:
+    """Refuse lengths that fit the rows as what divides them does, and divide them otherwise."""
+    if others is not None and not np.array_equal(bounds.ends, others.ends):
+        ends, lengths = (" and ".join(map(repr, sorted(each.paths))) for each in (bounds, others))
+        raise CatalogError(
+            f"{ends} and {lengths} both divide the {frame_count} rows, and differ: into {len(bounds.ends)}, the first "
+            f"with {bounds.ends[0]} rows, and {len(others.ends)}, the first with {others.ends[0]}; take out one"
+        )
 
 
 def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:

@@ -126,7 +126,7 @@ def _note_ends(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
     bounds = from_flags(beside, count, read, any_end=True)
     if bounds is None:
         words, bounds = (
-            "names of videos or pictures, or numbers that begin anew,",
+            "names or numbers of videos or pictures, or numbers that begin anew,",
             find_by_rows(beside, count, read, any_end=True),
         )
     if bounds is not None:

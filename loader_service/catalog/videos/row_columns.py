@@ -23,6 +23,11 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 
+#: What a column of whole numbers is called that do; those of episodes are ends of their own.
+_IDS = re.compile(
+    r"(^|_)(video|vid|clip|seq|sequence|recording|film)s?_?(id|index|idx|number|num|no|key)s?$", re.IGNORECASE
+)
+
 #: What a column is called that counts the rows of each video.
 _NUMBERS = re.compile(
     r"(^|_)(frame|step|time_?step)s?_?(index|idx|id|number|num|no|count)?$",
@@ -60,8 +65,9 @@ def find_by_rows(
     for info in datasets:
         if info.shape not in {(frame_count,), (frame_count, 1)} or frame_count < 2:
             continue
-        if info.kind is ElementKind.TEXT and _NAMES.search(info.basename):
-            bounds = _by_names(np.ravel(read(info.path)))
+        names = _NAMES if info.kind is ElementKind.TEXT else _IDS if info.kind is ElementKind.INTEGER else None
+        if names is not None and names.search(info.basename):
+            bounds = _by_names(np.ravel(read(info.path)), come_back=any_end)
         elif any_end and info.kind is ElementKind.TEXT and _PATHS.search(info.basename):
             bounds = _by_paths(np.ravel(read(info.path)))
         elif info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and _NUMBERS.search(info.basename):
@@ -75,10 +81,12 @@ def find_by_rows(
     return None
 
 
-def _by_names(names: Any) -> Bounds | None:
-    """Return the runs of equal names, where no name comes back and two rows, on average, share one."""
+def _by_names(names: Any, *, come_back: bool = False) -> Bounds | None:
+    """Return the runs of equal names, where no name comes back, or may, and two rows, on average, share one."""
     starts = np.flatnonzero(np.concatenate([[True], names[1:] != names[:-1]]))
-    if not 1 < len(starts) <= len(names) / 2 or len(set(names[starts].tolist())) < len(starts):
+    if not 1 < len(starts) <= len(names) / 2:
+        return None
+    if not come_back and len(set(names[starts].tolist())) < len(starts):
         return None
     return Bounds(starts, np.append(starts[1:], len(names)), frozenset())
 

@@ -140,3 +140,35 @@ def test_lengths_and_ends_in_two_axes_cut_as_in_one(tmp_path, name, shape):
     with closing(catalog_of(tmp_path)) as found:
         assert found.frame_counts.tolist() == [5, 3, 4]
         assert {field.name for field in found.fields} == {"frames"}
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "dtype"), [("episode_index", (12, 1), np.int64), ("episode_index", (12, 1), np.float32),
+                                 ("video_id", (12,), np.int64), ("clip_number", (12, 1), np.uint16)],
+)  # fmt: skip
+def test_numbers_of_videos_by_row_cut_pictures_also_in_two_axes(tmp_path, name, shape, dtype):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        write_vlen(root, "images", jpegs(0, 12))
+        root[name] = np.repeat([7, 3, 9], (5, 3, 4)).astype(dtype).reshape(shape)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [5, 3, 4]
+
+
+def test_numbers_of_videos_that_come_back_have_a_line_whose_schema_cuts_there(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        write_vlen(root, "images", jpegs(0, 12))
+        root["video_id"] = np.repeat([7, 3, 7], (5, 3, 4))
+    with closing(catalog_of(tmp_path)) as found:
+        assert any("seem to end 3 episodes" in line for line in found.left_out)
+        (tmp_path / "schema.toml").write_text(schema_toml(found).replace('videos = "files"', 'videos = "spans"'))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
+        assert declared.frame_counts.tolist() == [5, 3, 4]
+
+
+@pytest.mark.parametrize("lengths", [[4, 4, 4], [6, 6]])
+def test_ends_and_lengths_that_divide_the_rows_otherwise_are_refused(tmp_path, lengths):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        write_vlen(root, "images", jpegs(0, 12))
+        root["episode_ends"], root["lengths"] = np.array([5, 8, 12]), np.array(lengths)
+    with pytest.raises(CatalogError, match=r"'episode_ends' and 'lengths' both divide the 12 rows, and differ"):
+        catalog_of(tmp_path)
