@@ -2,18 +2,21 @@
 
 Formats such as `tf.train.Example` have lists alone, so one entry may be a number or a list that happens to be short;
 JSON has no types of numbers, so a share of 1 is whole among others that are not; and an empty list tells no shape of
-its entries. That is seen when all videos of a file are known, and before their values are written.
+its entries. Of a picture, a list that is too long for a value is a dataset: then it is one in all videos, those that are
+short lie with the index. That is seen when all videos of a file are known, and before their values are written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from loader_service.pack.records import PackedVideo, of_plain, to_plain
+from loader_service.catalog.videos.flat_lists import BOUNDS_ENDING
+from loader_service.pack.records import PackedDataset, PackedVideo, of_plain, to_plain
 
 
 class _Form(NamedTuple):
@@ -39,14 +42,27 @@ class AlikeValues:
 
     def __init__(self) -> None:
         self._forms: dict[str, _Form] = {}
+        self._values: set[str] = set()
+        self._datasets: set[str] = set()
 
     def see(self, record: PackedVideo) -> None:
         """Take note of the values of a video."""
-        for name, value in record.attributes.items():
+        for name, value in (*record.attributes.items(), *record.short.items()):
             found = None if isinstance(value, str) else of_plain(value)
             if found is not None and found.size:
-                form = _Form(found.dtype, bool(found.ndim), found.shape[1:])
-                self._forms[name] = self._forms[name].with_one(form) if name in self._forms else form
+                self._add(name, _Form(found.dtype, bool(found.ndim), found.shape[1:]))
+        if record.frames == 1:
+            self._values |= record.attributes.keys()
+            for each in record.datasets:
+                is_list = each.name + BOUNDS_ENDING in record.short
+                if is_list or _is_row(each):
+                    self._datasets |= {each.name}
+                    self._add(each.name, _Form(np.dtype(each.dtype), True, each.shape[1 if is_list else 2 :]))
+            self._values |= record.short.keys()
+            self._datasets |= record.short.keys()
+
+    def _add(self, name: str, form: _Form) -> None:
+        self._forms[name] = self._forms[name].with_one(form) if name in self._forms else form
 
     def alike(self, record: PackedVideo) -> PackedVideo:
         """Return a video whose values are of the form that others have."""
@@ -54,11 +70,37 @@ class AlikeValues:
         for name in record.attributes.keys() & self._forms.keys() - {"label"}:
             value, form = record.attributes[name], self._forms[name]
             if form.is_list or not isinstance(value, str):
-                found = of_plain(value)
+                found = _array(value, form)
                 made = _made_alike(found, form)
                 if (made.dtype, made.shape) != (found.dtype, found.shape):
                     changed[name] = to_plain(made)
-        return replace(record, attributes=record.attributes | changed) if changed else record
+        alike = replace(record, attributes=record.attributes | changed) if changed else record
+        mixed = self._values & self._datasets if record.frames == 1 else set()
+        return self._as_lists(alike, mixed) if mixed else alike
+
+    def _as_lists(self, record: PackedVideo, names: AbstractSet[str]) -> PackedVideo:
+        """Return a video of one frame in which values are lists that are too long for one in other videos."""
+        attributes, short = dict(record.attributes), dict(record.short)
+        for name in sorted(names & attributes.keys()):
+            entries = np.atleast_1d(_array(attributes.pop(name), self._forms[name]))
+            short |= {name: to_plain(entries), name + BOUNDS_ENDING: to_plain(np.array([0, len(entries)]))}
+        datasets = list(record.datasets)
+        for place, each in enumerate(datasets):
+            if each.name in names and _is_row(each) and each.name + BOUNDS_ENDING not in short:
+                datasets[place] = each._replace(shape=each.shape[1:])
+                short[each.name + BOUNDS_ENDING] = to_plain(np.array([0, each.shape[1]]))
+        return replace(record, attributes=attributes, short=short, datasets=tuple(datasets))
+
+
+def _is_row(dataset: PackedDataset) -> bool:
+    """Tell whether a dataset of a video of one frame is a list of that frame."""
+    return len(dataset.shape) > 1 and dataset.shape[0] == 1
+
+
+def _array(value: Any, form: _Form) -> Any:
+    """Return a value as an array; a text as its bytes where others are so long that they are such."""
+    is_bytes = isinstance(value, str) and form.dtype == np.uint8
+    return np.frombuffer(value.encode("utf-8", "surrogateescape"), np.uint8) if is_bytes else of_plain(value)
 
 
 def _made_alike(found: Any, form: _Form) -> Any:

@@ -118,10 +118,13 @@ def read_manifest(path: Path, options: dict[str, Any]) -> list[PackedVideo]:
         raise ConfigError(f"{str(path)!r} is no manifest of pack; move it away, or --force to pack all anew") from error
     for name, value in options.items():
         if before.get(name) != value:
-            flag = f"--{name.replace('_', '-')}"
-            raise ConfigError(
-                f"{str(path)!r}: packed with {flag} {before.get(name)!r}, and now {value!r}; give the same to add "
-                "what is "
-                "new, or --force to pack all anew"
-            )
+            then, now = (_given(name, each) for each in (before.get(name), value))
+            same = "give the same to add what is new, or --force to pack all anew"
+            raise ConfigError(f"{str(path)!r}: packed {then}, and now {now}; {same}")
     return records
+
+
+def _given(name: str, value: Any) -> str:
+    """Return an option in words; 0 and None are what it is when it is not given."""
+    flag = f"--{name.replace('_', '-')}"
+    return f"with {flag} {value}" if value or (name == "shuffle" and value == 0) else f"without {flag}"

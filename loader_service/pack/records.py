@@ -89,6 +89,8 @@ class PackedVideo:
         How many pictures their EXIF data asks to be turned.
     shard, offset
         Where it lies: the shard's number, and the first byte in that file.
+    short
+        Datasets that lie with the index, as `attributes` are: lists that are too long for one in other videos.
     """
 
     name: str
@@ -105,6 +107,7 @@ class PackedVideo:
     turned: int = 0
     shard: int = -1
     offset: int = -1
+    short: dict[str, Any] = field(default_factory=dict)
 
     @property
     def end(self) -> int:

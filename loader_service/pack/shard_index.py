@@ -91,7 +91,9 @@ def _write_skeleton(path: Path, records: Sequence[PackedVideo]) -> list[_Place]:
     placeholder = h5d.create(file, _PLACEHOLDER, h5t.STD_U8LE, h5s.create_simple((total,)), _contiguous())
     del placeholder
     file.close()
-    room = sum(_VIDEO_BYTES + _ENTRY_BYTES * (len(each.datasets) + len(each.attributes)) for each in records)
+    room = sum(
+        _VIDEO_BYTES + _ENTRY_BYTES * (len(each.datasets) + len(each.attributes) + len(each.short)) for each in records
+    )
     file = h5f.open(name, h5f.ACC_RDWR, _access(2**16 + room, (1, 1)))
     h5g.create(file, b"first")  # takes the block of metadata, behind the bytes
     file.unlink(b"first")
@@ -100,6 +102,8 @@ def _write_skeleton(path: Path, records: Sequence[PackedVideo]) -> list[_Place]:
     groups = _Groups(file)
     places = [place for record in records for place in _write_video(groups.make(record.name), record)]
     groups.close()
+    for record in records:
+        _write_short(file, record)
     file.close()
     return places
 
@@ -165,6 +169,16 @@ def _write_video(group: Any, record: PackedVideo) -> list[_Place]:
     for key, value in record.attributes.items():
         _write_attribute(group, key, value)
     return places
+
+
+def _write_short(file: Any, record: PackedVideo) -> None:
+    """Write the lists of a video that lie with the index; behind all others, whose places are to stay."""
+    for name, value in record.short.items():
+        array = of_plain(value)
+        kind, space = h5t.py_create(array.dtype, logical=True), h5s.create_simple(array.shape)
+        made = h5d.create(file, _encoded(f"{record.name}/{name}"), kind, space, _contiguous())
+        if array.size:
+            made.write(h5s.ALL, h5s.ALL, np.ascontiguousarray(array))
 
 
 def _write_attribute(group: Any, name: str, value: Any) -> None:

@@ -85,7 +85,7 @@ def test_a_dry_run_tells_what_is_new_and_refuses_what_pack_does(tmp_path: Path) 
         shards=3
     )
     assert "are there already" not in told(shards=3, force=True)
-    with pytest.raises(ConfigError, match="packed with --shards 3, and now 2"):
+    with pytest.raises(ConfigError, match="packed with --shards 3, and now with --shards 2"):
         told(shards=2)
     (tmp_path / "out.manifest.jsonl").unlink()
     with pytest.raises(ConfigError, match=r"out-00000\.h5' is there already, and not of pack"):

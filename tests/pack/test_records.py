@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from loader_service.pack.sources.tar_files import features_of
 from loader_service.pack.sources.tfrecord_files import pack_features
 from loader_service.unpack.unpack_options import UnpackOptions
 from loader_service.unpack.unpacking import Unpacking
+from loader_service.worker.reader import Reader
 from tests.pack.films import jpegs_of, write_film
 from tests.pack.runs import catalog_in, contents, run_pack
 from tests.support.videos import frame_jpeg
@@ -270,6 +272,29 @@ def test_objects_of_any_number_are_lists_of_each_picture(tmp_path: Path) -> None
     assert catalog.field("xmin").dtype == "float32"
     assert catalog.values("height").tolist() == [48] * 4
     catalog.close()
+
+
+def test_lists_that_are_too_long_for_a_value_in_one_sample_are_lists_in_all(tmp_path: Path) -> None:
+    counts, again = [0, 1, 3, 40, 300], [1, 5]
+    texts = {count: json.dumps([{"at": place} for place in range(8 * count)]) for count in (*counts, *again)}
+
+    def write(name: str, each: list[int]) -> Path:
+        said = {count: {"boxes": [[1, 2, 3, count]] * count, "text": texts[count]} for count in each}
+        samples = {
+            f"{name}{place}": {"jpg": frame_jpeg(1), "json": json.dumps(said[count]).encode()}
+            for place, count in enumerate(each)
+        }
+        return write_tar(tmp_path / f"{name}.tar", samples)
+
+    run_pack(write("a", counts), output=tmp_path / "out.h5")
+    run_pack(write("b", again), output=tmp_path / "out.h5")
+    with closing(catalog_in(tmp_path, tmp_path / "out.h5")) as catalog, closing(Reader(catalog)) as reader:
+        for video, count in enumerate((*counts, *again)):
+            (boxes,) = reader.read_lists(video, [0], "boxes")
+            assert boxes.tolist() == [[1, 2, 3, count]] * count
+            text = np.empty((1, *catalog.shape_in(video, "text")), np.uint8)
+            reader.read_array(video, "text", 0, text)
+            assert text.tobytes().decode() == texts[count]
 
 
 def test_steps_with_lists_of_different_lengths_keep_their_frames(tmp_path: Path) -> None:

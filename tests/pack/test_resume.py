@@ -139,7 +139,7 @@ def test_a_link_in_the_place_of_what_is_unfinished_is_not_followed(tmp_path: Pat
 
 def test_other_options_than_before_are_refused(tmp_path: Path, source: Path) -> None:
     run_pack(source, output=tmp_path / "out.h5")
-    with pytest.raises(ConfigError, match=r"packed with --quality None, and now 50"):
+    with pytest.raises(ConfigError, match=r"packed without --quality, and now with --quality 50; give the same"):
         run_pack(source, output=tmp_path / "out.h5", quality=50)
     run_command(source, "-o", tmp_path / "b.h5", **{ENVIRONMENT_VARIABLE: "packed=kill"})
     with pytest.raises(ConfigError, match=r"begun with another --quality.*--force"):
