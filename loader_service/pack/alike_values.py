@@ -2,8 +2,8 @@
 
 Formats such as `tf.train.Example` have lists alone, so one entry may be a number or a list that happens to be short;
 JSON has no types of numbers, so a share of 1 is whole among others that are not; and an empty list tells no shape of
-its entries. Of a picture, a list that is too long for a value is a dataset: then it is one in all videos, those that are
-short lie with the index. That is seen when all videos of a file are known, and before their values are written.
+its entries. A list of a picture that is too long for a value is a dataset: then it is one in all videos, and those that
+are short lie with the index. That is seen when all videos of a file are known, and before their values are written.
 """
 
 from __future__ import annotations
