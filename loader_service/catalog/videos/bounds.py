@@ -141,8 +141,10 @@ def find_first_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Rea
     found: list[Bounds] = []
     for info in _short(datasets, frame_count, read, alone=True):
         first = _numbers(read, info) if is_index(info) and info.shape[0] > 1 else np.zeros(0, np.int64)
-        if len(first) and first[0] > 0 and first[-1] == frame_count - 1:
-            first = np.append(0, first[:-1] + 1)
+        if (
+            len(first) and first[0] > 0 and first[-1] in {frame_count - 1, frame_count}
+        ):  # the last row, or the one behind
+            first = np.append(0, first[:-1] + frame_count - first[-1])
         if len(first) and first[0] == 0 and (np.diff(first) > 1).all() and first[-1] < frame_count - 1:
             found.append(Bounds(first, np.append(first[1:], frame_count), frozenset({info.path})))
     if len(found) > 1:
@@ -204,6 +206,8 @@ def _beside_starts(short: Sequence[DatasetInfo], name: re.Pattern[str]) -> Itera
 def _from_starts_and_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
     for first, other in _beside_starts(short, _LENGTHS):
         starts, lengths = _numbers(read, first), _numbers(read, other)
+        if starts[0] == 1 and starts[-1] + lengths[-1] == frame_count + 1:
+            starts = starts - 1  # rows that are counted from 1
         _check(starts, starts + lengths, frame_count, f"{first.path!r} and {other.path!r}")
         return Bounds(starts, starts + lengths, frozenset({first.path, other.path}))
     return None
