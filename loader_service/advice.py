@@ -40,6 +40,9 @@ _MOST_IN_ENTRY = 16
 #: Rows that may be channels, at most, and how many times as long they are at least.
 _MOST_CHANNELS, _LONGER = 64, 8
 
+#: Frames of more axes than a slice that may be channels, at most.
+_FEW_VOLUMES = 4
+
 #: Axes of a slice of a volume; and columns of one form, at least, that may be none: of entries, and of numbers.
 _AXES_OF_SLICE, _MANY_COLUMNS, _MANY_LISTS = 2, 3, 8
 
@@ -123,20 +126,27 @@ def volume_advice(catalog: Catalog) -> str | None:
 
 
 def vectors_advice(catalog: Catalog) -> str | None:
-    """Return how sequences become samples, where many have one length: of numbers, or of few long rows; else None."""
+    """Return how sequences become samples, where many have one length: of numbers, of few long rows, or few volumes."""
     arrays = [facts for facts in catalog.facts if facts.field.kind != "value"]
     counts = set(catalog.frame_counts.tolist())
-    alone = len(arrays) == 1 and arrays[0].storage == "raw" and arrays[0].sources[0].startswith(VIDEO)
-    if not alone or len(counts) != 1 or catalog.video_count < _MANY_COLUMNS:
+    grouped = all(facts.storage == "raw" and facts.sources[0].startswith(VIDEO) for facts in arrays)
+    if not arrays or not grouped or len(counts) != 1 or catalog.video_count < 2:
         return None
     (count,), shape = counts, arrays[0].field.shape
-    if shape and not (len(shape) == 1 and count <= _MOST_CHANNELS and shape[0] >= _LONGER * count):
+    if 1 < count <= _FEW_VOLUMES and all(len(facts.field.shape) > _AXES_OF_SLICE for facts in arrays):
+        entries, such = f"arrays of {' x '.join(map(str, shape))}", "a volume of channels"
+    elif len(arrays) > 1 or catalog.video_count < _MANY_COLUMNS:
         return None
-    entries, such = (f"rows of {shape[0]}", "a signal of channels") if shape else ("numbers", "an embedding")
-    whole = SchemaField(arrays[0].field.name, "array", arrays[0].sources, "", (count, *shape))
+    elif not shape:
+        entries, such = "numbers", "an embedding"
+    elif len(shape) == 1 and count <= _MOST_CHANNELS and shape[0] >= _LONGER * count:
+        entries, such = f"rows of {shape[0]}", "a signal of channels"
+    else:
+        return None
+    whole = [SchemaField(each.field.name, "array", each.sources, "", (count, *each.field.shape)) for each in arrays]
     return (
         f"each of {catalog.video_count} videos is {count} {entries}, a frame each; if each is one sample, such as "
-        f"{such}, say so in a --schema FILE: {in_one_line(Schema(('groups',), (whole,)))}"
+        f"{such}, say so in a --schema FILE: {in_one_line(Schema(('groups',), tuple(whole)))}"
     )
 
 

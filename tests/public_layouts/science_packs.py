@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from tests.public_layouts.columns import table, texts, whole
-from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Value, Video, case
+from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Value, Values, Video, case
 from tests.public_layouts.pictures import pixels
 from tests.public_layouts.robots import numbers
 
@@ -37,6 +37,29 @@ def index_of_last_rows(folder: Path) -> Layout:
     ]
     says = ["'features/index' goes from 29 to 95", "the last rows of videos", 'videos = "spans"', 'videos = "table"']
     return Layout(Refused(says), _schema(folder, "spans", "features = features/features"), Serves(videos))
+
+
+@case("neurodata NWB: units/waveforms beside units/waveforms_index (the row behind the last one of each)")
+def index_of_rows_behind(folder: Path) -> Refused:
+    with h5py.File(folder / "units.nwb.h5", "w") as root:
+        root["units/waveforms"], root["units/id"] = numbers(1, 60, 32), np.arange(3)
+        root["units/waveforms_index"] = np.array([20, 45, 60], np.uint32)
+    return Refused(["'units/waveforms_index' goes from 20 to 60", 'videos = "spans"', 'videos = "table"'])
+
+
+@case("NASA GEDI L1B and MATLAB: first rows that are counted from 1, beside how many there are")
+def rows_that_are_counted_from_1(folder: Path) -> Serves:
+    """The last sequence would end one row behind the rows, so nothing else can be meant."""
+    counts, features = np.array([10, 7, 13]), numbers(1, 30, 8)
+    ends = np.cumsum(counts)
+    with h5py.File(folder / "shots.h5", "w") as root:
+        root["features"], root["seg_start"], root["seg_len"] = features, ends - counts + 1, counts
+    return Serves(
+        [
+            Video(str(number), {"features": Array(features[end - count : end])})
+            for number, (count, end) in enumerate(zip(counts.tolist(), ends.tolist(), strict=True))
+        ]
+    )
 
 
 @case("European XFEL runs: INDEX/trainId, INDEX/<source>/first and count, INSTRUMENT/<source>/data")
@@ -156,3 +179,120 @@ def names_with_quotes(folder: Path) -> Serves:
     fields = {"frames|'images'": Array(images), "'labels'": Array(labels)}
     says = ["no field \"'images'/@base_type\"", "no field \"'labels'/@base_type\""]
     return Serves([Video("data", fields)], "videos|rows", says=says)
+
+
+@case("H5MD: particles/all/<what>/value, step and time, and observables of another kind at a rate of their own")
+def particles_beside_observables(folder: Path) -> Serves:
+    """What `inspect --toml` prints must not take energies for places, which have names of the same fields."""
+    videos = []
+    with h5py.File(folder / "trajectory.h5", "w") as root:
+        for name, frames in (("position", 20), ("velocity", 10)):
+            fields: dict[str, Values] = {"value": numbers(frames, frames, 50, 3), "time": np.arange(frames) / 10}
+            fields["step"] = np.arange(frames) * (400 // frames)
+            for key, values in fields.items():
+                root[f"particles/all/{name}/{key}"] = values
+            videos.append(Video(f"particles/all/{name}", {key: Array(values) for key, values in fields.items()}))
+        root["observables/energy/value"], root["observables/energy/step"] = numbers(1, 200), np.arange(200)
+    return Serves(videos, left_out=["observables/energy/value"])
+
+
+@case("GPM IMERG: Grid/precipitation (1, lon, lat), lat, lon, time (1), a file a time")
+def one_map_with_its_axes(folder: Path) -> Serves:
+    """Axes are arrays of the only row, and `inspect --toml` says with which shape."""
+    axes: dict[str, Values] = {"lat": np.arange(18.0), "lon": np.arange(36.0)}
+    rows: dict[str, Values] = {"precipitation": numbers(1, 1, 36, 18), "time": np.array([7])}
+    with h5py.File(folder / "rain.h5", "w") as root:
+        for name, values in {**axes, **rows}.items():
+            root[f"Grid/{name}"] = values
+    whole_arrays = {name: Array(values[None]) for name, values in axes.items()}
+    return Serves([Video("rain", {**whole_arrays, **{name: Array(values) for name, values in rows.items()}})], "rows")
+
+
+@case("timothygebhard/ggwd: injection_samples and noise_samples (event_time, h1_strain, l1_strain)")
+def strains_of_detectors(folder: Path) -> Serves:
+    """Names with a number of a detector are fields, and no ids of samples: their forms differ."""
+    videos = []
+    with h5py.File(folder / "train.hdf", "w") as root:
+        for name, count in (("injection_samples", 12), ("noise_samples", 8)):
+            fields = {f"{each}_strain": numbers(count, count, 256) for each in ("h1", "l1")}
+            fields["event_time"] = np.arange(count) + 1.2e9
+            for key, values in fields.items():
+                root[f"{name}/{key}"] = values
+            videos.append(Video(name, {key: Array(values) for key, values in fields.items()}))
+        root["injection_parameters/mass1"] = numbers(1, 12)
+    return Serves(videos, left_out=["injection_parameters/mass1"])
+
+
+@case("no one project, like CellH5: plate/<well>/image/channel (channels, times, depth, height, width)")
+def channels_of_wells(folder: Path) -> Serves:
+    """Few entries of many axes may be channels, and each well one sample; the schema for that is said."""
+    videos = []
+    with h5py.File(folder / "plate.h5", "w") as root:
+        for number, well in enumerate(("A1", "A2")):
+            data = whole(number, 2, 5, 1, 16, 16, below=256, dtype="u1")
+            root[f"plate/{well}/image/channel"] = data
+            videos.append(Video(f"*{well}", {"*": Array(data)}))
+    return Serves(videos, says=[r"each of 2 videos is 2 arrays of 5 x 1 x 16 x 16.*shape = \[2, 5, 1, 16, 16\]"])
+
+
+@case(
+    "BraTS as HDF5: data (modalities, height, width, depth) beside seg and affine (4, 4), a file a patient", option=True
+)
+def modalities_beside_their_segmentation(folder: Path) -> Layout:
+    """Four modalities are no four rows, although the scanner's matrix has as many lines."""
+    videos = []
+    for number in range(2):
+        scan, truth = numbers(number, 4, 24, 20, 18), whole(number, 24, 20, 18, below=4, dtype="u1")
+        with h5py.File(folder / f"patient{number}.h5", "w") as root:
+            root["data"], root["seg"], root["affine"] = scan, truth, np.eye(4)
+        videos.append(Video(f"patient{number}", {"data": Array(scan[None]), "seg": Array(truth[None])}))
+    options = _schema(folder, "files", "data = data [4, 24, 20, 18]", "seg = seg [24, 20, 18]")
+    return Layout(
+        Refused(["rows of 'data'", "one sample a file", r"shape = \[4, 24, 20, 18\]"]), options, Serves(videos)
+    )
+
+
+@case("BraTS as HDF5: data (modalities, height, width, depth) beside seg, a group a patient")
+def modalities_by_patient(folder: Path) -> Refused:
+    with h5py.File(folder / "brats.h5", "w") as root:
+        for number in range(3):
+            root[f"BraTS_{number:03d}/data"] = numbers(number, 4, 24, 20, 18)
+            root[f"BraTS_{number:03d}/seg"] = whole(number, 24, 20, 18, below=4, dtype="u1")
+    return Refused(["one sample a group", "a video each group, with the rows of 'data'"])
+
+
+@case("no one project: subject/session/trial_0, trial_1, … (frames, 6), with the label of each as its attribute")
+def trials_of_sessions(folder: Path) -> Serves:
+    """Trials of one length are videos at any depth, and no fields of their session with the first one's label."""
+    videos = []
+    with h5py.File(folder / "gait.h5", "w") as root:
+        for number in range(12):
+            name = f"sub-{number // 6:02d}/ses-{number // 3 % 2:02d}/trial_{number % 3}"
+            root[name] = numbers(number, 50, 6)
+            root[name].attrs["label"] = number % 2
+            videos.append(Video(name, {"*": Array(numbers(number, 50, 6))}, number % 2))
+    return Serves(videos)
+
+
+@case("no one project: subject/0, subject/1, … (frames, 6), of one length, with a label each", option=True)
+def numbers_of_subjects(folder: Path) -> Layout:
+    """A number alone does not say whether it is a sensor's or a trial's."""
+    videos = []
+    with h5py.File(folder / "gait.h5", "w") as root:
+        for number in range(6):
+            name = f"sub-{number // 3:04d}/{number % 3}"
+            root[name] = numbers(number, 50, 6)
+            root[name].attrs["label"] = number % 2
+            videos.append(Video(name, {"values": Array(numbers(number, 50, 6))}, number % 2))
+    says = ["which only numbers tell apart", "videos of their own", "one video a group, with a field for each number"]
+    return Layout(Refused(says), _schema(folder, "groups", "values = {video}"), Serves(videos))
+
+
+@case("no one project: X (features, samples) beside y (samples), as MATLAB's users write them by h5py")
+def samples_behind_features(folder: Path) -> Serves:
+    """Labels that have an entry for each of the last axis are left out, and what that may mean is said."""
+    features = numbers(1, 64, 200)
+    with h5py.File(folder / "train.h5", "w") as root:
+        root["X"], root["y"] = features, whole(1, 200, below=2)
+    says = [r"about 'X'.*64 rows are \(200,\) each, and 'y' has 200 entries.*np.moveaxis\(array, -1, 0\)"]
+    return Serves([Video("train", {"X": Array(features)})], "rows", left_out=["'y'"], says=says)

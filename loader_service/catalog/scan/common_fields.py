@@ -56,7 +56,10 @@ def merge_fields(
         if difference is None:
             merged[key] = [fields[key] for _, fields in by_file]
         elif table and key in LABEL_NAMES:
-            raise CatalogError(f"expected labels for the rows of all files, or of none; {key!r} is {difference}")
+            raise CatalogError(
+                f"expected labels for the rows of all files, or of none; {key!r} is {difference}; write them alike in "
+                "all files, or leave out those that differ"
+            )
         elif key in named:
             raise CatalogError(f"the field {key!r}: {difference}; leave that file out, or correct the schema")
         else:

@@ -287,7 +287,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     check_labels(tree, found)
     row = partial(_row, hdf5)
     said = (
-        lines_of_rows(found, hdf5.entries)
+        lines_of_rows(found, hdf5.entries, tree.datasets.values())
         | lines_of_chance(found, hdf5.entries)
         | lines_of_unfilled(found, hdf5.entries, row)
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))

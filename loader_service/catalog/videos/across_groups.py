@@ -71,18 +71,18 @@ class Neighbours:
         self._tails = tails
         self._members: dict[str, list[DatasetInfo]] = {}
         self._groups: dict[tuple[str, str], list[str]] = {}
-        self._forms: Counter[tuple[str, str, tuple[int, ...]]] = Counter()
+        self._forms: Counter[tuple[int, str, tuple[int, ...]]] = Counter()
         for info in arrays:
             group = info.parent
             self._members.setdefault(group, []).append(info)
             self._groups.setdefault((parent_of(group), info.basename), []).append(group)
-            self._forms[parent_of(group), info.dtype, (info.shape[0], *tails[info.path])] += 1
+            self._forms[group.count("/"), info.dtype, (info.shape[0], *tails[info.path])] += 1
 
     def aligned(self, members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> Mapping[int, int]:
         """Return how many datasets have each length of some members, without those that belong to the same videos.
 
-        Those lie in groups beside that of the members: with the same names, or, where names are numbers or ids, with
-        the same form: those are videos as well.
+        Those lie in groups beside that of the members, with the same names; or, where names are numbers or ids, in any
+        group as deep, with the same form: those are videos as well.
         """
         own = Counter(info.shape[0] for info in members)
         left = {length: lengths[length] for length in own}
@@ -91,7 +91,7 @@ class Neighbours:
             return left
         first = members[0]
         for length, count in own.items():
-            left[length] -= self._forms[parent_of(group), first.dtype, (length, *self._tails[first.path])] - count
+            left[length] -= self._forms[group.count("/"), first.dtype, (length, *self._tails[first.path])] - count
         for other in self._beside(group, names):
             for info in self._members[other]:
                 if info.shape[0] in left and self._form(info) != self._form(first):
@@ -114,12 +114,16 @@ _MOST_GROUPS = 32
 
 
 def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether datasets of groups are numbered alike, or have the same ids: samples, and no fields of groups."""
+    """Tell whether datasets of groups are numbered alike, or have the same ids: samples, and no fields of groups.
+
+    Those of one group have one form then: times beside ``h1_strain`` and ``l1_strain`` are fields.
+    """
     first, *others = groups.values()
+    alike = len({(info.dtype, len(info.shape)) for info in first.values()}) == 1
     names = [basename_of(group) for group in groups]
     plain = not are_numbered(names) and not are_ids(names)
     inside = are_numbered(first) or are_ids(first)
-    return plain and inside and len(first) > 1 and all(set(each) == set(first) for each in others)
+    return plain and inside and alike and len(first) > 1 and all(set(each) == set(first) for each in others)
 
 
 def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:

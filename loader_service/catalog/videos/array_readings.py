@@ -94,7 +94,10 @@ def tables_of_columns(arrays: Sequence[DatasetInfo], counts: Sequence[int]) -> T
     shown = [f"{counted(len(each), 'array')} of {each[0].shape[0]} rows such as {each[0].path!r}" for each in tables]
     return TwoReadingsError(
         f"found {' beside '.join(shown)}",
-        [Reading(f"rows of {each[0].path!r}", Schema(("table",), fields_of(each, "array"))) for each in tables],
+        [
+            *(Reading(f"rows of {each[0].path!r}", Schema(("table",), fields_of(each, "array"))) for each in tables),
+            _one_sample(arrays),
+        ],
     )
 
 

@@ -169,11 +169,26 @@ def _filled(hdf5: HDF5File, tree: Tree, schema: Schema, layout: VideoLayout, epi
 
 
 def _with_fields(tree: Tree, schema: Schema, roots: Sequence[str]) -> list[str]:
-    """Return the groups with all fields, and those that lack some, unless they hold such groups, or no field fits."""
+    """Return the groups with all fields, and those that lack some, unless they hold such groups, or no field fits.
+
+    Those of which the first field has other axes than where all fields are hold something else: energies beside places.
+    """
     found = {root: [_is_there(tree, field, root) for field in schema.fields] for root in roots}
     whole = {root for root in roots if all(found[root])}
     around = {"/".join(root.split("/")[:depth]) for root in whole for depth in range(root.count("/") + 1)}
-    return [root for root in roots if root in whole or (any(found[root]) and root not in around)]
+    axes = {root: _axes_of(tree, schema.fields[0], root) for root in roots}
+    others = {root for root in roots if whole and axes[root] not in {-1, *(axes[each] for each in whole)}}
+    return [root for root in roots if root in whole or (any(found[root]) and root not in around | others)]
+
+
+def _axes_of(tree: Tree, field: SchemaField, root: str) -> int:
+    """Return how many axes the dataset has that is a field of a group; -1 if there is none."""
+    try:
+        place = path_of(tree, field, root)
+    except CatalogError:
+        return -1
+    info = tree.datasets.get(place[0]) if place else None
+    return -1 if info is None else len(info.shape)
 
 
 def _is_there(tree: Tree, field: SchemaField, root: str) -> bool:
@@ -220,6 +235,8 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
             else:
                 frames = frames_at(tree, path, pattern, episode.root or "", encoded.get(path))
                 part = replace(_part(hdf5.file, tree, field, path, frames), pattern=pattern)
+                if schema.videos == ("table",) and episode.frame_count == 1 and field.shape is None:
+                    part = _as_one_entry(part)
                 count = entries_of(part)
             episode.parts[field.name] = part
             if part.kind != "value":
@@ -230,6 +247,13 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
             end_with_shortest(episode, counts)
             ended.append((episode, counts))
     return lines_of_ends(ended)
+
+
+def _as_one_entry(part: VideoField) -> VideoField:
+    """Return an array without a row for the only row of a table as one entry: latitudes beside a map."""
+    info = part.info
+    several = part.kind == "array" and part.frames is None and info is not None and info.shape[:1] > (1,)
+    return replace(part, shape=info.shape) if several and info is not None and part.element < 0 else part
 
 
 def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: FoundVideo | None) -> VideoField:

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_number
+from loader_service.catalog.videos.array_readings import rivals
+from loader_service.catalog.videos.constants_beside import MATRICES
+from loader_service.catalog.videos.frame_axis import are_numbered
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.videos.sibling_groups import sibling_groups
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
@@ -74,3 +78,54 @@ def _videos(groups: Groups) -> list[Reading]:
     timed = [name for name in shared if all(each[name].shape[0] == each[main].shape[0] for each in groups.values())]
     fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in timed)
     return [Reading(f"a video each group, with the rows of {main!r}", Schema(("groups",), fields))]
+
+
+def refuse_numbered_parts(groups: Groups) -> None:
+    """Refuse groups of sequences of one form, two axes at least, which only numbers tell apart: parts, or videos each.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for both.
+    """
+    first, *others = groups.values()
+    infos = [info for members in (first, *others) for info in members.values()]
+    forms = {(info.dtype, info.shape[1:]) for info in infos}
+    if len(forms) > 1 or not infos[0].shape[1:] or not are_numbered(map(basename_of, first)):
+        return
+    shared = [name for name in first if all(name in each for each in others)]
+    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in shared)
+    error = TwoReadingsError(
+        f"found {infos[0].describe()} and {len(infos) - 1} more of its form in {len(groups)} groups, which only "
+        "numbers tell apart",
+        [
+            Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+            Reading("one video a group, with a field for each number", Schema(("groups",), fields)),
+        ],
+    )
+    raise with_whole_groups(error, groups)
+
+
+def refuse_channels_of_volumes(arrays: Sequence[DatasetInfo]) -> None:
+    """Refuse an array whose entries have the whole form of a volume beside it: its first axis is channels, perhaps.
+
+    So is a scan ``(modalities, depth, height, width)`` beside its segmentation. Rows are rows where something else has
+    an entry for each; a matrix of the scanner, of as many lines, says nothing.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for rows of either, and for one sample.
+    """
+    volumes = [info for info in arrays if len(info.shape) > _AXES_OF_A_MAP]
+    for info in volumes:
+        beside = [each for each in arrays if each.parent == info.parent and each.path != info.path]
+        wholes = [each for each in beside if each.shape == info.shape[1:] and len(each.shape) > _AXES_OF_A_MAP]
+        rows = [each for each in beside if each.shape[:1] == info.shape[:1] and each.shape not in MATRICES]
+        if wholes and not rows:
+            groups = sibling_groups(volumes) or {}
+            raise with_groups(rivals([info, *wholes], info.parent if groups else None), groups)
+
+
+#: What has no more axes may be a mean of pictures, or a mask of their detector.
+_AXES_OF_A_MAP = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join
@@ -10,9 +11,10 @@ from loader_service.catalog.videos.readings import fields_of, free_name, in_one_
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.catalog.videos.episodes import Found, VideoField
 
 _PADDED = (
@@ -34,7 +36,7 @@ _MOST_LOOKED_AT, _AXES_OF_A_VOLUME, _MOST_CHANNELS = 8, 3, 4
 _AXES_OF_GREY = 3
 
 
-def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
+def lines_of_rows(found: Found, read: Callable[[str], Any], infos: Iterable[DatasetInfo]) -> dict[str, str]:
     """Return what rows may be besides rows, as lines of what is no field.
 
     Parameters
@@ -43,6 +45,8 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         The file's table, or groups of one row each; of any other layout nothing is said.
     read
         Gives the numbers of a dataset.
+    infos
+        All datasets of the file.
     """
     if found.layout == "groups":
         return _of_single_rows(found) | _of_volumes(found)
@@ -84,7 +88,27 @@ def lines_of_rows(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         for key, part in parts.items()
         if 1 < count <= _FEW_ROWS and len(part.shape) > 0 and part.shape[-1] >= _FAR_MORE * count and len(parts) == 1
     }
-    return lines | _padded(parts, read)
+    return lines | _behind(parts, count, infos) | _padded(parts, read)
+
+
+def _behind(parts: Mapping[str, VideoField], count: int, infos: Iterable[DatasetInfo]) -> dict[str, str]:
+    """Return a line where a list beside a table has an entry for each of the last axis, and none has one for each row.
+
+    So are labels of samples that lie behind each other, and wavelengths of spectra.
+    """
+    deep = {key: part for key, part in parts.items() if len(part.shape) > 0 and part.info is not None}
+    if not deep or len(deep) < len(parts) or any(math.prod(part.shape) == 1 for part in deep.values()):
+        return {}
+    key = max(deep, key=lambda each: math.prod(deep[each].shape))
+    last, paths = deep[key].shape[-1], {part.path for part in parts.values()}
+    shapes = {(last,), (last, 1), (1, last)}
+    beside = next((info.path for info in infos if info.shape in shapes and info.path not in paths), None)
+    if beside is None or last == count:
+        return {}
+    return {
+        f"{key} (axes)": f"its {count} rows are {deep[key].shape} each, and {beside!r} has {last} entries; if the last "
+        "axis counts samples, or times, write np.moveaxis(array, -1, 0) instead, in a file"
+    }
 
 
 def _of_single_rows(found: Found) -> dict[str, str]:

@@ -47,7 +47,13 @@ from loader_service.catalog.videos.frame_axis import (
     with_columns,
 )
 from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_frames
-from loader_service.catalog.videos.group_readings import with_fields_of_groups, with_groups, with_whole_groups
+from loader_service.catalog.videos.group_readings import (
+    refuse_channels_of_volumes,
+    refuse_numbered_parts,
+    with_fields_of_groups,
+    with_groups,
+    with_whole_groups,
+)
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.parts_readings import parts_or_videos
@@ -86,10 +92,6 @@ EXPECTED = (
 )
 
 
-#: Labels with more axes than these are a map, or volume, and none of rows.
-_LEAST_AXES_OF_A_MAP = 2
-
-
 def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Found | None:
     """Return the videos of a file that holds no JPEG, in the first of these ways that fits, or None.
 
@@ -124,10 +126,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
         refuse_several_lists(hdf5, tree, main)
         return find_vlen_rows(hdf5, tree, main)
     arrays = [info for info in unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
-    maps = [info for info in plain if info.basename in LABEL_NAMES and len(info.shape) > _LEAST_AXES_OF_A_MAP]
-    for info in arrays if len(arrays) == 1 else ():
-        if any(info.shape[1:] == each.shape or info.shape == each.shape[1:] for each in maps):
-            raise rivals([info, *maps])  # channels come first
+    refuse_channels_of_volumes(plain)
     refuse_colours_before_time(plain)
     found = _by_dataset(tree, arrays) or _by_group(arrays) or _find_table(unnamed, plain)
     return _of_lone_group(unnamed, found) if found is not None and found.layout == "table" else found
@@ -254,6 +253,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         return None
     if numbered:
         raise samples_of_groups(arrays, list(groups))
+    refuse_numbered_parts(groups)
     if have_own_data(groups):
         return None  # bands, each in a group of its own
     shared = set.intersection(*(set(members) for members in groups.values()))
