@@ -133,7 +133,8 @@ def vectors_advice(catalog: Catalog) -> str | None:
     if not arrays or not grouped or len(counts) != 1 or catalog.video_count < 2:
         return None
     (count,), shape = counts, arrays[0].field.shape
-    if 1 < count <= _FEW_VOLUMES and all(len(facts.field.shape) > _AXES_OF_SLICE for facts in arrays):
+    volumes = all(facts.field.kind == "array" and len(facts.field.shape) > _AXES_OF_SLICE for facts in arrays)
+    if 1 < count <= _FEW_VOLUMES and volumes:
         entries, such = f"arrays of {' x '.join(map(str, shape))}", "a volume of channels"
     elif len(arrays) > 1 or catalog.video_count < _MANY_COLUMNS:
         return None

@@ -296,3 +296,17 @@ def samples_behind_features(folder: Path) -> Serves:
         root["X"], root["y"] = features, whole(1, 200, below=2)
     says = [r"about 'X'.*64 rows are \(200,\) each, and 'y' has 200 entries.*np.moveaxis\(array, -1, 0\)"]
     return Serves([Video("train", {"X": Array(features)})], "rows", left_out=["'y'"], says=says)
+
+
+@case("no one project: class/subject/0, class/subject/1, … of 16-bit sounds, with the label of each", option=True)
+def sounds_with_a_label_each(folder: Path) -> Layout:
+    """Of channels of one recording there is one label; where they differ, the first one's is not taken for all."""
+    videos = []
+    with h5py.File(folder / "words.h5", "w") as root:
+        for number in range(12):
+            name = f"spk{number // 6}/book{number // 3 % 2}/{number % 3}"
+            root[name] = whole(number, 400, dtype="i2")
+            root[name].attrs["label"] = number % 2
+            videos.append(Video(name, {"frames": Array(root[name][()][None])}, number % 2))
+    says = ["with the label 0 beside .* with the label 1", "a sample each", "videos of their own"]
+    return Layout(Refused(says), _schema(folder, "groups", "frames = {video} [400]"), Serves(videos))

@@ -38,6 +38,7 @@ from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
+from loader_service.catalog.videos.labels_apart import refuse_labels_apart
 from loader_service.catalog.videos.left_over import refuse_most_left_out
 from loader_service.catalog.videos.matlab_axes import lines_of_axes, no_arrays, with_texts
 from loader_service.catalog.videos.named_axes import refuse_named_axes
@@ -283,6 +284,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         refuse_most_left_out(tree, found, aside)
         refuse_time_by_its_stamps(tree, found)
         refuse_time_behind(found)
+        refuse_labels_apart(hdf5, tree, found)
     found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
     check_labels(tree, found)
     row = partial(_row, hdf5)

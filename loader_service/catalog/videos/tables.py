@@ -253,7 +253,6 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         return None
     if numbered:
         raise samples_of_groups(arrays, list(groups))
-    refuse_numbered_parts(groups)
     if have_own_data(groups):
         return None  # bands, each in a group of its own
     shared = set.intersection(*(set(members) for members in groups.values()))
@@ -277,6 +276,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     sizes = {name: sum(members[name].size_bytes for members in groups.values()) for name in timed or shared}
     main = max(sorted(sizes, key=natural_key), key=lambda name: sizes[name])
     refuse_grey_groups(groups, sorted(timed, key=natural_key) or [main])
+    refuse_numbered_parts(groups)
     return found_of([of_dataset(root, members[main]) for root, members in groups.items()])
 
 
