@@ -192,7 +192,9 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
     chosen = find_in_split(hdf5, tree, options, lambda part: _find(hdf5, part, options))
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
-    fields, left_out = scan_fields(hdf5, found, options.declared)
+    schema = options.declared
+    declares = declares_label(schema)
+    fields, left_out = scan_fields(hdf5, found, schema)
     if found.episodes:
         parts = found.episodes[0].parts
         infos = {key: part.info for key, part in parts.items() if part.info is not None}
@@ -200,12 +202,12 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
         with_attributes = {key: info for key, info in infos.items() if info.path in attributed}
         left_out |= lines_of_names(hdf5, infos)
         left_out |= lines_of_axes(hdf5, infos, attributed) | lines_of_packing(hdf5, with_attributes)
-    declared = next((field for field in fields if declares_label(options.declared) and _is_label(field)), None)
+    declared = next((field for field in fields if declares and _is_label(field)), None)
     labels: list[Label | None] = [None] * len(found.episodes)
     if options.labels is None and declared is not None:
         for number, value in zip(filled, declared.columns["values"], strict=True):
             labels[number] = to_label(value, f"{declared.source!r} of {found.episodes[number].name!r}")
-    elif options.labels is None and found.layout != "table" and not declares_label(options.declared):
+    elif options.labels is None and found.layout != "table" and not declares:
         if options.label not in {FOLDER, GROUP}:
             labels = read_labels(hdf5.file, tree, chosen.all_videos, options.label)
             labels = [labels[number] for number in chosen.origins] if chosen.of else labels
@@ -289,7 +291,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     check_labels(tree, found)
     row = partial(_row, hdf5)
     said = (
-        lines_of_rows(found, hdf5.entries, tree.datasets.values())
+        lines_of_rows(found, hdf5.entries, tree)
         | lines_of_chance(found, hdf5.entries)
         | lines_of_unfilled(found, hdf5.entries, row)
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found, VideoField
 
 _PADDED = (
@@ -36,7 +36,7 @@ _MOST_LOOKED_AT, _AXES_OF_A_VOLUME, _MOST_CHANNELS = 8, 3, 4
 _AXES_OF_GREY = 3
 
 
-def lines_of_rows(found: Found, read: Callable[[str], Any], infos: Iterable[DatasetInfo]) -> dict[str, str]:
+def lines_of_rows(found: Found, read: Callable[[str], Any], tree: Tree) -> dict[str, str]:
     """Return what rows may be besides rows, as lines of what is no field.
 
     Parameters
@@ -45,7 +45,7 @@ def lines_of_rows(found: Found, read: Callable[[str], Any], infos: Iterable[Data
         The file's table, or groups of one row each; of any other layout nothing is said.
     read
         Gives the numbers of a dataset.
-    infos
+    tree
         All datasets of the file.
     """
     if found.layout == "groups":
@@ -88,7 +88,7 @@ def lines_of_rows(found: Found, read: Callable[[str], Any], infos: Iterable[Data
         for key, part in parts.items()
         if 1 < count <= _FEW_ROWS and len(part.shape) > 0 and part.shape[-1] >= _FAR_MORE * count and len(parts) == 1
     }
-    return lines | _behind(parts, count, infos) | _padded(parts, read)
+    return lines | _behind(parts, count, tree.datasets.values()) | _padded(parts, read)
 
 
 def _behind(parts: Mapping[str, VideoField], count: int, infos: Iterable[DatasetInfo]) -> dict[str, str]:
