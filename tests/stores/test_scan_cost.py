@@ -9,7 +9,7 @@ import simplejpeg
 
 from loader_service.catalog.scan.file_scan import scan_file
 from loader_service.scan_options import ScanOptions
-from tests.support.videos import make_videos, write_videos
+from tests.support.videos import frame_jpeg, make_videos, write_videos
 
 #: How a frame of 5 MB is stored: its shape, its type, and its chunks.
 FORMS = {
@@ -51,6 +51,14 @@ def test_of_raw_films_with_large_frames_no_frame_is_fetched_whole(server):
     scan = scan_file(server.url("a.h5"), ScanOptions())
     assert scan.frame_counts.tolist() == [80] * 25
     assert scan.fetched_bytes == server.sent_bytes < 0.0001 * path.stat().st_size
+
+
+def test_of_many_short_videos_little_is_compared(server):
+    path, frames = server.folder / "a.h5", [frame_jpeg(1, 256, 342)] * 20
+    write_videos(path, "vlen", {f"video{number:03}": frames for number in range(200)})
+    scan = scan_file(server.url("a.h5"), ScanOptions())
+    assert len(scan.names) == 200
+    assert scan.fetched_bytes < 8 * 2**20 + 40_000 * 200  # HDF5 fetches 1.5 frames, and blocks, to compare one
 
 
 def test_a_small_file_is_one_request(server):
