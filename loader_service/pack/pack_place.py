@@ -7,14 +7,17 @@ are whole, and the header that says with which options they were made.
 
 from __future__ import annotations
 
+import errno
 import glob
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from loader_service.conversion.claimed_folder import claimed_folder, write_whole
+from loader_service.conversion.write_remedies import output_error
 from loader_service.errors import ConfigError
 
 _HEADER, _JOURNAL, _MANIFEST = "pack.json", "journal.jsonl", "manifest.jsonl"
@@ -69,9 +72,13 @@ class PackPlace:
         return self.unfinished / f"{number:05}.index"
 
     def check_folder(self) -> None:
-        """Raise ConfigError where the folder is not there in which the output shall lie."""
-        if not self.output.parent.is_dir():
-            raise ConfigError(f"-o {str(self.output)!r}: there is no folder {str(self.output.parent)!r}; make it first")
+        """Raise ConfigError without a folder for the output, OutputError where nobody may write into it."""
+        folder = self.output.parent
+        if not folder.is_dir():
+            raise ConfigError(f"-o {str(self.output)!r}: there is no folder {str(folder)!r}; make it first")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+            raise output_error(self.output, OSError(number, os.strerror(number)))
 
     @contextmanager
     def claimed(self, options: dict[str, Any], *, anew: bool) -> Iterator[None]:

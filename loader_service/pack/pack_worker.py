@@ -54,7 +54,7 @@ def read_item(item: Item, recoding: Recoding, sink: FrameSink) -> tuple[PackedVi
     files = Unchanged(kind.files(item))
     beside = kind.read(item, recoding, sink)
     files.check()
-    blob = sink.finish(beside, repr(item.path))
+    blob = sink.finish(beside, f"{item.path!r}, video {item.name!r}")
     times = beside.columns.get("time_s")
     record = PackedVideo(
         name=item.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 import simplejpeg
 
 import loader_client
+from loader_service.conversion.write_remedies import OutputError
 from loader_service.errors import ConfigError, PackError
 from loader_service.pack import shard_index
 from loader_service.pack.dry_run import estimate
@@ -91,6 +93,16 @@ def test_a_dry_run_tells_what_is_new_and_refuses_what_pack_does(tmp_path: Path) 
     with pytest.raises(ConfigError, match=r"out-00000\.h5' is there already, and not of pack"):
         told(shards=3)
     assert sorted(tmp_path.iterdir()) == [each for each in before if each.name != "out.manifest.jsonl"]
+
+
+def test_a_dry_run_refuses_a_folder_in_which_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_frames(tmp_path / "in")
+    options = PackOptions((str(tmp_path / "in"),), str(tmp_path / "out.h5"), workers=1)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write into each folder that can be made here
+    with found_items(options) as items, pytest.raises(OutputError, match=r"out\.h5': Permission denied; name a place"):
+        estimate(items, options)
 
 
 def test_the_manifest_has_source_times_rates_and_checksums(tmp_path: Path) -> None:
