@@ -126,9 +126,12 @@ class ServiceSocket:
         """Have `wait` leave news to `listen`, without being woken for that."""
         self._watched.modify(self._news, 0)
 
-    def listen(self, for_s: float) -> None:
-        """Wait for news, or for `call`, in another thread than `wait` does; the socket may be closed meanwhile."""
-        self._listened.poll(for_s * 1000)
+    def listen(self, for_s: float) -> bool:
+        """Wait for news, or for `call`, in another thread than `wait` does; return whether there may be news.
+
+        The socket may be closed meanwhile.
+        """
+        return bool(self._listened.poll(for_s * 1000))
 
     def call(self) -> None:
         """End a `listen`."""
@@ -145,11 +148,16 @@ class ServiceSocket:
     def _events(self) -> Any:
         return self._socket.getsockopt(_EVENTS)
 
-    def received(self) -> Iterator[list[Any]]:
-        """Yield the messages that have come, in batches."""
+    def received(self, *, has_news: bool = False) -> Iterator[list[Any]]:
+        """Yield the messages that have come, in batches; nobody asks for the first one where there is news."""
         # Not until `zmq.Again`: to make that error takes five times as long as to ask.
-        while self._events() & _READABLE:
-            payload = self._socket.recv(_NOW)
+        while has_news or self._events() & _READABLE:
+            try:
+                payload = self._socket.recv(_NOW)
+            except zmq.Again:
+                continue
+            finally:
+                has_news = False
             try:
                 messages: list[Any] = wire.decode(payload, ToClient)
             except ProtocolError as error:

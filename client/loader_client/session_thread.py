@@ -213,12 +213,12 @@ class SessionThread:
         try:
             self._changed.release()
             try:
-                socket.listen(LOOK_EVERY_S)
+                has_news = socket.listen(LOOK_EVERY_S)
             finally:
                 self._changed.acquire()
                 self._is_listened = False
             if self._socket is socket:
-                self._exchange(socket)
+                self._exchange(socket, has_news=has_news)
         finally:
             if self._socket is socket:
                 socket.give_back()
@@ -274,15 +274,16 @@ class SessionThread:
     def _own_socket(self) -> ServiceSocket | None:
         return None if is_main_thread() else self._socket
 
-    def _exchange(self, socket: ServiceSocket) -> None:
+    def _exchange(self, socket: ServiceSocket, *, has_news: bool = False) -> None:
         """Send what is due, and hear what has come."""
         try:
             while True:
                 if self._is_due:
                     self._is_due = False
                     socket.send_outgoing()
-                for messages in socket.received():
+                for messages in socket.received(has_news=has_news):
                     self._hear(messages)
+                has_news = False
                 if socket.stands_again:
                     self._happened(e.Connected())
                 if not self._is_due:

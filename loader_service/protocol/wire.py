@@ -13,7 +13,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import msgpack
@@ -55,11 +55,9 @@ def encode(*messages: Any) -> bytes:
         When a field holds what cannot travel, or the payload is larger than a receiver would accept.
     """
     plain = [{**travelling(message), "is": type(message).__name__} for message in messages]
-    # A dataclass inside a message packs as the map of its fields.
-    # Names of files and programs need not be Unicode: they are for people, and travel escaped.
-    several_or_one = plain if len(plain) > 1 else plain[0]
+    # A dataclass inside packs as the map of its fields. Names need not be Unicode: they are for people, and escaped.
     try:
-        packed = _pack(several_or_one)
+        packed = _pack(plain if len(plain) > 1 else plain[0])
     except (TypeError, OverflowError) as error:
         named = next(filter(None, (_misfit(message, type(message).__name__) for message in messages)), "a message")
         raise ProtocolError(
@@ -90,7 +88,8 @@ def decode(payload: bytes, accepted: type[_M] | types.UnionType) -> list[_M]:
     ConfigError
         When it is a message whose spec asks for something impossible.
     """
-    _check_prefix(payload)
+    if len(payload) > MAX_PAYLOAD_BYTES or not payload.startswith(PREFIX):
+        _refuse_prefix(payload)
     plain = _unpack(memoryview(payload)[len(PREFIX) :])
     kinds = _by_name(accepted)
     if isinstance(plain, list):
@@ -134,17 +133,7 @@ def _misfit(value: Any, place: str) -> str | None:
 
 def _unpack(data: memoryview) -> Any:
     try:
-        return msgpack.unpackb(
-            data,
-            strict_map_key=True,
-            object_pairs_hook=_unique_keys,
-            ext_hook=_refuse_extension,
-            max_str_len=_MAX_STRING_BYTES,
-            max_bin_len=8 * _MAX_ITEMS,
-            max_array_len=_MAX_ITEMS,
-            max_map_len=256,
-            max_ext_len=0,
-        )
+        return _unpack_bounded(data)
     except ProtocolError:
         raise
     except (ValueError, TypeError, msgpack.exceptions.UnpackException, RecursionError) as error:
@@ -161,16 +150,15 @@ def _check_message(plain: Any, kinds: Mapping[str, _Check]) -> Any:
     return check(plain, name)
 
 
-def _check_prefix(payload: bytes) -> None:
+def _refuse_prefix(payload: bytes) -> None:
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise ProtocolError(f"payload of {len(payload)} bytes is larger than the {MAX_PAYLOAD_BYTES} allowed")
     if payload[: len(_MAGIC)] != _MAGIC or len(payload) < len(PREFIX):
         raise ProtocolError(f"payload of {len(payload)} bytes does not begin as a loader-service message")
-    if payload[len(_MAGIC)] != VERSION:
-        raise ProtocolError(
-            f"the peer speaks protocol version {payload[len(_MAGIC)]}, this side version {VERSION}; "
-            "install the same version of loader-service on both ends"
-        )
+    raise ProtocolError(
+        f"the peer speaks protocol version {payload[len(_MAGIC)]}, this side version {VERSION}; "
+        "install the same version of loader-service on both ends"
+    )
 
 
 def _unique_keys(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -190,6 +178,19 @@ def _shown(value: Any) -> str:
 
 def _refuse_extension(code: int, _data: bytes) -> Any:
     raise ProtocolError(f"msgpack extension type {code} is not part of this protocol")
+
+
+_unpack_bounded = partial(
+    msgpack.unpackb,
+    strict_map_key=True,
+    object_pairs_hook=_unique_keys,
+    ext_hook=_refuse_extension,
+    max_str_len=_MAX_STRING_BYTES,
+    max_bin_len=8 * _MAX_ITEMS,
+    max_array_len=_MAX_ITEMS,
+    max_map_len=256,
+    max_ext_len=0,
+)
 
 
 def _by_name(accepted: Any) -> dict[str, _Check]:
@@ -320,8 +321,7 @@ def _union_checker(hint: Any) -> _Check:
 
 def _dataclass_checker(kind: Any) -> _Check:
     hints = typing.get_type_hints(kind)
-    every = [field.name for field in dataclasses.fields(kind)]
-    checks = {name: (_checker(hints[name]), f"{kind.__name__}.{name}") for name in every}
+    checks = {it.name: (_checker(hints[it.name]), f"{kind.__name__}.{it.name}") for it in dataclasses.fields(kind)}
     least = checks.keys() - later_fields(kind).keys()
     names = checks.keys()
     in_order = [(name, each, where) for name, (each, where) in checks.items()]
