@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from tests.public_layouts.columns import texts
-from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Serves, Video, case, rows_of
+from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Refused, Serves, Video, case, rows_of
 from tests.public_layouts.pictures import jpegs, pixels, write_vlen
 from tests.public_layouts.robots import numbers
 from tests.public_layouts.trajectories import end_to_end
@@ -93,3 +93,13 @@ def first_and_last_rows_called_idx(folder: Path) -> Serves:
     with h5py.File(folder / "demos.h5", "w") as root:
         root["images"], root["start_idx"], root["end_idx"] = pictures, np.array([0, 5, 9]), np.array([4, 8, 11])
     return Serves(end_to_end([5, 9, 12], {"images|frames": pictures}))
+
+
+@case("no one project: all images of a set, one more an episode than actions, and the lengths of these")
+def lengths_of_actions_between(folder: Path) -> Refused:
+    """Rows that lengths do not count are no lone film whose clips cross episodes in silence."""
+    lengths = np.array([4, 5, 3])
+    with h5py.File(folder / "set.h5", "w") as root:
+        root["observations"], root["actions"] = pixels(6, 15, 16, 16), numbers(1, 12, 2)
+        root["lengths"] = lengths
+    return Refused(["'lengths'", "in sum 12, one less for each", "15, the number of rows", "one video of all rows"])

@@ -33,6 +33,19 @@ def padded_videos(folder: Path) -> Serves:
     return Serves(videos)
 
 
+@case("no one project: padded videos (N, T, H, W, 3) with lengths, and actions (N, T - 1, 4) between their frames")
+def padded_videos_with_actions_between(folder: Path) -> Serves:
+    films, actions = _pictures(), numbers(1, 4, 4, 4)
+    with h5py.File(folder / "a.h5", "w") as root:
+        root["images"], root["actions"], root["lengths"] = films, actions, _LENGTHS
+    return Serves(
+        [
+            Video(str(n), {"images|frames": Array(films[n, :length]), "actions": Array(actions[n, : length - 1])})
+            for n, length in enumerate(_LENGTHS)
+        ]
+    )
+
+
 @case("no one project: compressed videos (N, T, H, W, 3) of which only the real frames were written")
 def padded_videos_of_which_the_rest_was_never_written(folder: Path) -> Serves:
     """Chunks of padding that no one wrote make no frame bad."""

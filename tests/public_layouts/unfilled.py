@@ -37,6 +37,19 @@ def rows_that_a_replay_buffer_has_not_filled(folder: Path) -> Serves:
     return Serves(rows_of("replay", **columns).videos, "rows", left_out=[said])
 
 
+@case("stable-baselines3 buffers kept as HDF5: observations, actions and dones of buffer_size rows, pos and full")
+def rows_of_a_ring_buffer(folder: Path) -> Serves:
+    """The row at which a full buffer goes on is said: a clip across it joins the newest step to the oldest."""
+    columns = {"observations": numbers(1, 20, 1, 5), "actions": numbers(2, 20, 1, 2), "rewards": numbers(3, 20, 1)}
+    with h5py.File(folder / "buffer.h5", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+        root["pos"], root["full"] = 7, True
+    fields: dict[str, Form] = {name: Array(values) for name, values in columns.items()}
+    fields |= {"pos": Value(7), "full": Value(True)}
+    return Serves([Video("buffer", fields)], "rows", left_out=["'pos' says 7 of 20 rows.*np.roll.*-7, 0"])
+
+
 @case("no one project: rows of which one column alone ends in zeros")
 def rows_that_end_in_zeros_in_one_column(folder: Path) -> Serves:
     """A light that went out is no room that nobody filled."""

@@ -58,7 +58,7 @@ from loader_service.catalog.videos.set_aside import (
 )
 from loader_service.catalog.videos.tables import find_without_frames
 from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
-from loader_service.catalog.videos.unfilled import lines_of_unfilled, lines_of_unwritten
+from loader_service.catalog.videos.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
 from loader_service.errors import CatalogError, FileInUse
@@ -236,8 +236,8 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
 
 
 def _named_by(tree: Tree, label: str | None) -> set[str]:
-    """Return the names of the datasets that a pattern of labels means."""
-    return set() if label is None else {info.basename for info in tree.datasets.values() if matches(label, info.path)}
+    """Return the paths of the datasets that a pattern of labels means."""
+    return set() if label is None else {path for path in tree.datasets if matches(label, path)}
 
 
 def _is_label(field: FieldScan) -> bool:
@@ -296,9 +296,11 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         | lines_of_unfilled(found, hdf5.entries, row)
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
     )
-    found.left_out.update(said | lines_of_zeros(found, row, said))
-    labels = {*LABEL_NAMES, *_named_by(tree, options.label)}
-    found.left_out.update(unused(tree, found, found.left_out, labels))
+    zeros = lines_of_zeros(found, row, said)
+    found.left_out.update(said | zeros)
+    if found.layout == "table" and not zeros:
+        found.left_out.update(lines_of_rings(found.episodes[0], hdf5.entries))
+    found.left_out.update(unused(tree, found, found.left_out, _named_by(tree, options.label)))
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}
     for key, reason in unused_attributes(hdf5.file, tree, found, names).items():
         found.left_out.setdefault(key, reason)

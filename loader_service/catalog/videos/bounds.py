@@ -305,18 +305,14 @@ def _from_numbers(columns: Sequence[DatasetInfo], read: Read) -> Bounds | None:
         starts = np.concatenate([[0], changes])
         if len(starts) < 2:
             return None
-        if len(np.unique(numbers[starts])) < len(starts):
+        found, counts = np.unique(numbers[starts], return_counts=True)
+        if len(found) < len(starts):
             raise CatalogError(
-                f"{info.path!r}: expected the rows of each episode together, found episode {_again(numbers[starts])} "
-                "in more than one place"
+                f"{info.path!r}: expected the rows of each episode together, found episode {found[counts > 1][0]} in "
+                "more than one place"
             )
         return Bounds(starts, np.concatenate([changes, [len(numbers)]]), frozenset({info.path}))
     return None
-
-
-def _again(numbers: Int64s) -> int:
-    found, counts = np.unique(numbers, return_counts=True)
-    return int(found[counts > 1][0])
 
 
 def _is_constant_in(values: Any, bounds: Bounds) -> bool:
@@ -326,12 +322,17 @@ def _is_constant_in(values: Any, bounds: Bounds) -> bool:
 
 def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> None:
     """Refuse what is named as the ends, starts or lengths of episodes, or of these rows, and does not fit."""
-    for info in (each for each in short if says_bounds(each.basename)):
+    for info in short:
+        if not says_bounds(info.basename):
+            continue
         values = _numbers(read, info)
-        if _OF_UNIT.search(info.basename) or (_BARE.search(info.basename) and _are_of_rows(info, values, frame_count)):
+        one_less = bool(_LENGTHS.search(info.basename)) and 1 < len(values) == frame_count - values.sum()
+        of_rows = bool(_BARE.search(info.basename)) and _are_of_rows(info, values, frame_count)
+        if one_less or of_rows or _OF_UNIT.search(info.basename):
             raise CatalogError(
                 f"{info.path!r}: expected ends that never fall and reach {frame_count}, the number of rows, or lengths "
                 f"that sum to it; found {values[0]} to {values[-1]}, at most {values.max()}, in sum {values.sum()}"
+                f"{', one less for each of them, as of actions between frames' if one_less else ''}"
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from loader_service.catalog.videos.declared_forms import has_form, not_there, wrong_form
 from loader_service.catalog.videos.declared_places import path_of
 from loader_service.catalog.videos.episodes import Found, VideoField
-from loader_service.catalog.videos.padded_videos import frame_part, lengths_beside, videos_of
+from loader_service.catalog.videos.padded_videos import between_frames, frame_part, lengths_beside, videos_of
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -36,10 +36,12 @@ def declared_padded(tree: Tree, schema: Schema, read: Read) -> Found:
     """
     parts = _fields_of(tree, schema)
     shapes = {name: part.info.shape for name, part in parts.items() if part.info is not None}
-    main = next(shapes[name] for name, part in parts.items() if part.kind != "value")
+    main = max((shapes[name] for name, part in parts.items() if part.kind != "value"), key=lambda shape: shape[1])
     for name, part in parts.items():
         axes = 1 if part.kind == "value" else 2
-        if shapes[name][:axes] != main[:axes]:
+        between = between_frames(part, main[1]) if part.kind == "array" and shapes[name][0] == main[0] else None
+        parts[name] = between or part
+        if shapes[name][:axes] != main[:axes] and between is None:
             raise CatalogError(
                 f"the field {name!r}: expected {main[:axes]} rows{' of frames' * (axes - 1)}, like the other fields, "
                 f"found {part.path!r} {shapes[name]}; take the field out of the schema, or correct the file"

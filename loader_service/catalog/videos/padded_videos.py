@@ -43,6 +43,13 @@ def frame_part(info: DatasetInfo) -> VideoField | None:
     return VideoField("image" if picture else "array", info.dtype, info.shape[2:], info.path, info=info, element=0)
 
 
+def between_frames(part: VideoField | None, most: int) -> VideoField | None:
+    """Return a field of videos of so many frames at most, which may have an entry between each two; None for others."""
+    entries = part.info.shape[1] if part is not None and part.info is not None else -1
+    between = part is not None and part.kind == "array" and entries == most - 1 > 0
+    return replace(part, missing=1) if part is not None and between else part if entries == most else None
+
+
 def lengths_beside(datasets: Iterable[DatasetInfo], count: int, most: int, read: Read) -> tuple[str, Int64s] | None:
     """Return which dataset says how many frames of each of so many rows are real, and what it says; None if none does.
 
@@ -89,7 +96,7 @@ def cut_padded(found: Found, read: Read) -> Found:
     lengths = lengths_beside(infos, count, most, read)
     if lengths is None:
         return found
-    parts = {key: part for key, info in _keys(whole) if info.shape[1:2] == (most,) and (part := frame_part(info))}
+    parts = {key: part for key, info in _keys(whole) if (part := between_frames(frame_part(info), most))}
     values = {key: info for key, info in _keys(whole) if key not in parts and _is_value(info, lengths[0])}
     left_out = {key: reason for key, reason in found.left_out.items() if key not in {*parts, *values}}
     for key, info in _keys(whole):

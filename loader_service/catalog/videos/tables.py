@@ -78,7 +78,7 @@ from loader_service.catalog.videos.sibling_groups import (
 )
 from loader_service.catalog.videos.split_columns import refuse_columns_of_splits
 from loader_service.catalog.videos.time_axes import refuse_colours_before_time, refuse_other_time_axis
-from loader_service.catalog.videos.vlen_rows import find_vlen_rows, refuse_several_lists, refuse_table_with_lists
+from loader_service.catalog.videos.vlen_rows import find_lists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,13 +118,9 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     if found is not None:
         return found
     vlen = [info for info in numeric if info.dtype.startswith("vlen") and len(info.shape) == 1]
-    rows = {(info.parent, info.shape[0]) for info in plain if is_sequence_of_pictures(info)}
-    vlen = [info for info in vlen if (info.parent, info.shape[0]) not in rows]  # else lists beside pictures
-    if vlen:
-        main = max(vlen, key=lambda info: info.size_bytes)
-        refuse_table_with_lists(main, unnamed)
-        refuse_several_lists(hdf5, tree, main)
-        return find_vlen_rows(hdf5, tree, main)
+    found = find_lists(hdf5, tree, vlen, plain)
+    if found is not None:
+        return found
     arrays = [info for info in unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
     refuse_channels_of_volumes(plain)
     refuse_colours_before_time(plain)

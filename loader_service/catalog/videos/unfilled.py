@@ -78,6 +78,31 @@ def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: ReadRow) ->
     return {}
 
 
+def lines_of_rings(table: Episode, read: Callable[[str], Any]) -> dict[str, str]:
+    """Return a line where a number beside the rows of a table may be the row at which a ring buffer goes on writing.
+
+    Parameters
+    ----------
+    table
+        The only one of a file.
+    read
+        Gives the entries of a dataset, or attribute.
+    """
+    for part in table.parts.values():
+        whole = part.kind == "value" and part.shape in {(), (1,)} and part.dtype.lstrip("<>").startswith(("i", "u"))
+        name = part.attribute or basename_of(part.path)
+        if not whole or part.element >= 0 or not _WRITES_ON.search(name):
+            continue
+        row = int(np.ravel(read(part.place))[0])
+        if 0 < row < table.frame_count:
+            return {
+                f"{table.dataset_path} (ring)": f"{name!r} says {row} of {table.frame_count} rows; if a ring buffer "
+                "goes on writing there, that row is the oldest, and a clip across it joins the newest to it; write "
+                f"np.roll(dataset[:], -{row}, 0) in its place, in a file"
+            }
+    return {}
+
+
 def lines_of_unwritten(found: Found, chunks: Callable[[str], tuple[int, int]]) -> dict[str, str]:
     """Return a line for each field of which some chunks were never written: their frames are bad samples.
 
@@ -111,6 +136,13 @@ _MOST_VIDEOS = 8
 _COUNT = re.compile(
     r"^((num|n|total|episode|ep|traj|trajectory|valid|seq)_?)?"
     r"(size|length|len|steps?|time_?steps|frames?|samples|count|rows)(_?count|_?len|_?length)?$",
+    re.IGNORECASE,
+)
+
+#: What is called that says at which row a buffer goes on writing.
+_WRITES_ON = re.compile(
+    r"^_?((write|insert|next|buffer)_?)?(ptr|pos|head|cursor|pointer)$|"
+    r"^((write|insert|next|buffer)_?|_)(idx|index|location)$",
     re.IGNORECASE,
 )
 

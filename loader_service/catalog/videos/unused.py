@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import key_in, owner_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.videos.episodes import Episode, Found
 
 
-def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection[str] = LABEL_NAMES) -> dict[str, str]:
+def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection[str] = ()) -> dict[str, str]:
     """Return why each dataset is in no field that is in none, but those of which that is said already.
 
     Parameters
@@ -31,7 +32,7 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     said
         Reasons that are known, by path, by path within a video, or by the path of a group for all that is in it.
     labels
-        Names of datasets that are read as labels.
+        Paths of datasets that are read as labels, beside those that are called so.
 
     Returns
     -------
@@ -47,8 +48,12 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
         episode = owner_of(roots, info.path)
         # Labels are read beside videos, and as one of a video.
         flat = (len(info.shape) < 2 or 1 in info.shape) and not info.dtype.startswith("vlen")
-        read = info.basename in labels and (flat if episode is None else not info.shape or 1 in info.shape[:1])
-        if info.path in used or read or info.basename in INDEX_NAMES:
+        read = info.basename in LABEL_NAMES and (
+            flat and (not info.parent or _is_beside(info, found))
+            if episode is None
+            else not info.shape or 1 in info.shape[:1]
+        )
+        if info.path in used or read or info.path in labels or info.basename in INDEX_NAMES:
             continue
         key = info.path if episode is None else key_in(episode.root, info.path)
         if key in reasons or key in said or any(each in said for each in _above(info.path)):
@@ -56,6 +61,11 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
         reason = _outside(found) if episode is None else _inside(info, episode)
         reasons[key] = f"{reason}, found {info.describe()}"
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
+
+
+def _is_beside(info: DatasetInfo, found: Found) -> bool:
+    """Tell whether a dataset lies beside videos, where labels are read."""
+    return info.parent in {parent_of(episode.name) for episode in found.episodes}
 
 
 def _members(frames: FoundVideo | None) -> Collection[str]:

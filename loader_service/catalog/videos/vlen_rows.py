@@ -13,9 +13,10 @@ from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_sequence_of_pictures
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.errors import CatalogError
-from loader_service.schema import Schema, SchemaField
+from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,25 @@ if TYPE_CHECKING:
 
 #: Rows of a vlen dataset that are read at once to learn their lengths: one can be minutes of sound.
 _SLAB = 16
+
+
+def find_lists(hdf5: HDF5File, tree: Tree, lists: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo]) -> Found | None:
+    """Return the rows of the largest vlen dataset of numbers as videos; None where all such are fields of others.
+
+    Raises
+    ------
+    TwoReadingsError
+        When they may be lists of samples, or of frames, instead.
+    """
+    left = _without_fields(lists, arrays)
+    if not left:
+        return None
+    main = max(left, key=lambda info: info.size_bytes)
+    unnamed = [info for info in arrays if info.basename not in LABEL_NAMES]
+    _refuse_lists_of_groups(main, left, unnamed)
+    _refuse_table_with_lists(main, unnamed)
+    _refuse_several_lists(hdf5, tree, main)
+    return find_vlen_rows(hdf5, tree, main)
 
 
 def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
@@ -74,6 +94,63 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
     return found
 
 
+def _without_fields(lists: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo]) -> list[DatasetInfo]:
+    """Return vlen datasets of numbers that are no fields: those beside pictures, or in recordings by number, are."""
+    rows = {(info.parent, info.shape[0]) for info in arrays if is_sequence_of_pictures(info)}
+    others = [info for info in lists if (info.parent, info.shape[0]) not in rows]
+    by_name: dict[str, list[DatasetInfo]] = {}
+    for info in others:
+        by_name.setdefault(info.basename, []).append(info)
+    matrices = [info for info in arrays if any(side > 1 for side in info.shape[1:])]
+    fields = {
+        info.path
+        for members in by_name.values()
+        if len(members) > 1 and _are_in_recordings(members, matrices)
+        for info in members
+    }
+    return [info for info in others if info.path not in fields]
+
+
+def _are_in_recordings(members: Sequence[DatasetInfo], matrices: Sequence[DatasetInfo]) -> bool:
+    """Tell whether each list of one name lies in a group of numbers or ids that has as many rows of a matrix."""
+    parts = [info.parent.split("/") for info in members]
+    differing = [place for place, each in enumerate(zip(*parts, strict=False)) if len(set(each)) > 1]
+    if len(differing) != 1 or len(set(map(len, parts))) > 1:
+        return False
+    depth = differing[0] + 1
+    names = [each[differing[0]] for each in parts]
+    rows = {("/".join(info.path.split("/")[:depth]), info.shape[0]) for info in matrices}
+    whole = all(("/".join(each[:depth]), info.shape[0]) in rows for each, info in zip(parts, members, strict=True))
+    return whole and (are_numbered(names) or are_ids(names))
+
+
+def _refuse_lists_of_groups(main: DatasetInfo, lists: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo]) -> None:
+    """Make sure that a vlen dataset of numbers is not one of several of its name, in a group each.
+
+    Raises
+    ------
+    TwoReadingsError
+        When it is: each group is a recording, perhaps, with a list for each frame.
+    """
+    others = [info for info in lists if info.basename == main.basename and info.path != main.path]
+    if not others:
+        return
+    beside = [info for info in arrays if info.parent == main.parent and info.shape[0] == main.shape[0]]
+    of_frames = (
+        SchemaField(main.basename, "array", (join(VIDEO, main.basename),), "", (0,)),
+        *fields_of(beside, "array", grouped=True),
+    )
+    alone = SchemaField(main.basename, "array", (main.path,))
+    raise TwoReadingsError(
+        f"found lists of numbers {others[0].path!r} {others[0].shape} and {main.path!r} {main.shape}, in "
+        f"{len(others) + 1} groups",
+        [
+            Reading("a video of each group, with a list for each frame", Schema(("groups",), of_frames)),
+            Reading(f"{main.shape[0]} recordings by {main.path!r} alone", Schema(("vlen",), (alone,))),
+        ],
+    )
+
+
 def lists_beside(tree: Tree, main: DatasetInfo) -> list[DatasetInfo]:
     """Return the other vlen datasets of numbers in the group of one, with as many rows."""
     return [
@@ -86,7 +163,7 @@ def lists_beside(tree: Tree, main: DatasetInfo) -> list[DatasetInfo]:
     ]
 
 
-def refuse_several_lists(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> None:
+def _refuse_several_lists(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> None:
     """Make sure that vlen datasets beside each other are not lists of samples, of which one would be recordings.
 
     They are none if their rows are as long, or if one is a signal, and so much longer than what is said of it.
@@ -117,7 +194,7 @@ def refuse_several_lists(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> None:
 _SIGNAL = 8
 
 
-def refuse_table_with_lists(main: DatasetInfo, others: Sequence[DatasetInfo]) -> None:
+def _refuse_table_with_lists(main: DatasetInfo, others: Sequence[DatasetInfo]) -> None:
     """Make sure that a vlen dataset of numbers is no column of a table beside one that has several numbers a row.
 
     Raises
