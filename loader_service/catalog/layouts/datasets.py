@@ -20,6 +20,7 @@ from loader_service.catalog.inner_paths import join, parent_of, stem_of, to_byte
 from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import are_times, decimals_of
+from loader_service.catalog.patterns import matches
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -159,11 +160,16 @@ def _check_one_sequence(group: str, frames: Sequence[DatasetInfo]) -> None:
     counts = Counter(stem_of(info.basename) for info in frames)
     several = [stem for stem, count in counts.items() if count > 1]
     if len(several) > 1:
-        # Of all groups beside this one, which are videos too.
-        one = join(join(parent_of(group), "*") if group else "", several[0].replace("#", "*"))
+        # Of all groups beside this one, which are videos too; a pattern that all names fit chooses nothing.
+        patterns = [stem.replace("#", "*") for stem in several]
+        apart = [one for one in patterns if sum(matches(one, info.basename) for info in frames) < len(frames)]
+        remedy = "serve them by --source package.module:Name"
+        if apart:
+            one = join(join(parent_of(group), "*") if group else "", apart[0])
+            remedy = f"name those of one with --frames {one!r}"
         raise CatalogError(
             f"{group or '/'!r}: expected frames of one name, found {' and '.join(map(repr, several))} (# is a number), "
-            f"which may be cameras or videos; name those of one with --frames {one!r}"
+            f"which may be cameras or videos; {remedy}"
         )
 
 

@@ -43,6 +43,8 @@ def merge_fields(
         When the files have no frames or arrays in common, or differ in a field that a schema names.
     """
     by_file = [(path, by_key(scan, named)) for path, scan in files]
+    if len({ONLY_CAMERA in fields for _, fields in by_file}) > 1:  # one that others have beside more keeps its place
+        by_file = [(path, by_key(scan, named, alone=False)) for path, scan in files]
     _make_whole(by_file, files)
     table = files[0][1].layout == "table"
     left_out: dict[str, str] = {}
@@ -78,14 +80,18 @@ def merge_fields(
 _ORDER = {"image": 0, "array": 1, "value": 2}
 
 #: The key of frames where a file has but one sequence of them; no path ends with a space and a colon.
-_ONLY_CAMERA = "the frames :"
+ONLY_CAMERA = "the frames :"
 
 
-def by_key(scan: FileScan, named: frozenset[str]) -> dict[str, FieldScan]:
-    """Return a file's fields by key; an only camera has a key of its own, so that it may lie elsewhere in each file."""
+def by_key(scan: FileScan, named: frozenset[str], *, alone: bool = True) -> dict[str, FieldScan]:
+    """Return a file's fields by key; an only camera has a key of its own, so that it may lie elsewhere in each file.
+
+    `alone`: whether all files have one camera each; else it is called by its path, as in files with more.
+    """
     images = [field for field in scan.fields if field.kind == "image"]
-    alone = len(images) == 1 and scan.layout != "table" and not named and not _is_of_another(images[0], scan.fields)
-    fields = [replace(field, key=_ONLY_CAMERA) if alone and field.kind == "image" else field for field in scan.fields]
+    alone = alone and len(images) == 1 and scan.layout != "table" and not named
+    alone = alone and not _is_of_another(images[0], scan.fields)
+    fields = [replace(field, key=ONLY_CAMERA) if alone and field.kind == "image" else field for field in scan.fields]
     return {field.key: field for field in fields}
 
 
@@ -104,7 +110,7 @@ def _check_any(
     merged: dict[str, list[FieldScan]], left_out: dict[str, str], files: Sequence[tuple[str, FileScan]]
 ) -> None:
     if not any(scans[0].kind != "value" for scans in merged.values()):
-        shown = {("the only images" if key == _ONLY_CAMERA else key): reason for key, reason in left_out.items()}
+        shown = {("the only images" if key == ONLY_CAMERA else key): reason for key, reason in left_out.items()}
         reasons = "; ".join(f"{key!r}: {reason}" for key, reason in shown.items())
         if len(files) == 1:
             raise CatalogError(
@@ -206,7 +212,7 @@ def _choose_names(merged: dict[str, list[FieldScan]], reserved: frozenset[str]) 
     uses = Counter(basenames.values())
     names = {}
     for key, basename in basenames.items():
-        if key == _ONLY_CAMERA:
+        if key == ONLY_CAMERA:
             names[key] = "frames"
         elif not key:  # each dataset is a video, and its name says which
             names[key] = "values" if uses["values"] == 0 else "./"

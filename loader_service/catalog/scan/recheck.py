@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.columns import FileStat
-from loader_service.catalog.scan.common_fields import by_key, whole
+from loader_service.catalog.scan.common_fields import ONLY_CAMERA, by_key, whole
 from loader_service.catalog.scan.fingerprints import labels_digest
 from loader_service.catalog.sides import fits
 from loader_service.errors import CatalogError
@@ -91,7 +91,7 @@ class Recheck:
         if labels_digest(scan.labels) != self._catalog.labels_digest(file):
             yield "its labels are not those that it had"
         named = self._options.named
-        found = by_key(scan, named)
+        found = by_key(scan, named, alone=any(facts.key == ONLY_CAMERA for facts in self._catalog.facts))
         for facts in self._catalog.facts:
             if facts.key is not None:  # else the labels, which have been compared
                 yield from self._in_field(file, facts, found.get(facts.key))

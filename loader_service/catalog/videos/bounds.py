@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Read = Callable[[str], Any]
 
 _UNIT = r"((episode|ep|traj|trajectory|trajectorie|demo|video|vid|clip|seq|sequence|rollout|recording)s?)"
-_ROW = r"(_?(idx|index|indices))?"
+_ROW = r"(_?(idxs?|index|indices))?"
 _ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to){_ROW}$|^indptr$|(^|_)ptr$", re.IGNORECASE)
 _STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits){_ROW}$", re.IGNORECASE)
 _OTHERS = r"(?!.*(class|categor|label|split|shard|chunk))"

@@ -210,16 +210,25 @@ def _beside_each_other(tree: Tree, seen: Sequences) -> Cameras:
         lack = have_roles(set[str]().union(*names)) and bool(set.intersection(*map(set, names)))
         arrays = all(has_arrays(tree, counts[paths[0]], seen.own) for paths in sets.values())
         return sets if lack and equal and arrays else {}
-    if len(names[0]) < 2 or are_numbered(names[0]):
-        return {}  # video0, video1, … are videos, however alike
+    if len(names[0]) < 2:
+        return {}
+    numbered = are_numbered(names[0])
+    if numbered and not (equal and _are_few_beside_arrays(tree, sets, seen)):
+        return {}  # video0, video1, … are videos, however alike, unless something else has an entry for each frame
     parents = differing_parts(list(sets))
     arrays = has_arrays(tree, next(iter(counts.values())), seen.own)
     told = have_roles(names[0]) or arrays or are_numbered(parents) or are_ids(parents)
-    if equal and told:
+    if equal and told and not numbered:
         return sets
     if not told and (are_ids(names[0]) or set(counts.values()) == {1} or not equal):
         return {}
     raise _cameras_or_videos(sets, seen, equal=equal)
+
+
+def _are_few_beside_arrays(tree: Tree, sets: Cameras, seen: Sequences) -> bool:
+    """Tell whether sequences of several frames are as few as cameras, and arrays have an entry for each of theirs."""
+    few = all(len(paths) <= _MOST_NUMBERED for paths in sets.values()) and set(seen.counts.values()) != {1}
+    return few and all(has_arrays(tree, seen.counts[paths[0]], seen.own) for paths in sets.values())
 
 
 def _cameras_or_videos(sets: Cameras, seen: Sequences, *, equal: bool) -> TwoReadingsError:

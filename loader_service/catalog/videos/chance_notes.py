@@ -43,6 +43,17 @@ _ZEROS = (
 #: The axis of a table of sequences of which the middle is looked at first: the one after that of time.
 _BESIDE_TIME = 2
 
+_SCALED = (
+    "{!r} is called as maps of numbers are, and is served as pictures, whose pixels Image(size=…) averages and whose "
+    "one channel becomes three; {} they stay numbers, in a file"
+)
+
+#: What is called whose pixels are numbers of things: a mean of two of them is a third one.
+_MAP = re.compile(
+    r"(^|[/_.])(masks?|segs?|segm|segmentations?|semantics?|instances?|labels?|panoptic|ids?)([/_.0-9]|$)",
+    re.IGNORECASE,
+)
+
 #: What a list of the names of all classes is called.
 _CLASSES = re.compile(r"^(class|label|category|target)_?names?$|^(classes|categories|vocab(ulary)?)$", re.IGNORECASE)
 
@@ -66,6 +77,9 @@ def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         return lines
     count, table = filled[0].frame_count, found.layout == "table"
     for key, part in filled[0].parts.items():
+        if part.kind == "image" and key != "frames" and _MAP.search(key):
+            kept = "in a stream without size" if part.frames else 'by kind = "array" in what `inspect --toml` prints'
+            lines[f"{key} (map)"] = _SCALED.format(part.path, kept)
         shape = part.info.shape if part.info is not None and part.kind == "array" and part.frames is None else ()
         if part.element >= 0 or part.first or shape[:1] not in {(count,), (count - 1,)} or part.digits >= 0:
             continue

@@ -162,9 +162,14 @@ def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo |
         deeper = all(len(info.shape) > max(2, len(each.shape)) for each in counted)  # volumes beside a table of notes
         larger = info.size_bytes > sum(each.size_bytes for each in counted)
         alike = length > frame_count or (info.dtype, info.shape[1:]) in forms
-        if (shared and alike) or (deeper and larger) or any(_is_scaled(info, each) for each in counted):
+        most = length > frame_count and info.size_bytes > _MOST * sum(each.size_bytes for each in counted)
+        if (shared and alike) or (deeper and larger) or most or any(_is_scaled(info, each) for each in counted):
             return info
     return None
+
+
+#: What has so many times more bytes than all rows of another length is what these say something about.
+_MOST = 8
 
 
 def _is_scaled(info: DatasetInfo, other: DatasetInfo) -> bool:
