@@ -221,3 +221,18 @@ def test_files_without_permission_are_refused(tmp_path, monkeypatch):
 def test_options_are_checked(tmp_path, options):
     with pytest.raises(ConfigError, match="|".join(options)):
         catalog_of(tmp_path, **options)
+
+
+def test_a_file_that_asks_beside_others_may_be_left_out(tmp_path):
+    """A schema that is shown for one file, as of means and deviations, would not fit the episodes beside it."""
+    with h5py.File(tmp_path / "a_stats.h5", "w") as root:
+        for name in ("action/mean", "action/std", "qpos/mean"):
+            root[name] = np.arange(7.0)
+    with pytest.raises(CatalogError, match="say which in a --schema FILE") as alone:
+        catalog_of(tmp_path)
+    assert "--on-bad-file" not in str(alone.value)
+    with h5py.File(tmp_path / "episode_0.h5", "w") as root:
+        root["rgb"], root["action"] = np.ones((5, 24, 32, 3), np.uint8), np.zeros((5, 7))
+    with pytest.raises(CatalogError, match=r"a_stats.*leave it out, as --on-bad-file skip does"):
+        catalog_of(tmp_path)
+    assert catalog_of(tmp_path, on_bad_file="skip").file_count == 1

@@ -197,12 +197,19 @@ def _scan_files(
         if isinstance(outcome, FileScan):
             cache.store(path, outcome)
         elif options.on_bad_file == "raise":
-            raise outcome
+            raise _beside_others(outcome) if len(paths) > 1 and options.declared is None else outcome
         else:
             _LOG.warning("skipping a file: %s", outcome)
         outcomes[path] = outcome
         report(len(outcomes), len(paths))
     return [(path, outcomes[path]) for path in paths]
+
+
+def _beside_others(error: CatalogError) -> CatalogError:
+    """Return the error for one of several files; one that asks for a schema is perhaps none of the data."""
+    if "--schema FILE" not in str(error):
+        return error
+    return type(error)(f"{error}; or, if only the other files are meant, leave it out, as --on-bad-file skip does")
 
 
 def _scan_in_order(
