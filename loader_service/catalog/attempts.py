@@ -49,6 +49,10 @@ _ERRNO = re.compile(r"errno = (\d+)")
 class RangeReader(Protocol):
     """What reads bytes of something that is no local file."""
 
+    @property
+    def fetched_bytes(self) -> int:
+        """How many bytes it has read so far."""
+
     def read_at(self, offset: int, length: int) -> bytes:
         """Return bytes; fewer than were asked for only at the end."""
 

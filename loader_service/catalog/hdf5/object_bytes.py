@@ -46,6 +46,11 @@ class ObjectBytes:
         sizes = BlockSizes(max(1, size), 1, 1, size) if self._is_small else OF_SCANS
         self.file = BlockFile(self._object.read_at, size, sizes)
 
+    @property
+    def fetched_bytes(self) -> int:
+        """How many bytes were fetched so far, for HDF5 or past it."""
+        return self.file.fetched_bytes
+
     def open_hdf5(self, cache_bytes: int) -> h5py.File:
         """Open it through HDF5, which keeps so many bytes of decompressed chunks; raises what h5py raises."""
         return h5py.File(self.file, "r", rdcc_nbytes=cache_bytes)

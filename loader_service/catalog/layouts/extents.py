@@ -60,7 +60,7 @@ def locate_all(hdf5: HDF5File, videos: Sequence[FoundVideo]) -> list[Located]:
 
 
 def _fetched_bytes(hdf5: HDF5File) -> int:
-    return 0 if isinstance(hdf5.descriptor, int) else hdf5.descriptor.file.fetched_bytes
+    return 0 if isinstance(hdf5.descriptor, int) else hdf5.descriptor.fetched_bytes
 
 
 def locate(hdf5: HDF5File, video: FoundVideo, *, is_compared: bool = True) -> Located:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -182,7 +181,7 @@ def test_places_beyond_the_end_of_the_file_are_an_error(tmp_path, case):
 class Elsewhere:
     """What reads a file as one of a store is read."""
 
-    file = SimpleNamespace(fetched_bytes=0)
+    fetched_bytes = 0
 
     def __init__(self, descriptor):
         self.descriptor = descriptor
