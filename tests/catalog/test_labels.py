@@ -65,6 +65,15 @@ def test_entries_of_a_dataset_follow_the_natural_order_of_the_videos(tmp_path):
     assert dict(zip(names_of(catalog), labels_of(catalog), strict=True)) == {"v1": 1, "v9": 9, "v10": 10}
 
 
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3)])
+@pytest.mark.parametrize("values", [[4, 5, 6], [b"cat", b"dog", b"cow"]])
+def test_entries_in_two_axes_are_labels_as_in_one(tmp_path, values, shape):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["labels"] = np.reshape(values, shape)
+    assert labels_of(catalog_of(tmp_path)) == ([4, 5, 6] if values[0] == 4 else [0, 2, 1])
+
+
 @pytest.mark.parametrize("ending", ["", ".avi"])
 def test_texts_beside_labels_say_which_video_each_is_of(tmp_path, ending):
     names = ("walk_bob", "run_al", "jump_eve")
@@ -153,7 +162,7 @@ def test_labels_that_are_missing_or_no_values_are_refused(tmp_path, labels, labe
     ("values", "message"),
     [
         ([1, 2], r"expected 3 labels, one per video; found 'labels' integer \(2,\)"),
-        ([[1, 2, 3]], r"expected 3 labels, one per video; found 'labels' integer \(1, 3\)"),
+        ([[1, 2, 3]] * 2, r"expected 3 labels, one per video; found 'labels' integer \(2, 3\)"),
         (np.zeros(3, [("x", "i4")]), r"numbers or texts; found 'labels' compound"),
         (np.array([2**63, 0, 0], np.uint64), r"entry 0 of 'labels': expected a 64-bit number"),
     ],
@@ -339,7 +348,9 @@ def test_cells_of_matlab_are_labels_only_where_there_are_as_many_as_videos(tmp_p
             root[f"s{number}"] = np.zeros((10 + number, 5))
         root["label"] = np.full((1, count), root.ref, h5py.ref_dtype)
     if count == 3:
-        with pytest.raises(CatalogError, match=r"expected 3 labels, one per video; found 'label' reference \(1, 3\)"):
+        with pytest.raises(
+            CatalogError, match=r"expected labels that are numbers or texts; found 'label' reference \(1, 3\)"
+        ):
             catalog_of(tmp_path)
         return
     catalog = catalog_of(tmp_path)

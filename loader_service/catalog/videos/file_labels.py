@@ -177,18 +177,15 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode],
 
 
 def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]:
-    if info.shape != (count,) and not (info.shape == () and count == 1):
-        raise CatalogError(
-            f"expected {counted(count, 'label')}, one per video; found {info.describe()}; correct them, or "
-            "give --labels FILE.csv"
-        )
+    if math.prod(info.shape) != count or max(info.shape, default=1) != count:  # (N, 1) and (1, N) are lists, too
+        raise CatalogError(f"expected {counted(count, 'label')}, one per video; found {info.describe()}; {_REMEDY}")
     if (
         info.kind in {ElementKind.OTHER, ElementKind.COMPOUND, ElementKind.COMPLEX, ElementKind.REFERENCE}
         and file[to_bytes(info.path)].dtype.kind != "b"
         and not enum_names(file[to_bytes(info.path)].dtype)
     ):
-        raise CatalogError(f"expected labels that are numbers or texts; found {info.describe()}")
-    values = np.atleast_1d(_read(file, info))
+        raise CatalogError(f"expected labels that are numbers or texts; found {info.describe()}; {_REMEDY}")
+    values = np.ravel(_read(file, info))
     return (to_label(value, f"entry {number} of {info.path!r}") for number, value in enumerate(values))
 
 
@@ -198,6 +195,10 @@ def _read(file: h5py.File, info: DatasetInfo) -> Any:
     if info.kind is ElementKind.CHARACTERS and info.dtype == "S":
         return text_of(node[()])
     return with_names(node[()], node.dtype)
+
+
+#: What helps where labels are none.
+_REMEDY = "correct them, or give --labels FILE.csv"
 
 
 def to_label(value: Any, where: str) -> Label:
@@ -211,13 +212,15 @@ def to_label(value: Any, where: str) -> Label:
     if isinstance(value, str):
         value = value.strip()
         if not value:
-            raise CatalogError(f"label, {where}: expected a number or a text, got an empty text; fill it in")
+            raise CatalogError(
+                f"label, {where}: expected a number or a text, got an empty text; fill it in, or give --labels FILE.csv"
+            )
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise CatalogError(f"label, {where}: expected a 64-bit number, got {value!r}")
+        raise CatalogError(f"label, {where}: expected a 64-bit number, got {value!r}; {_REMEDY}")
     if isinstance(value, float) and not math.isfinite(value):
-        raise CatalogError(f"label, {where}: expected a finite number, got {value!r}")
+        raise CatalogError(f"label, {where}: expected a finite number, got {value!r}; {_REMEDY}")
     if not isinstance(value, (int, float, str)):
-        raise CatalogError(f"label, {where}: expected one number or text, got {value!r:.80}")
+        raise CatalogError(f"label, {where}: expected one number or text, got {value!r:.80}; {_REMEDY}")
     return value
