@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import struct
+from fractions import Fraction
+from typing import Any
 
+import av
 import cv2
 import numpy as np
 import simplejpeg
 from numpy.typing import NDArray
+from PIL import Image as PillowImage
 
 START_OF_FRAME = b"\xff\xc0"
 END_OF_IMAGE = b"\xff\xd9"
@@ -31,6 +36,21 @@ def grey_jpeg(height: int, width: int, seed: int = 0) -> bytes:
 
 def cmyk_jpeg(inks: NDArray[np.uint8]) -> bytes:
     return bytes(simplejpeg.encode_jpeg(inks, quality=100, colorspace="CMYK"))
+
+
+def pillow_jpeg(height: int, width: int, **options: Any) -> bytes:
+    """Return what Pillow writes; ``keep_rgb=True`` stores colours as they are, and says so in Adobe's segment."""
+    written = io.BytesIO()
+    PillowImage.fromarray(picture(height, width)).save(written, "JPEG", quality=80, **options)
+    return written.getvalue()
+
+
+def film_jpeg(height: int, width: int, pixels: str) -> bytes:
+    """Return a frame of Motion JPEG, as FFmpeg writes it."""
+    codec = av.VideoCodecContext.create("mjpeg", "w")
+    codec.height, codec.width, codec.pix_fmt, codec.time_base = height, width, pixels, Fraction(1, 25)
+    frame = av.VideoFrame.from_ndarray(picture(height, width), "rgb24").reformat(format=pixels)
+    return bytes([*codec.encode(frame), *codec.encode(None)][0])
 
 
 def progressive_jpeg(height: int, width: int, seed: int = 0) -> bytes:

@@ -104,7 +104,14 @@ def test_a_part_has_the_pixels_of_the_whole(
 
 ODD = {
     "progressive": jpegs.progressive_jpeg(64, 80),
-    "restart markers": noisy_jpeg(64, 80)[:2] + b"\xff\xdd\x00\x04\x00\x00" + noisy_jpeg(64, 80)[2:],
+    "an interval of no restarts": noisy_jpeg(64, 80)[:2] + b"\xff\xdd\x00\x04\x00\x00" + noisy_jpeg(64, 80)[2:],
+    "restart markers": jpegs.pillow_jpeg(64, 80, restart_marker_blocks=3),
+    "restart markers, progressive": jpegs.pillow_jpeg(64, 80, restart_marker_rows=1, progressive=True),
+    "tables made for it": jpegs.pillow_jpeg(64, 80, optimize=True, subsampling="4:2:2"),
+    "colours stored as RGB": jpegs.pillow_jpeg(64, 80, keep_rgb=True),
+    "markers in a profile": jpegs.pillow_jpeg(64, 80, icc_profile=b"\xff\xda\xff\xd9" * 20_000),
+    "a film's frame, 4:2:0": jpegs.film_jpeg(64, 80, "yuvj420p"),
+    "a film's frame, 4:2:2": jpegs.film_jpeg(64, 80, "yuvj422p"),
     "cmyk": jpegs.cmyk_jpeg(np.random.default_rng(0).integers(0, 256, (64, 80, 4), dtype=np.uint8)),
     "thumbnail": jpegs.with_segment(noisy_jpeg(64, 80), 0xE1, b"x" + noisy_jpeg(16, 16)),
     "bytes behind it": noisy_jpeg(64, 80) + bytes(50),
