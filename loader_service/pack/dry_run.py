@@ -14,8 +14,8 @@ from loader_service.pack.frame_blob import FrameSink
 from loader_service.pack.pack_journal import read_manifest
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
+from loader_service.pack.pack_refusals import check_free, check_labels
 from loader_service.pack.pack_worker import read_item
-from loader_service.pack.packing import check_free, check_labels
 from loader_service.pack.records import Item, PackedVideo, Recoding
 from loader_service.pack.shard_plan import without_clashes
 from loader_service.sizes import counted, size_text

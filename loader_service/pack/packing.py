@@ -14,7 +14,6 @@ from loader_service.conversion.write_remedies import output_error
 from loader_service.errors import ConfigError, PackError
 from loader_service.failpoints import passing
 from loader_service.pack.alike_values import AlikeValues, shards_alike, values_alike
-from loader_service.pack.find_items import LABELLED_BY_FOLDERS
 from loader_service.pack.pack_journal import (
     PackJournal,
     read_manifest,
@@ -24,13 +23,13 @@ from loader_service.pack.pack_journal import (
 from loader_service.pack.pack_options import PackOptions
 from loader_service.pack.pack_place import PackPlace
 from loader_service.pack.pack_pool import Failure, PackPool, ReadUnit
+from loader_service.pack.pack_refusals import check_free, check_labels
 from loader_service.pack.pack_worker import PackWorkerOptions
 from loader_service.pack.records import Item, PackedVideo, Recoding
 from loader_service.pack.shard_index import FIRST_BYTE, write_index
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
 from loader_service.pack.sources import KIND_NAMED
 from loader_service.pack.sources.source_kind import Unchanged
-from loader_service.sizes import counted
 
 _PIECE_BYTES = 2**26
 
@@ -103,21 +102,6 @@ def pack(items: Sequence[Item], options: PackOptions, on_progress: OnProgress) -
     return result
 
 
-def check_labels(items: Sequence[Item], before: Sequence[PackedVideo], place: PackPlace) -> None:
-    """Refuse what would give a file in which only some videos have a label: no service serves that."""
-    names = {each.name for each in before}
-    labelled = {"label" in each.attributes for each in before}
-    new = (each for each in items if each.name not in names and each.kind in LABELLED_BY_FOLDERS)
-    other = next((each for each in new if {each.label is not None} != labelled), None)
-    if len(labelled) == 1 and other is not None:
-        has, have = ("no label", "have one") if True in labelled else (f"the label {other.label!r}", "have none")
-        raise ConfigError(
-            f"{other.path!r} has {has}, and the {counted(len(before), 'video')} that {str(place.output)!r} "
-            f"holds already {have}; "
-            "give another -o, or move it: the name of its folder is its label"
-        )
-
-
 def _forget_manifest(place: PackPlace) -> list[PackedVideo]:
     """Remove the manifest before what it tells of is written over; return what it told."""
     try:
@@ -134,18 +118,6 @@ def _remove_shards(place: PackPlace, old: Sequence[PackedVideo], stay: set[int])
         records = [record for record in old if record.shard == shard]
         if len(whole_records(place.shard(shard), records)) == len(records):
             place.shard(shard).unlink()
-
-
-def check_free(place: PackPlace, before: Sequence[PackedVideo], sealed: set[int]) -> None:
-    """Refuse to write where something lies that pack did not make, and to add to what is gone."""
-    known = {place.shard(record.shard) for record in before}
-    gone = next((path for path in sorted(known) if not path.exists()), None)
-    if gone is not None:
-        raise ConfigError(f"{str(gone)!r} is gone, and {str(place.manifest)!r} has its videos; --force packs all anew")
-    known |= {place.shard(number) for number in sealed}
-    found = next((path for path in place.finished() if path not in known), None)
-    if found is not None:
-        raise ConfigError(f"{str(found)!r} is there already, and not of pack; name another output, or give --force")
 
 
 class _Packing:
@@ -185,6 +157,7 @@ class _Packing:
             self._write_all([item for item in planned if item.name not in have], plan)
         for shard in sorted(self._of_shard):
             self._seal(shard)
+        self._seal_again(len(stay))
         self._result.paths = sorted({str(self._place.shard(each.shard)) for each in self._result.records})
         self._result.added = len(self._result.records) - len(before)
         self._result.turned = sum(record.turned for record in self._result.records)
@@ -345,3 +318,17 @@ class _Packing:
         path.replace(self._place.shard(shard))
         passing("renamed", shard)
         self._result.records += records
+
+    def _seal_again(self, stay: int) -> None:
+        """Write the index anew of shards whose values have another form, as the videos behind them say.
+
+        `stay`: how many videos, the first ones, lie in shards of a run before, which stay as they are.
+        """
+        known = {each.name: each for each in self._result.records}
+        final = shards_alike(self._result.records[stay:], self._alike)
+        for shard in sorted({each.shard for each in final if each != known[each.name]}):
+            self._of_shard[shard] = [each for each in final if each.shard == shard]
+            self._result.records = [each for each in self._result.records if each.shard != shard]
+            self._place.shard(shard).replace(self._place.bytes_of(shard))
+            self._seal(shard)
+        self._result.records.sort(key=lambda each: (each.shard, each.offset))

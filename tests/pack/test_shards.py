@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from loader_service.pack.pack_place import PackPlace
 from loader_service.pack.pack_worker import PackWorkerOptions, serve
 from loader_service.pack.records import Item, Recoding
 from loader_service.pack.shard_plan import Leftover, ShardPlan, in_order, into_units, without_clashes
-from tests.pack.runs import contents, run_pack
+from tests.pack.runs import catalog_in, contents, run_pack
 from tests.pack.test_pictures import write_frames
 from tests.pack.test_records import write_tar
 from tests.pack.test_resume import run_command
@@ -182,6 +183,21 @@ def test_a_manifest_is_the_same_after_a_kill_where_values_were_made_alike(tmp_pa
     assert len(written) == max(1, shards) + 1
     for name in written:
         assert (tmp_path / f"out{name}").read_bytes() == (tmp_path / f"whole{name}").read_bytes()
+
+
+@pytest.mark.parametrize("kill", ["", "sealed=kill@4", "renamed=kill@4"])
+def test_values_are_alike_in_all_shards_whatever_a_later_one_says(tmp_path: Path, kill: str) -> None:
+    said = [{"tags": [1], "share": 1}, {"tags": [1], "share": 2}, {"tags": [1, 2], "share": 0.5}]
+    samples = {str(key): {"jpg": frame_jpeg(key), "json": json.dumps(each).encode()} for key, each in enumerate(said)}
+    tar = write_tar(tmp_path / "a.tar", samples)
+    if kill:
+        run_command(tar, "-o", tmp_path / "out.h5", "--shards", 3, "--workers", 1, **{ENVIRONMENT_VARIABLE: kill})
+    run_pack(tar, output=tmp_path / "out.h5", shards=3)
+    with closing(catalog_in(tmp_path, *sorted(tmp_path.glob("out-*.h5")))) as catalog:
+        assert catalog.values("share").tolist() == [1.0, 2.0, 0.5]
+        assert {field.name for field in catalog.fields} == {"frames", "share", "tags"}
+    lines = (tmp_path / "out.manifest.jsonl").read_text().splitlines()[1:]
+    assert [json.loads(line)["attributes"]["share"] for line in lines] == [1.0, 2.0, 0.5]
 
 
 def test_packed_anew_into_fewer_shards_the_others_go_unless_somebody_has_changed_them(tmp_path: Path) -> None:
