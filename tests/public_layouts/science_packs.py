@@ -310,3 +310,12 @@ def sounds_with_a_label_each(folder: Path) -> Layout:
             videos.append(Video(name, {"frames": Array(root[name][()][None])}, number % 2))
     says = ["with the label 0 beside .* with the label 1", "a sample each", "videos of their own"]
     return Layout(Refused(says), _schema(folder, "groups", "frames = {video} [400]"), Serves(videos))
+
+
+@case("PROBA-V of VITO: LEVEL3/RADIOMETRY/<band>/TOA, LEVEL3/NDVI/NDVI (lines, pixels), a group a map")
+def maps_in_groups_of_their_own(folder: Path) -> Refused:
+    """Lines of maps are no rows of a table, also where each map lies in a group of its own."""
+    paths = ("RADIOMETRY/RED/TOA", "RADIOMETRY/NIR/TOA", "NDVI/NDVI")
+    maps = {f"LEVEL3/{path}": whole(seed, 48, 48, below=900, dtype="i2") for seed, path in enumerate(paths)}
+    table(folder / "tile.h5", maps)
+    return Refused(["rows of a table", "one picture", r"shape = \[48, 48\]"])

@@ -84,7 +84,8 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
                 maybe.append(info)
     if not sure and not maybe and len(datasets) == 1 and _is_named_picture(datasets[0]):
         maybe = list(datasets)
-    if not sure and not maybe and all(_are_maps(members) or _are_cube(members) for members in groups.values()):
+    grouped = all(_are_maps(members) or _are_cube(members) for members in groups.values())
+    if not sure and not maybe and (grouped or _are_maps(datasets)):  # a map in each of several groups, too
         maybe = [info for info in datasets if len(info.shape) > 1]
     if not sure and all(info.path.startswith(_GRIDS) for info in datasets):
         maybe = [info for info in datasets if len(info.shape) > 1]
