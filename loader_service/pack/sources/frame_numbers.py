@@ -51,9 +51,12 @@ def uneven(series: Mapping[str, Sequence[str]]) -> str:
     return f"{has!r} has a picture of number {odd}, and {lacks!r} has none"
 
 
-def counts(names: Sequence[str]) -> bool:
-    """Tell whether each series of some names has numbers that are dense, in equal steps."""
-    return all(_is_one(each) and _is_dense(numbers_of(each)) for each in series_of(names).values())
+def counts(names: Sequence[str], *, plainly: bool = False) -> bool:
+    """Tell whether each series of some names has dense numbers, in equal steps; plainly: one series, in steps of 1."""
+    series = series_of(names).values()
+    if plainly and (len(series) > 1 or _step(numbers_of(names)) > 1):
+        return False
+    return all(_is_one(each) and _is_dense(numbers_of(each)) for each in series)
 
 
 def missing(names: Sequence[str]) -> int | None:

@@ -109,15 +109,16 @@ def _pictures(look: Look) -> list[str]:
 def reading_of(files: Sequence[str]) -> str:
     """Return what pictures are, by their paths: ``"frames"``, ``"images"``, ``"either"``, or ``""`` for none.
 
-    Pictures whose numbers are dense, in most folders, count, also in equal steps, and in several series of the same
-    numbers: two folders deep they are frames of the videos of classes; else each folder may be a video, or a class.
+    Pictures whose numbers are dense, in most folders, count: two folders deep they are frames of the videos of classes,
+    also in equal steps, and in several series of the same numbers; else each folder may be a video, or a class.
     Pictures that do not count are pictures.
     """
     folders = {folder: list(inside) for folder, inside in groupby(files, key=os.path.dirname)}
     if not folders:
         return ""
-    counting = sum(counts([os.path.basename(file) for file in inside]) for inside in folders.values())
+    depths = [len([part for part in folder.split("/") if part and part.lower() not in WORDS]) for folder in folders]
+    names = (list(map(os.path.basename, inside)) for inside in folders.values())
+    counting = sum(counts(each, plainly=min(depths) < 2) for each in names)
     if 2 * counting <= len(folders):
         return "images"
-    depths = [len([part for part in folder.split("/") if part and part.lower() not in WORDS]) for folder in folders]
     return "frames" if min(depths) >= 2 else "either"
