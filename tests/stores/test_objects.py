@@ -160,7 +160,7 @@ def test_what_cannot_be_had_from_a_web_server_is_named(server, name, words):
         ("503 Service Unavailable: <Error><Code>SlowDown</Code>", r"answers 503 Service Unavailable \(SlowDown\); try"),
         (": Unable to open service account file from /none.json: No such", "^'s3://box/a': GOOGLE_APPLICATION_CREDE"),
         (": Invalid Access Key: Invalid symbol 32, offset 3.", "AZURE_STORAGE_ACCOUNT_KEY is no key in base64; copy"),
-        ("301 Moved: redirect without LOCATION", "the bucket lies in another region; set AWS_REGION"),
+        (": Received redirect without LOCATION", "the bucket lies in another region; set AWS_REGION"),
         (": Requested 5000..25000, got 5001..25001", "the answer is not the part that was asked for"),
         (": Wanted range starting at 5000, but object was only 99 bytes", "not the part that was asked for; check"),
         (": Received non-partial response when range requested", "the server gives no parts of a file; copy the file"),
