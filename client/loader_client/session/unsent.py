@@ -7,10 +7,11 @@ from loader_client.session.session_effects import Flush
 #: Wants wait until this part of the prefetch can go in one message; the rest keeps the workers busy meanwhile.
 _WANTS_TOGETHER = 2
 
-#: Wants that wait for company at the most; and where a step has so many bytes, and is 1 ms of work or more: what waits
-#: shortens what is begun ahead.
-_MOST_TOGETHER, _MOST_LARGE_TOGETHER = 16, 2
+#: A step of so many bytes is wanted at once: it is 1 ms of work or more, and what waits shortens what is begun ahead.
 _LARGE_STEP_BYTES = 8 * 2**20
+
+#: Wants that wait for company at the most.
+_MOST_TOGETHER = 16
 
 #: All are alike.
 _FLUSH = Flush()
@@ -27,7 +28,7 @@ class Unsent:
 
     def go_by(self, prefetch: int, step_bytes: int) -> None:
         """Send by how many steps are wanted ahead, and by how large each is."""
-        most = _MOST_LARGE_TOGETHER if step_bytes >= _LARGE_STEP_BYTES else _MOST_TOGETHER
+        most = 1 if step_bytes >= _LARGE_STEP_BYTES else _MOST_TOGETHER
         self._together = max(1, min(prefetch // _WANTS_TOGETHER, most))
 
     def want(self, number: int) -> None:
