@@ -116,3 +116,46 @@ def demos_without_steps(folder: Path) -> Serves:
             fields: dict[str, Form] = {"frames": Array(images), "actions": Array(actions)}
             videos += [Video(f"data/demo_{number}", fields)] * (count > 0)
     return Serves(videos, left_out=[r"data/demo_1/obs/agentview_image.*\(0, 24, 32, 3\)"])
+
+
+@case("no one project: pixels flattened into rows, their sides as columns beside them")
+def rows_that_are_flat_pictures(folder: Path) -> Serves:
+    """Lists of as many numbers as a picture of the sides beside them are said to be, and served as they lie."""
+    columns = {"images": numbers(1, 9, 16 * 24 * 3), "height": np.full(9, 16), "width": np.full(9, 24)}
+    with h5py.File(folder / "flat.h5", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+    said = r"\(1152,\) has as many numbers as a picture of 16 x 24, as 'height' and 'width' say"
+    return Serves(rows_of("flat", **columns).videos, "rows", left_out=[said])
+
+
+@case("no one project: pixels of floats, flattened, an array a group, sides as its attributes")
+def groups_of_flat_pictures(folder: Path) -> Serves:
+    """Sides may be attributes."""
+    videos = {f"v{number}": numbers(number, 5 + number, 16 * 24) for number in range(3)}
+    with h5py.File(folder / "flat.h5", "w") as root:
+        for name, values in videos.items():
+            root[f"{name}/frames"] = values
+            root[name].attrs["height"], root[name].attrs["width"] = 16, 24
+    said = r"\(384,\) has as many numbers as a picture of 16 x 24"
+    fields = {"height": Value(16), "width": Value(24)}
+    served = [Video(name, {"./frames": Array(values), **fields}) for name, values in videos.items()]
+    return Serves(served, left_out=[said])
+
+
+@case("no one project: pictures of floats and of any size as lists, their sides beside them")
+def lists_that_are_flat_pictures(folder: Path) -> Serves:
+    """A list for each picture is served as a recording, with a line."""
+    heights, widths = np.arange(8, 12), np.arange(9, 13)
+    lists = [numbers(number, high * wide) for number, (high, wide) in enumerate(zip(heights, widths, strict=True))]
+    with h5py.File(folder / "flat.h5", "w") as root:
+        root.create_dataset("images", (4,), dtype=h5py.vlen_dtype(np.float32))
+        for number, values in enumerate(lists):
+            root["images"][number] = values
+        root["height"], root["width"] = heights, widths
+    said = "the first list has as many numbers as a picture of 8 x 9"
+    served = [
+        Video(f"images/{number}", {"images": Array(values), "height": Value(high), "width": Value(wide)})
+        for number, (values, high, wide) in enumerate(zip(lists, heights.tolist(), widths.tolist(), strict=True))
+    ]
+    return Serves(served, left_out=[said])

@@ -37,6 +37,7 @@ from loader_service.catalog.videos.episodes import Found, frames_part, group_fra
 from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
+from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.labels_apart import refuse_labels_apart
 from loader_service.catalog.videos.left_over import refuse_most_left_out
@@ -293,6 +294,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     said = (
         lines_of_rows(found, hdf5.entries, tree)
         | lines_of_chance(found, hdf5.entries)
+        | lines_of_flat_pixels(found, hdf5.entries)
         | lines_of_unfilled(found, hdf5.entries, row)
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
     )
