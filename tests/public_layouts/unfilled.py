@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.public_layouts.columns import whole
 from tests.public_layouts.expectations import Array, Form, Refused, Serves, Value, Video, case, rows_of
-from tests.public_layouts.pictures import pixels
+from tests.public_layouts.pictures import jpegs, pixels
 from tests.public_layouts.robots import numbers
 
 
@@ -159,3 +159,14 @@ def lists_that_are_flat_pictures(folder: Path) -> Serves:
         for number, (values, high, wide) in enumerate(zip(lists, heights.tolist(), widths.tolist(), strict=True))
     ]
     return Serves(served, left_out=[said])
+
+
+@case("no one project: bytes of JPEGs as rows of wider numbers, padded with zeros")
+def rows_of_bytes_as_wider_numbers(folder: Path) -> Refused:
+    """They are no numbers, whatever their type says."""
+    rows = np.zeros((6, 9000), np.int32)
+    for number, encoded in enumerate(jpegs(1, 6)):
+        rows[number, : len(encoded)] = np.frombuffer(encoded, np.uint8)
+    with h5py.File(folder / "frames.h5", "w") as root:
+        root["images"], root["speed"] = rows, np.arange(6.0)
+    return Refused(["'images', row 0: expected numbers, found the bytes of JPEG as int32; write them as vlen uint8"])

@@ -62,6 +62,7 @@ from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_t
 from loader_service.catalog.videos.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
+from loader_service.catalog.videos.widened_bytes import refuse_widened_rows
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.scan_options import FOLDER, GROUP, ScanOptions
 from loader_service.stores.faults import StoreFault
@@ -291,6 +292,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
     check_labels(tree, found)
     row = partial(_row, hdf5)
+    refuse_widened_rows(found, row)
     said = (
         lines_of_rows(found, hdf5.entries, tree)
         | lines_of_chance(found, hdf5.entries)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loader_service.catalog.codecs import LOOK_BYTES, RAW_BYTES, codec_of
+from loader_service.catalog.codecs import LOOK_BYTES
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join
@@ -15,7 +15,7 @@ from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_sequence_of_pictures
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
-from loader_service.errors import CatalogError
+from loader_service.catalog.videos.widened_bytes import refuse_widened
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -219,17 +219,9 @@ def _refuse_table_with_lists(main: DatasetInfo, others: Sequence[DatasetInfo]) -
 
 
 def _refuse_images(hdf5: HDF5File, main: DatasetInfo, lengths: Sequence[int]) -> None:
-    """Refuse the bytes of images that were written as wider numbers, one for each byte."""
     first = next((row for row, length in enumerate(lengths) if length >= LOOK_BYTES), None)
-    if first is None or not main.dtype.removeprefix("vlen ").startswith(("int", "uint")):
-        return
-    begin = np.asarray(hdf5.node(main.path)[first])[:LOOK_BYTES]
-    codec = codec_of(begin.astype(np.uint8).tobytes()) if begin.min() >= 0 and begin.max() < 2**8 else RAW_BYTES
-    if codec.named:
-        raise CatalogError(
-            f"{main.path!r}, row {first}: expected numbers, found the bytes of {codec.name} as {main.dtype[5:]}; write "
-            "them as vlen uint8, an element for each frame"
-        )
+    if first is not None:
+        refuse_widened(main.path, first, main.dtype.removeprefix("vlen "), hdf5.node(main.path)[first])
 
 
 def _row_lengths(hdf5: HDF5File, info: DatasetInfo) -> list[int]:

@@ -1,0 +1,65 @@
+"""Refuses the bytes of images that were written as wider numbers, one for each byte. Pure but for reading a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loader_service.catalog.codecs import LOOK_BYTES, Codec, codec_of
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from loader_service.catalog.videos.episodes import Found
+
+#: Bytes of a row that is read for its beginning, at most.
+_MOST_BYTES = 2**22
+
+
+def refuse_widened_rows(found: Found, row: Callable[[str, int], Any]) -> None:
+    """Refuse a field whose rows are lists of numbers that are the bytes of an image; `row` gives one of a dataset.
+
+    Raises
+    ------
+    CatalogError
+        It names dataset and codec.
+    """
+    if not found.episodes:
+        return
+    last = found.episodes[0].frame_count - 1
+    for part in found.episodes[0].parts.values():
+        if part.info is None or part.frames is not None or len(part.shape) != 1 or part.shape[0] < LOOK_BYTES:
+            continue
+        if part.dtype.startswith(("S", "vlen", "uint8")) or part.first or 8 * part.shape[0] > _MOST_BYTES:
+            continue
+        # Two rows, since numbers may begin as an image does by chance.
+        if codec_in(row(part.path, 0)) and codec_in(row(part.path, last)):
+            refuse_widened(part.path, 0, part.dtype, row(part.path, 0))
+
+
+def refuse_widened(path: str, number: int, dtype: str, numbers: Any) -> None:
+    """Refuse one row of numbers if they are the bytes of an image.
+
+    Raises
+    ------
+    CatalogError
+        It names dataset, row and codec.
+    """
+    codec = codec_in(numbers)
+    if codec is not None:
+        raise CatalogError(
+            f"{path!r}, row {number}: expected numbers, found the bytes of {codec.name} as {dtype}; write them as vlen "
+            "uint8, an element for each frame"
+        )
+
+
+def codec_in(numbers: Any) -> Codec | None:
+    """Return what numbers are the bytes of, if they are those of something that has a name."""
+    begin = np.ravel(numbers)[:LOOK_BYTES]
+    if begin.dtype.kind not in "iuf" or not ((begin >= 0) & (begin < 2**8) & (begin % 1 == 0)).all():
+        return None
+    codec = codec_of(begin.astype(np.uint8).tobytes())
+    return codec if codec.named else None
