@@ -264,28 +264,27 @@ def modalities_by_patient(folder: Path) -> Refused:
 @case("no one project: subject/session/trial_0, trial_1, … (frames, 6), with the label of each as its attribute")
 def trials_of_sessions(folder: Path) -> Serves:
     """Trials of one length are videos at any depth, and no fields of their session with the first one's label."""
-    videos = []
-    with h5py.File(folder / "gait.h5", "w") as root:
-        for number in range(12):
-            name = f"sub-{number // 6:02d}/ses-{number // 3 % 2:02d}/trial_{number % 3}"
-            root[name] = numbers(number, 50, 6)
-            root[name].attrs["label"] = number % 2
-            videos.append(Video(name, {"*": Array(numbers(number, 50, 6))}, number % 2))
-    return Serves(videos)
+    names = [f"sub-{number // 6:02d}/ses-{number // 3 % 2:02d}/trial_{number % 3}" for number in range(12)]
+    return Serves(_labelled(folder / "gait.h5", names, "*"))
 
 
 @case("no one project: subject/0, subject/1, … (frames, 6), of one length, with a label each", option=True)
 def numbers_of_subjects(folder: Path) -> Layout:
     """A number alone does not say whether it is a sensor's or a trial's."""
-    videos = []
-    with h5py.File(folder / "gait.h5", "w") as root:
-        for number in range(6):
-            name = f"sub-{number // 3:04d}/{number % 3}"
-            root[name] = numbers(number, 50, 6)
-            root[name].attrs["label"] = number % 2
-            videos.append(Video(name, {"values": Array(numbers(number, 50, 6))}, number % 2))
+    videos = _labelled(folder / "gait.h5", [f"sub-{number // 3:04d}/{number % 3}" for number in range(6)], "values")
     says = ["which only numbers tell apart", "videos of their own", "one video a group, with a field for each number"]
     return Layout(Refused(says), _schema(folder, "groups", "values = {video}"), Serves(videos))
+
+
+def _labelled(path: Path, names: list[str], field: str) -> list[Video]:
+    """Write a sequence of one length by each name, with a label as its attribute; return them as videos."""
+    videos = []
+    with h5py.File(path, "w") as root:
+        for number, name in enumerate(names):
+            root[name] = numbers(number, 50, 6)
+            root[name].attrs["label"] = number % 2
+            videos.append(Video(name, {field: Array(numbers(number, 50, 6))}, number % 2))
+    return videos
 
 
 @case("no one project: X (features, samples) beside y (samples), as MATLAB's users write them by h5py")

@@ -35,9 +35,10 @@ def refuse_widened_rows(found: Found, row: Callable[[str, int], Any]) -> None:
             continue
         if part.dtype.startswith(("S", "vlen", "uint8")) or part.first or 8 * part.shape[0] > _MOST_BYTES:
             continue
+        first = row(part.path, 0)
         # Two rows, since numbers may begin as an image does by chance.
-        if codec_in(row(part.path, 0)) and codec_in(row(part.path, last)):
-            refuse_widened(part.path, 0, part.dtype, row(part.path, 0))
+        if codec_in(first) and codec_in(row(part.path, last)):
+            refuse_widened(part.path, 0, part.dtype, first)
 
 
 def refuse_widened(path: str, number: int, dtype: str, numbers: Any) -> None:
