@@ -33,16 +33,17 @@ def sample_of(hdf5: HDF5File, field: FieldScan, frame_counts: Int64s) -> str:
 
     A frame that cannot be read counts as one that cannot: it is a bad frame when it is asked for, and no fault now.
     """
-    if field.storage == "value" or not len(frame_counts):
+    storage = field.storage
+    if storage == "value" or not len(frame_counts):
         return ""
     ends = np.cumsum(frame_counts)
     total = hashlib.blake2b(digest_size=16)
     last = int(ends[-1]) - 1
-    for number in dict.fromkeys([last * each // (_FRAMES - 1) for each in range(_FRAMES)]):
-        video = int(np.searchsorted(ends, number, side="right"))
+    numbers = list(dict.fromkeys([last * each // (_FRAMES - 1) for each in range(_FRAMES)]))
+    read = _read_numbers if storage == "raw" else _read_encoded
+    for number, video in zip(numbers, ends.searchsorted(numbers, side="right").tolist(), strict=True):
         frame = number - int(ends[video] - frame_counts[video])
         frame = min(frame, max(0, int(frame_counts[video]) - field.missing - 1))
-        read = _read_numbers if field.storage == "raw" else _read_encoded
         try:
             data = read(hdf5, field, (video, frame, number))
         except HDF5_ERRORS as error:

@@ -147,7 +147,7 @@ def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: S
     for path, line in _lines_of_lists(hdf5, tree, found):
         found.left_out[path] = line
     # Rows and lists that a schema does not name are not asked; what each video says of itself is.
-    division = by_attributes(hdf5, found) if declared else division_of(hdf5, tree, found)
+    division = by_attributes(hdf5, tree, found) if declared else division_of(hdf5, tree, found)
     if division is None:
         return Chosen(found)
     if division.disjoint and division.is_certain:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
+from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, join, upwards
@@ -104,7 +104,7 @@ def division_of(hdf5: HDF5File, tree: Tree, found: Found) -> Division | None:
     count = found.episodes[0].frame_count if by_rows and found.episodes else len(found.episodes)
     if not count:
         return None
-    said = _by_values(hdf5, found) or by_attributes(hdf5, found)
+    said = _by_values(hdf5, found) or by_attributes(hdf5, tree, found)
     column = None if said else _by_column(hdf5, tree, count, by_rows)
     if column is not None and not by_rows and found.layout == "groups":
         column = _of_names(hdf5, tree, column, [episode.name for episode in found.episodes])
@@ -129,21 +129,21 @@ def _of_names(hdf5: HDF5File, tree: Tree, said: Division, names: Sequence[str]) 
     return said if rows is None else replace(said, kept={word: kept[rows] for word, kept in said.kept.items()})
 
 
-def by_attributes(hdf5: HDF5File, found: Found) -> Division | None:
+def by_attributes(hdf5: HDF5File, tree: Tree, found: Found) -> Division | None:
     """Return the splits that an attribute of each video says, also where a schema names other fields alone."""
     filled = [episode for episode in found.episodes if episode.frame_count]
-    names = _attributes_of(hdf5, filled[0]) if filled else {}
+    names = _attributes_of(hdf5, tree, filled[0]) if filled else {}
     name = next((each for each in names if each.lower() in _COLUMNS), None)
     if name is None or len(filled) < len(found.episodes):
         return None
-    texts = [_attributes_of(hdf5, episode).get(name) for episode in filled]
+    texts = [_attributes_of(hdf5, tree, episode).get(name) for episode in filled]
     return None if None in texts else _of_words(texts, f"@{name}", by_rows=False)
 
 
-def _attributes_of(hdf5: HDF5File, episode: Episode) -> dict[str, str | bytes]:
+def _attributes_of(hdf5: HDF5File, tree: Tree, episode: Episode) -> dict[str, str | bytes]:
     """Return the texts among the attributes of a video's group, or dataset, by name."""
     path = episode.dataset_path if episode.root is None else episode.root
-    names = [name for name in attribute_names(hdf5.file, path) if name.lower() in _COLUMNS]
+    names = [name for name in tree.attributed.get(path, ()) if name.lower() in _COLUMNS]
     values = {name: read_attribute(hdf5.file, path, name) for name in names}
     return {name: value for name, value in values.items() if isinstance(value, (str, bytes))}
 

@@ -104,7 +104,7 @@ def restricted(tree: Tree, splits: NamedSplits, meaning: str) -> Tree:
         {path: info for path, info in tree.datasets.items() if splits.of(path) == meaning},
         tuple(path for path in tree.empty_groups if splits.of(path) == meaning),
         tree.external_links,
-        {path: names for path, names in tree.attributed.items() if splits.of(path) == meaning},
+        {path: names for path, names in tree.attributed.items() if not path or splits.of(path) == meaning},
         tree.unwritten,
     )
 

@@ -30,13 +30,14 @@ def flagged_rows(
 
     `any_end`: also flags that can end less than an episode, such as ``terminals`` without the ``timeouts`` beside them.
     """
-    columns = [info for info in datasets if info.shape in {(frame_count,), (frame_count, 1)}]
+    rows = {(frame_count,), (frame_count, 1)}
+    columns = [(info, info.basename) for info in datasets if info.shape in rows]
     if not columns:
         return None
-    starts = [_flags(info, read) for info in columns if _FIRST_FLAG.match(info.basename)]
-    starts += [_first_steps(info, read) for info in columns if info.basename.lower() == "step_type"]
-    lasts = [_flags(info, read) for info in columns if _LAST_FLAG.match(info.basename)]
-    weak = [_flags(info, read) for info in columns if any_end and _ANY_END_FLAG.match(info.basename)]
+    starts = [_flags(info, read) for info, name in columns if _FIRST_FLAG.match(name)]
+    starts += [_first_steps(info, read) for info, name in columns if name.lower() == "step_type"]
+    lasts = [_flags(info, read) for info, name in columns if _LAST_FLAG.match(name)]
+    weak = [_flags(info, read) for info, name in columns if any_end and _ANY_END_FLAG.match(name)]
     first = next((flags for flags in starts if flags is not None), None)
     if first is None:
         ends = next((flags for flags in lasts if flags is not None), None)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from loader_service.catalog.hdf5.attributes import attribute_names
 from loader_service.catalog.hdf5.read_tree import dtype_of
 from loader_service.catalog.inner_paths import join, to_bytes
 from loader_service.catalog.names import LABEL_NAMES
@@ -70,7 +69,7 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
         owner = owner_of(by_root, path)
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
     if filled:
-        _add_attributes(file, found, filled)
+        _add_attributes(file, tree, found, filled)
 
 
 def _add_single_steps(tree: Tree, filled: Sequence[Episode]) -> None:
@@ -201,15 +200,14 @@ def single_part(info: DatasetInfo) -> VideoField:
     return VideoField("image" if image else "array", info.dtype, info.shape, info.path, info=info)
 
 
-def _add_attributes(file: h5py.File, found: Found, episodes: list[Episode]) -> None:
+def _add_attributes(file: h5py.File, tree: Tree, found: Found, episodes: list[Episode]) -> None:
     """Add the attributes that the first video has; those that others lack are left out later."""
-    first = _node_path(episodes[0])
-    names = [name for name in attribute_names(file, first) if name not in LABEL_NAMES]
+    names = [name for name in tree.attributed.get(_node_path(episodes[0]), ()) if name not in LABEL_NAMES]
     for episode in episodes if names else ():
         path = _node_path(episode)
         node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
         for name in names:
-            if h5py.h5a.exists(node, to_bytes(name)):
+            if name in tree.attributed.get(path, ()):
                 attribute = h5py.h5a.open(node, to_bytes(name))
                 part = attribute_part(attribute, path, name)
                 if part is not None:

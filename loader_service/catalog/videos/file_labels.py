@@ -47,10 +47,10 @@ def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern:
         when there is a pattern, and no video has such a label.
     """
     if pattern is None:
-        labels = _from_attributes(file, videos, LABEL_NAMES[0])
+        labels = _from_attributes(file, tree, videos, LABEL_NAMES[0])
         return _from_datasets(file, tree, videos) if all(label is None for label in labels) else labels
     if pattern.startswith("@"):
-        labels = _from_attributes(file, videos, pattern[1:])
+        labels = _from_attributes(file, tree, videos, pattern[1:])
         missing = f"no video has an attribute {pattern[1:]!r}"
     else:
         labels = _from_named_datasets(file, tree, videos, pattern)
@@ -60,9 +60,12 @@ def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern:
     return labels
 
 
-def _from_attributes(file: h5py.File, videos: Sequence[Episode], name: str) -> list[Label | None]:
-    owners = _own_groups(videos)
-    return [_from_attribute(file, [video.dataset_path, *owners[number]], name) for number, video in enumerate(videos)]
+def _from_attributes(file: h5py.File, tree: Tree, videos: Sequence[Episode], name: str) -> list[Label | None]:
+    own = _own_groups(videos)
+    return [
+        _from_attribute(file, tree, [video.dataset_path, *groups], name)
+        for video, groups in zip(videos, own, strict=True)
+    ]
 
 
 def _own_groups(videos: Sequence[Episode]) -> list[list[str]]:
@@ -80,12 +83,11 @@ def _own_groups(videos: Sequence[Episode]) -> list[list[str]]:
     ]
 
 
-def _from_attribute(file: h5py.File, paths: Sequence[str], name: str) -> Label | None:
+def _from_attribute(file: h5py.File, tree: Tree, paths: Sequence[str], name: str) -> Label | None:
     for path in paths:
-        node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
-        if h5py.h5a.exists(node, to_bytes(name)):
+        if name in tree.attributed.get(path, ()):
             value = read_attribute(file, path, name)
-            attribute = h5py.h5a.open(node, to_bytes(name))
+            attribute = h5py.h5a.open(h5py.h5o.open(file.id, to_bytes(path) or b"/"), to_bytes(name))
             if attribute.get_type().get_class() == h5py.h5t.ENUM:
                 value = with_names(value, attribute.dtype)
             return to_label(value, f"attribute {name!r} of {path or '/'!r}")
