@@ -36,7 +36,7 @@ BEAT_S, _LOAD_S = 0.25, 1.0
 #: How long a connection may take to show who it is, in milliseconds: after that ZeroMQ closes it.
 _HANDSHAKE_MS = 2000
 
-#: Messages taken from connections before anything else is looked at.
+#: Messages taken from connections before anything else is looked at; fewer where a beat is due before.
 _BURST = 64
 
 #: Files and connections that may be open: some for each remote worker and each slot, and what strangers hold until the
@@ -132,8 +132,10 @@ class Receiver:
                 self._act(self._intake.given(worker, message))
 
     def _hear_connections(self) -> bool:
-        """Take what has come, at most one burst; return whether that was all."""
-        for _ in range(_BURST):
+        """Take what has come, at most one burst and until a beat is due; return whether that was all."""
+        for number in range(_BURST):
+            if number and self._next_beat <= time.monotonic():
+                return False
             try:
                 connection = self._door.recv(zmq.NOBLOCK)
             except zmq.Again:

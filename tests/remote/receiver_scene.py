@@ -92,13 +92,17 @@ class ReceiverScene:
                 if isinstance(received.message, kind):
                     return received.message
 
-    def task(self, number: int) -> float:
-        """Have the rows of one task travel; return how long that took, in seconds."""
+    def task(self, *numbers: int) -> float:
+        """Have the rows of tasks travel, of one or of several at once; return how long that took, in seconds."""
         begun = time.perf_counter()
-        self.say(b"worker-1", m.Task(number, 1, 0, self.slot, self.rows))
-        while not any(isinstance(each, m.Task) for each in self.link.next(20.0)):
-            pass
-        self.link.send(SentRows(number, self.memory, slot_pieces(self.layout, self.rows), lambda _: None))
-        self.link.send(m.TaskDone(0, number, ()))
-        self.hear(m.TaskDone)
+        for number in numbers:
+            self.say(b"worker-1", m.Task(number, 1, 0, self.slot, self.rows))
+        left = len(numbers)
+        while left:
+            left -= sum(isinstance(each, m.Task) for each in self.link.next(20.0))
+        for number in numbers:
+            self.link.send(SentRows(number, self.memory, slot_pieces(self.layout, self.rows), lambda _: None))
+            self.link.send(m.TaskDone(0, number, ()))
+        for _ in numbers:
+            self.hear(m.TaskDone)
         return time.perf_counter() - begun
