@@ -75,7 +75,7 @@ def as_bytes(value: Any) -> bytes:
 
 
 def _vlen(hdf5: HDF5File, info: DatasetInfo, elements: Sequence[int], size: int) -> list[bytes]:
-    references = hdf5.references(info.path) if hdf5.direct and len(info.shape) == 1 else None
+    references = hdf5.references(info.path) if hdf5.direct else None
     if references is not None:
         wanted = references[list(elements)]
         try:
@@ -85,5 +85,5 @@ def _vlen(hdf5: HDF5File, info: DatasetInfo, elements: Sequence[int], size: int)
         else:
             lengths = wanted["length"].tolist()
             return [hdf5.read_at(place, min(size, length)) for place, length in zip(places, lengths, strict=True)]
-    node = hdf5.node(info.path)
-    return [as_bytes(node[element])[:size] for element in elements]
+    node, across = hdf5.node(info.path), (0,) * (len(info.shape) - 1)
+    return [as_bytes(node[(element, *across)])[:size] for element in elements]

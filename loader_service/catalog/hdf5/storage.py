@@ -64,16 +64,19 @@ def find_pieces(dataset: Any) -> Pieces | None:
 
 
 def read_references(descriptor: ByteSource, dataset: Any) -> npt.NDArray[Any] | None:
-    """Return a vlen dataset's raw elements, ``(frames,)`` of `REFERENCE`, or None if only HDF5 can read them."""
-    (count,) = dataset.shape
+    """Return the raw elements of a vlen dataset, ``(frames,)`` of `REFERENCE`, or None if only HDF5 can read them.
+
+    The dataset is ``(frames,)``, or ``(frames, 1)``.
+    """
+    count, *across = dataset.shape
     address = dataset.get_offset()
-    if address is not None:
+    if address is not None and across in ([], [1]):
         data = pread_fully(descriptor, count * REFERENCE.itemsize, address)
         return np.frombuffer(data, REFERENCE) if len(data) == count * REFERENCE.itemsize else None
     properties = dataset.get_create_plist()
-    if properties.get_layout() != h5py.h5d.CHUNKED:
+    if properties.get_layout() != h5py.h5d.CHUNKED or across not in ([], [1]):
         return None
-    (rows,) = properties.get_chunk()
+    rows = properties.get_chunk()[0]
     if dataset.get_num_chunks() != -(-count // rows):
         return None  # some chunk was never written
     filters = [properties.get_filter(number)[0] for number in range(properties.get_nfilters())]
@@ -87,7 +90,7 @@ def read_references(descriptor: ByteSource, dataset: Any) -> npt.NDArray[Any] | 
 
 
 def _read_chunk(dataset: Any, start: int, filters: list[int]) -> bytes:
-    mask, data = dataset.read_direct_chunk((start,))
+    mask, data = dataset.read_direct_chunk((start, *(0,) * (dataset.rank - 1)))
     for number in reversed(range(len(filters))):
         if not mask >> number & 1:  # a set bit: this chunk was stored without that filter
             data = _UNDO[filters[number]](data)

@@ -146,7 +146,8 @@ def _refuse_matrices_of_images(hdf5: HDF5File, tree: Tree) -> None:
     for info in tree.datasets.values():
         axes = len(info.shape) - (info.kind is ElementKind.BYTES)  # the last of padded ones is that of bytes
         known = info.kind in _ELEMENTS or (info.kind is ElementKind.BYTES and info.shape[-1:] >= (LOOK_BYTES,))
-        if axes < _AXES_OF_A_MATRIX or not known or not info.size_bytes or info.path in tree.unwritten:
+        column = info.kind is ElementKind.VLEN_BYTES and info.shape[1:] == (1,)
+        if axes < _AXES_OF_A_MATRIX or column or not known or not info.size_bytes or info.path in tree.unwritten:
             continue
         if unnumbered(info.path) in looked_at:
             continue

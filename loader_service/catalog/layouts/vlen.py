@@ -1,4 +1,4 @@
-"""Frames as the elements of a vlen dataset of bytes, one dataset for each video."""
+"""Frames as the elements of a vlen dataset of bytes, ``(frames,)`` or ``(frames, 1)``, one for each video."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Vlen(Layout[FoundVideo]):
     def find(self, contents: Candidates) -> list[FoundVideo]:
         """Return a video for each dataset."""
         datasets = contents.of_kind(ElementKind.VLEN_BYTES, 1)
+        datasets += [info for info in contents.of_kind(ElementKind.VLEN_BYTES, 2) if info.shape[1] == 1]
         images = contents.images(datasets, lambda info: first_middle_last(range(info.shape[0])))
         datasets = [info for info in datasets if info.path in images]
         return [
@@ -52,7 +53,7 @@ class Vlen(Layout[FoundVideo]):
         """Return the elements' numbers, and their lengths, for which all are read."""
         dataset = hdf5.node(video.dataset_path)
         starts = range(0, video.frame_count, _SLAB)
-        lengths = [len(frame) for start in starts for frame in dataset[start : start + _SLAB]]
+        lengths = [len(frame) for start in starts for frame in np.ravel(dataset[start : start + _SLAB])]
         return np.arange(video.frame_count), np.array(lengths, np.int64)
 
     def open(self, file: h5py.File, path: str) -> Any:
@@ -67,7 +68,7 @@ class Vlen(Layout[FoundVideo]):
         """Return one element; `Dataset.__getitem__` takes twice as long, and scans read two a video."""
         dataset, dtype = opened
         selected = dataset.get_space()
-        selected.select_hyperslab((position,), (1,))
+        selected.select_hyperslab((position, *(0,) * (dataset.rank - 1)), (1,) * dataset.rank)
         out = np.empty((1,), dtype)
         dataset.read(_ONE_ELEMENT, selected, out)
         return bytes(out[0].tobytes())

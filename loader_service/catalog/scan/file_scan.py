@@ -48,6 +48,7 @@ from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
 from loader_service.catalog.videos.padded_videos import cut_padded
+from loader_service.catalog.videos.paired_rows import lines_of_pairs
 from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.catalog.videos.row_notes import lines_of_rows
 from loader_service.catalog.videos.set_aside import (
@@ -297,6 +298,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         lines_of_rows(found, hdf5.entries, tree)
         | lines_of_chance(found, hdf5.entries)
         | lines_of_flat_pixels(found, hdf5.entries)
+        | lines_of_pairs(found)
         | lines_of_unfilled(found, hdf5.entries, row)
         | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
     )

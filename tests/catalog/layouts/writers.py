@@ -69,6 +69,20 @@ def write_signed(path: Path, videos: Videos, storage: Storage) -> None:
                 rows[number] = np.frombuffer(frame, np.int8)
 
 
+def write_in_a_column(path: Path, videos: Videos, storage: Storage) -> None:
+    """Write frames as vlen uint8 in a column, ``(frames, 1)``."""
+    with h5py.File(path, "w") as file:
+        for name, frames in videos.items():
+            chunks = (min(storage.chunks, len(frames)), 1) if storage.chunks and frames else None
+            column = file.create_dataset(
+                *(f"{name}/frames", (len(frames), 1), h5py.vlen_dtype(np.uint8)),
+                chunks=chunks,
+                compression=storage.compression if chunks else None,
+            )
+            for number, frame in enumerate(frames):
+                column[number, 0] = np.frombuffer(frame, np.uint8)
+
+
 def write_with_gaps(path: Path, videos: Videos, storage: Storage) -> None:
     """Write frames one after the other with gaps between them, where they begin, and their lengths, as floats."""
     with h5py.File(path, "w") as file:
@@ -120,6 +134,7 @@ CASES = {name: Case(LAYOUT_NAMED[name], write) for name, write in WRITERS.items(
 CASES["strings"] = Case(LAYOUT_NAMED["padded"], partial(write_elements, "S"))
 CASES["opaque elements"] = Case(LAYOUT_NAMED["padded"], partial(write_elements, "V"))
 CASES["signed"] = Case(LAYOUT_NAMED["vlen"], write_signed)
+CASES["vlen in a column"] = Case(LAYOUT_NAMED["vlen"], write_in_a_column)
 CASES["starts and lengths"] = Case(LAYOUT_NAMED["flat"], write_with_gaps)
 CASES["columns"] = Case(LAYOUT_NAMED["datasets"], write_columns)
 CASES["base64"] = Case(Base64Texts(), write_base64)

@@ -1,0 +1,83 @@
+"""Says which videos of one length may be rows that belong together, and which fields of rows may be videos. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of
+from loader_service.catalog.videos.across_groups import are_fields
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, have_roles
+from loader_service.catalog.videos.readings import free_name, in_one_line
+from loader_service.catalog.videos.sibling_groups import is_recording
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+
+#: So many groups, or fields, with words as names may be either; more are videos.
+_FEW = 8
+
+_PAIRED = (
+    "{0!r} and {1!r} have {2} rows each, and each of the {3} is a video here; if row n of one belongs to row n of the "
+    "other, {4} in a --schema makes them fields of one row, in a file"
+)
+_APART = (
+    "row n of {0!r} and of {1!r} are served as one sample, and nothing else has a row for each; if they do not belong "
+    "together, {2} in a --schema makes a video of each of the {3}, in a file"
+)
+
+
+def lines_of_pairs(found: Found) -> dict[str, str]:
+    """Return a line where groups, or fields, whose names are words have as many rows, and nothing says if in pairs.
+
+    So lie ``clean`` and ``noisy`` in a file, which belong together, and ``signal`` and ``background``, which do not.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    if found.layout == "groups" and 1 < len(filled) <= _FEW:
+        return _of_groups(filled)
+    return _of_fields(filled[0]) if found.layout == "table" and len(filled) == 1 else {}
+
+
+def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
+    """Return the line of groups; none where they are as long by their own lengths, or called as recordings are."""
+    first, second = filled[:2]
+    roots = [episode.root or "" for episode in filled]
+    counts = {episode.frame_count for episode in filled}
+    if not all(roots) or len(counts) > 1 or counts == {1} or not _are_words(differing_parts(roots)):
+        return {}
+    timed = [(root, key, part) for root, each in zip(roots, filled, strict=True) for key, part in _timed(each)]
+    fields = tuple(SchemaField(free_name(join(root, key)), part.kind, (join(root, key),)) for root, key, part in timed)
+    encoded = any(part.frames for _, _, part in timed)
+    shown = in_one_line(Schema(("files" if encoded else "table",), fields))
+    line = _PAIRED.format(first.root, second.root, first.frame_count, len(filled), shown)
+    return {f"{parent_of(roots[0])}/ (pairs)": line}
+
+
+def _of_fields(table: Episode) -> dict[str, str]:
+    """Return the line of fields of one form, which are all that a table has of two axes or more, and of rows."""
+    parts = [part for _, part in _timed(table)]
+    infos = [part.info for part in parts if part.info is not None and part.frames is None]
+    if not 1 < len(infos) == len(parts) <= _FEW or table.frame_count == 1:
+        return {}
+    forms = {(info.dtype, info.shape) for info in infos}
+    names = differing_parts([info.path for info in infos])
+    one_name = {info.basename for info in infos}
+    above = {parent_of(info.path) if len(one_name) > 1 else parent_of(info.parent) for info in infos}
+    if len(forms) > 1 or not parts[0].shape or len(above) > 1 or not _are_words(names):
+        return {}
+    inside = infos[0].basename if len(one_name) == 1 else ""
+    field = SchemaField(free_name(inside or "values"), parts[0].kind, (join(VIDEO, inside),))
+    shown = in_one_line(Schema(("groups",), (field,)))
+    return {f"{infos[0].path} (pairs)": _APART.format(infos[0].path, infos[1].path, shown, len(infos))}
+
+
+def _timed(episode: Episode) -> list[tuple[str, VideoField]]:
+    return [(key, part) for key, part in episode.parts.items() if part.kind != "value" and not part.missing]
+
+
+def _are_words(names: Sequence[str]) -> bool:
+    """Tell whether names are words that say neither a number nor what is seen: of classes, or of halves of pairs."""
+    told = are_numbered(names) or are_ids(names) or have_roles(names) or are_fields(names)
+    return not told and not all(is_recording(basename_of(name)) for name in names)
