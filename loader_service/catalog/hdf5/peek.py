@@ -85,5 +85,5 @@ def _vlen(hdf5: HDF5File, info: DatasetInfo, elements: Sequence[int], size: int)
         else:
             lengths = wanted["length"].tolist()
             return [hdf5.read_at(place, min(size, length)) for place, length in zip(places, lengths, strict=True)]
-    node, across = hdf5.node(info.path), (0,) * (len(info.shape) - 1)
-    return [as_bytes(node[(element, *across)])[:size] for element in elements]
+    node, across = hdf5.node(info.path), len(info.shape) > 1
+    return [as_bytes(node[element, 0] if across else node[element])[:size] for element in elements]

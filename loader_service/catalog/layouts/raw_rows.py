@@ -20,6 +20,7 @@ from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join, parent_of, to_bytes, to_text
 from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout, names_of
 from loader_service.catalog.layouts.vlen import Vlen
+from loader_service.catalog.side_names import named_as_sides
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
 _SHAPES = re.compile(r"(^|_)(shapes?|hwc?|chw)$", re.IGNORECASE)
-_SIDES = tuple(re.compile(rf"(^|_)({names})$", re.IGNORECASE) for names in ("heights?|h", "widths?|w", "channels?|c"))
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def shapes_beside(file: h5py.File, path: str, count: int) -> list[Shapes]:
         for name in names
         if beside[name].ndim == 2 and _SHAPES.search(name)
     ]
-    sides = [next((name for name in names if beside[name].ndim == 1 and side.search(name)), None) for side in _SIDES]
+    sides = named_as_sides([name for name in names if beside[name].ndim == 1])
     if sides[0] and sides[1]:
         used = [name for name in sides if name]
         columns = np.stack([_int64s(beside[name][()]) for name in used], axis=1)
@@ -154,7 +154,7 @@ def _of_attributes(node: Any) -> list[Shapes]:
     """Return the shape of all elements that attributes say."""
     names = sorted(map(str, node.attrs))
     shapes = [_numbers_of(node, name) for name in names if _SHAPES.search(name)]
-    sides = [next((_numbers_of(node, name) for name in names if side.search(name)), []) for side in _SIDES]
+    sides = [_numbers_of(node, name) if name else [] for name in named_as_sides(names)]
     if len(sides[0]) == len(sides[1]) == 1:
         shapes.append([number for side in sides for number in side])
     return [Shapes(np.array(each, np.int64), frozenset()) for each in shapes if len(each) in {2, 3}]

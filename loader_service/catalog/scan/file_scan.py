@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.attempts import Attempts
+from loader_service.catalog.codecs import LOOK_BYTES
 from loader_service.catalog.columns import FileStat
 from loader_service.catalog.findings import FieldScan, FileScan
 from loader_service.catalog.hdf5.enum_names import lines_of_names
@@ -293,7 +294,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
     check_labels(tree, found)
     row = partial(_row, hdf5)
-    refuse_widened_rows(found, row)
+    refuse_widened_rows(found, partial(_row, hdf5, most=LOOK_BYTES))
     said = (
         lines_of_rows(found, hdf5.entries, tree)
         | lines_of_chance(found, hdf5.entries)
@@ -313,11 +314,11 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     return found
 
 
-def _row(hdf5: HDF5File, path: str, number: int, axis: int = 0) -> object:
-    """Return one row of a dataset, or the middle of an axis of it; of a damaged one something that is no zero."""
+def _row(hdf5: HDF5File, path: str, number: int, axis: int = 0, *, most: int | None = None) -> object:
+    """Return one row of a dataset, `most` entries, or the middle of an axis; of a damaged one something not zero."""
     try:
         node = hdf5.node(path)
         place = (number, *[slice(None)] * (axis - 1), node.shape[axis] // 2) if 0 < axis < node.ndim else (number,)
-        return node[place]
+        return node[place if most is None else (number, slice(most))]
     except HDF5_ERRORS:
         return True

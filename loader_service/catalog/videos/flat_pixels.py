@@ -7,23 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.side_names import named_as_sides
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from loader_service.catalog.videos.episodes import Episode, Found
-
-#: What height and width of a picture are called, beside it; behind an @, as attributes.
-_SIDES = (
-    ("height", "width"),
-    ("heights", "widths"),
-    ("h", "w"),
-    ("H", "W"),
-    ("@height", "@width"),
-    ("@h", "@w"),
-    ("@H", "@W"),
-)
-_HEIGHTS = frozenset(height for height, _ in _SIDES)
 
 #: Values of a pixel: grey, colours, colours with alpha.
 _CHANNELS = frozenset({1, 3, 4})
@@ -48,10 +38,10 @@ def lines_of_flat_pixels(found: Found, read: Callable[[str], Any]) -> dict[str, 
         Gives the entries of a dataset, or, behind an @, of an attribute.
     """
     first = found.episodes[0] if found.episodes else None
-    if first is None or not first.parts.keys() & _HEIGHTS:
-        return {}
-    sides = next((pair for pair in _SIDES if set(pair) <= first.parts.keys()), None)
-    if sides is None:
+    names = [] if first is None else sorted(first.parts, key=lambda key: "@" in key)
+    named = named_as_sides(names)[:2]
+    sides = [name for name in named if name is not None]
+    if first is None or len(sides) < len(named):
         return {}
     height, width = (_first_number(first, name, read) for name in sides)
     if height * width < _LEAST_PIXELS:

@@ -15,12 +15,9 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.videos.episodes import Found
 
-#: Bytes of a row that is read for its beginning, at most.
-_MOST_BYTES = 2**22
 
-
-def refuse_widened_rows(found: Found, row: Callable[[str, int], Any]) -> None:
-    """Refuse a field whose rows are lists of numbers that are the bytes of an image; `row` gives one of a dataset.
+def refuse_widened_rows(found: Found, begin: Callable[[str, int], Any]) -> None:
+    """Refuse a field whose rows are lists of numbers that are the bytes of an image; `begin` gives how one begins.
 
     Raises
     ------
@@ -33,11 +30,11 @@ def refuse_widened_rows(found: Found, row: Callable[[str, int], Any]) -> None:
     for part in found.episodes[0].parts.values():
         if part.info is None or part.frames is not None or len(part.shape) != 1 or part.shape[0] < LOOK_BYTES:
             continue
-        if part.dtype.startswith(("S", "vlen", "uint8")) or part.first or 8 * part.shape[0] > _MOST_BYTES:
+        if part.dtype.startswith(("S", "vlen", "uint8")) or part.first:
             continue
-        first = row(part.path, 0)
+        first = begin(part.path, 0)
         # Two rows, since numbers may begin as an image does by chance.
-        if codec_in(first) and codec_in(row(part.path, last)):
+        if codec_in(first) and codec_in(begin(part.path, last)):
             refuse_widened(part.path, 0, part.dtype, first)
 
 
