@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -23,7 +25,7 @@ def common_shape(shapes: Iterable[Shape]) -> Shape:
 
 def can_differ(kind: str, dtype: str, shapes: Sequence[Shape]) -> bool:
     """Tell whether shapes may be those of one field: of equally many axes, of numbers, images of the same channels."""
-    if len({len(shape) for shape in shapes}) > 1 or dtype.startswith("S"):
+    if len({len(shape) for shape in shapes}) > 1 or is_text(dtype):
         return len(set(shapes)) == 1
     return kind != "image" or len({shape[2:] for shape in shapes}) == 1
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
@@ -137,7 +138,7 @@ def _difference(
         alike = (field.kind, field.storage) == (first.kind, first.storage)
         if not alike or not _have_common_shape(field, first):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
-        if field.dtype != first.dtype and not (field.dtype.startswith("S") and first.dtype.startswith("S")):
+        if field.dtype != first.dtype and not (is_text(field.dtype) and is_text(first.dtype)):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
     return None
 
@@ -203,7 +204,7 @@ def _rename_taken(names: dict[str, str], merged: dict[str, list[FieldScan]], nam
 
 def common_dtype(scans: Sequence[FieldScan]) -> str:
     """Return the dtype of all: the same, or, of texts, the widest."""
-    return max((scan.dtype for scan in scans), key=lambda dtype: int(dtype[1:]) if dtype.startswith("S") else 0)
+    return max((scan.dtype for scan in scans), key=lambda dtype: int(dtype[1:]) if is_text(dtype) else 0)
 
 
 def _choose_names(merged: dict[str, list[FieldScan]], reserved: frozenset[str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.columns import FileStat
+from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.scan.common_fields import ONLY_CAMERA, by_key, whole
 from loader_service.catalog.scan.fingerprints import labels_digest
 from loader_service.catalog.sides import fits
@@ -195,7 +196,7 @@ class Recheck:
 def _fits(scan: FieldScan, facts: FieldFacts) -> bool:
     if facts.storage == "encoded":
         return True
-    if scan.dtype.startswith("S") and facts.field.dtype.startswith("S"):
+    if is_text(scan.dtype) and is_text(facts.field.dtype):
         return int(scan.dtype[1:]) <= int(facts.field.dtype[1:]) and scan.shape == facts.field.shape
     return scan.dtype == facts.field.dtype and fits(facts.field.shape, scan.shape)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
@@ -154,7 +155,7 @@ def _by_values(hdf5: HDF5File, found: Found) -> Division | None:
         parts = [episode.parts.get(key) for episode in found.episodes]
         if basename_of(key).removeprefix("@").lower() not in _COLUMNS:
             continue
-        texts = [part for part in parts if part is not None and part.kind == "value" and part.dtype.startswith("S")]
+        texts = [part for part in parts if part is not None and part.kind == "value" and is_text(part.dtype)]
         if len(texts) == len(parts):
             said = _of_words(read_values(hdf5, texts).tolist(), key, by_rows=False)
             if said is not None:

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.cameras import groups_of_other_lengths
@@ -232,14 +233,9 @@ def _part(tree: Tree, episode: Episode, path: str, encoded: Mapping[str, VideoFi
 
 
 def _value(info: DatasetInfo) -> VideoField | None:
-    if (
-        not info.dtype
-        or info.dtype.startswith("vlen")
-        or info.shape not in {(), (1,)}
-        or info.size_bytes > MOST_VALUE_BYTES
-    ):
+    if not info.dtype or is_vlen(info.dtype) or info.shape not in {(), (1,)} or info.size_bytes > MOST_VALUE_BYTES:
         return None
-    return VideoField("value", info.dtype, () if info.dtype.startswith("S") else info.shape, info.path, info=info)
+    return VideoField("value", info.dtype, () if is_text(info.dtype) else info.shape, info.path, info=info)
 
 
 def _looks_alike(tree: Tree, episode: Episode, group: str) -> bool:

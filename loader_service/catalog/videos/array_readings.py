@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
@@ -74,7 +75,7 @@ def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
 
 def of_nothing_found(datasets: Sequence[DatasetInfo]) -> list[Reading]:
     """Return what a file may be in which nothing was found: texts, bytes and numbers as rows, or a recording each."""
-    usable = [info for info in datasets if info.dtype and not info.dtype.startswith("vlen") and info.size_bytes]
+    usable = [info for info in datasets if info.dtype and not is_vlen(info.dtype) and info.size_bytes]
     counts = Counter(info.shape[0] for info in usable if info.shape)
     found = []
     names = [info.basename for info in usable]

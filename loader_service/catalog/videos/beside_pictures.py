@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.catalog.videos.set_aside import is_aside
@@ -51,5 +52,5 @@ def _used(episode: Episode) -> set[str]:
 
 
 def _is_entry(info: DatasetInfo, aside: Mapping[str, str]) -> bool:
-    plain = bool(info.dtype) and not info.dtype.startswith(("vlen", "S"))
+    plain = is_number(info.dtype)
     return plain and bool(info.shape) and not is_aside(aside, info)

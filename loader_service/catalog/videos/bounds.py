@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_floating, is_whole
 from loader_service.catalog.videos.end_flags import flagged_rows
 from loader_service.errors import CatalogError
 
@@ -82,8 +83,8 @@ def find_bounds(
         When a dataset that is named as ends, starts, lengths or numbers of episodes does not fit the rows.
     """
     short = _short(datasets, frame_count, read, alone=alone)
-    whole = [info for info in datasets if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and info.shape]
-    floats = [info for info in datasets if info.shape[1:] in _COLUMN and info.dtype.lstrip("<>").startswith("f")]
+    whole = [info for info in datasets if is_whole(info.dtype) and info.shape]
+    floats = [info for info in datasets if info.shape[1:] in _COLUMN and is_floating(info.dtype)]
     named = [*whole, *(info for info in floats if _INDEX.search(info.basename))]
     rows = {(frame_count,), (frame_count, 1)}
     columns = [info for info in named if info.shape in rows and _NUMBERS.search(info.basename)]
@@ -116,8 +117,8 @@ def _short(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alo
         or (info.shape[:1] == (1,) and info.shape[2:] == () and (1,) < info.shape[1:] < (most,))
     ]
     plain = [info for info in short if not TIMES.search(info.basename)]
-    whole = [info for info in plain if info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u"))]
-    floats = [info for info in plain if info.dtype.lstrip("<>").startswith("f") and _are_whole(info, read)]
+    whole = [info for info in plain if is_whole(info.dtype)]
+    floats = [info for info in plain if is_floating(info.dtype) and _are_whole(info, read)]
     for first, other in _beside_starts(floats, _ENDS):
         if 2 * np.sum(_numbers(read, other) - _numbers(read, first)) < frame_count:
             return whole + [info for info in floats if info.shape != first.shape]  # seconds, whole by chance
@@ -126,7 +127,7 @@ def _short(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alo
 
 def is_index(info: DatasetInfo) -> bool:
     """Tell whether a dataset is a list of whole numbers that is called an index."""
-    numbers = info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u", "f"))
+    numbers = is_whole(info.dtype) or is_floating(info.dtype)
     return numbers and len(info.shape) == 1 and bool(_INDEXES.search(info.basename))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.codecs import DEPTH
+from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join, parent_of
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, has_arrays, have_roles
 from loader_service.catalog.videos.readings import (
@@ -177,7 +178,7 @@ def _parts_or_videos(tree: Tree, sets: Cameras, seen: Sequences) -> TwoReadingsE
     count, parts = seen.counts[paths[0]], _parts(paths)
     inside = [info.path for info in tree.datasets.values() if info.path.startswith(tuple(f"{each}/" for each in parts))]
     arrays = [path for path in inside if tree.datasets[path].shape[:1] == (count,) and path not in seen.own]
-    numbers = [path for path in arrays if tree.datasets[path].dtype and not tree.datasets[path].dtype.startswith("S")]
+    numbers = [path for path in arrays if tree.datasets[path].dtype and not is_text(tree.datasets[path].dtype)]
     fields = [
         SchemaField(free_name(path), "array" if path in seen.maps or path in numbers else "image", (path,))
         for path in (*paths, *numbers)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_number, is_text, is_whole
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.constants_beside import MATRICES
 from loader_service.catalog.videos.padded_videos import flags_of
@@ -87,7 +88,7 @@ def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         if matrix or (not shape[1:] and not table and _are_one_hot(key, filled, read)):
             other = ' and with another name, such as "target",' if key in LABEL_NAMES else ","
             remedy = f'say kind = "value" of {key!r}, without its shape{other}'
-        elif part.dtype.startswith("S") and _CLASSES.search(part.path.rpartition("/")[2]):
+        elif is_text(part.dtype) and _CLASSES.search(part.path.rpartition("/")[2]):
             remedy = f"take {key!r} out"
         else:
             continue
@@ -101,7 +102,7 @@ def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
 def _are_one_hot(key: str, filled: Sequence[Episode], read: Callable[[str], Any]) -> bool:
     """Tell whether a field, by its name a class, is zeros and a one in each video."""
     parts = [episode.parts.get(key) for episode in filled[:_MOST_LOOKED_AT]]
-    if not _ONE_HOT.search(key) or any(part is None or part.shape or part.dtype.startswith("S") for part in parts):
+    if not _ONE_HOT.search(key) or any(part is None or part.shape or is_text(part.dtype) for part in parts):
         return False
     flags = [flags_of(read(part.path)) for part in parts if part is not None]
     return all(each is not None and len(each) > 2 and each.sum() == 1 for each in flags)
@@ -164,7 +165,7 @@ def _of_rows(table: Episode, row: ReadRow, said: Collection[str]) -> dict[str, s
     )
     lines = {}
     for key, part in table.parts.items():
-        deep = 1 if part.dtype.lstrip("<>").startswith(("i", "u")) else 2
+        deep = 1 if is_whole(part.dtype) else 2
         is_picture = part.kind == "image" or (part.dtype == "uint8" and len(part.shape) == 2)
         if part.info is None or not _is_deep(part, deep) or is_picture:
             continue  # a picture ends in black as it begins
@@ -198,4 +199,4 @@ def _end_of(entries: Any) -> int:
 def _is_deep(part: VideoField, axes: int) -> bool:
     """Tell whether entries of a field are plain numbers with so many axes, none of them pictures of a table."""
     plain = part.info is not None and part.frames is None and part.digits < 0 and part.element < 0 and not part.first
-    return plain and part.kind != "value" and len(part.shape) >= axes and not part.dtype.startswith(("S", "vlen"))
+    return plain and part.kind != "value" and len(part.shape) >= axes and is_number(part.dtype)

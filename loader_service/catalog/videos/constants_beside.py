@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
@@ -55,9 +56,8 @@ def add_constants(tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
 
 
 def _may_be_constant(info: DatasetInfo) -> bool:
-    is_number = bool(info.dtype) and not info.dtype.startswith(("vlen", "S"))
     small = 0 < info.size_bytes <= MOST_VALUE_BYTES and info.shape not in {(), (1,)} and 0 not in info.shape
-    return is_number and small and info.basename not in {*LABEL_NAMES, *INDEX_NAMES}
+    return is_number(info.dtype) and small and info.basename not in {*LABEL_NAMES, *INDEX_NAMES}
 
 
 def _spans_an_axis(key: str, infos: Mapping[str, DatasetInfo], filled: Sequence[Episode]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.sides import fits
 from loader_service.errors import CatalogError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def has_form(field: SchemaField, part: VideoField) -> bool:
     """Tell whether a field has the dtype and shape that the schema says; texts may have any width."""
-    text = field.dtype.startswith("S") and part.dtype.startswith("S")
+    text = is_text(field.dtype) and is_text(part.dtype)
     dtype = not field.dtype or text or field.dtype == part.name
     return dtype and (field.shape is None or fits(field.shape, part.shape))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import h5py
 
+from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 from loader_service.catalog.inner_paths import parent_of, to_bytes
 from loader_service.catalog.layouts import search as layouts
@@ -63,7 +64,7 @@ def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
     for layout in schema.videos:
         if layout == "vlen":
             info = _only_dataset(tree, main)
-            if info is not None and info.dtype.startswith("vlen"):
+            if info is not None and is_vlen(info.dtype):
                 return _vlen_rows(hdf5, tree, schema, info)
             continue
         if layout == "spans":
@@ -282,11 +283,11 @@ def _attribute(file: h5py.File, path: str, name: str) -> tuple[VideoField | None
 
 
 def _dataset_part(field: SchemaField, info: DatasetInfo) -> VideoField | None:
-    if field.kind == "array" and info.dtype.startswith("vlen ") and len(info.shape) == 1:
+    if field.kind == "array" and is_vlen(info.dtype) and len(info.shape) == 1:
         return declared_list(info, field.shape if field.shape and field.shape[0] == 0 else (0,))
     if field.kind == "value":
-        usable = info.dtype and not info.dtype.startswith("vlen")
-        shape = () if info.dtype.startswith("S") and info.shape == (1,) else info.shape
+        usable = info.dtype and not is_vlen(info.dtype)
+        shape = () if is_text(info.dtype) and info.shape == (1,) else info.shape
         return VideoField("value", info.dtype, shape, info.path, info=info) if usable else None
     if field.kind == "array" and field.shape == () and is_column(info):
         return column_part(info)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_number
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -49,12 +51,12 @@ def flagged_rows(
 
 def _flags(info: DatasetInfo, read: Read) -> Any:
     """Return a column of flags as bools; None if it has other numbers than 0 and 1."""
-    values = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 2)
+    values = np.ravel(read(info.path)) if is_number(info.dtype) else np.full(1, 2)
     return values.astype(bool) if np.isin(values, (0, 1)).all() else None
 
 
 def _first_steps(info: DatasetInfo, read: Read) -> Any:
     """Return where a column is 0, if it is 0, 1, …, 2 in each episode, as the step types of dm_env are; else None."""
-    steps = np.ravel(read(info.path)) if info.dtype and not info.dtype.startswith(("S", "vlen")) else np.full(1, 3)
+    steps = np.ravel(read(info.path)) if is_number(info.dtype) else np.full(1, 3)
     fits = np.isin(steps, (0, 1, 2)).all() and steps[0] == 0 and ((steps[1:] == 0) == (steps[:-1] == 2)).all()
     return steps == 0 if fits else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import basename_of, join, upwards
 from loader_service.catalog.names import LABEL_NAMES
@@ -218,8 +219,8 @@ def _uncut(whole: Episode, alone: bool) -> Schema:
 
 
 def _is_value(info: DatasetInfo, bounds: Bounds, frame_count: int) -> bool:
-    small = info.size_bytes <= MOST_VALUE_BYTES * max(1, info.shape[0]) and not info.dtype.startswith("vlen")
-    text = info.dtype.startswith("S") and len(info.shape) > 1
+    small = info.size_bytes <= MOST_VALUE_BYTES * max(1, info.shape[0]) and not is_vlen(info.dtype)
+    text = is_text(info.dtype) and len(info.shape) > 1
     labels = info.basename in LABEL_NAMES
     return small and not text and not labels and info.path not in bounds.paths and info.shape[0] != frame_count
 

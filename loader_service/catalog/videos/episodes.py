@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from loader_service.catalog.codecs import DEPTH
+from loader_service.catalog.dtypes import native_name
 from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.layouts.search import empty_groups
 from loader_service.catalog.natural import natural_key
@@ -77,12 +75,6 @@ class VideoField:
     def place(self) -> str:
         """The path of its dataset or group; of an attribute with its name behind an @."""
         return f"{self.path}@{self.attribute}" if self.attribute else self.path
-
-
-@functools.cache
-def native_name(dtype: str) -> str:
-    """Return NumPy's name of a dtype in memory, of texts the dtype itself; NumPy takes 5 µs to find it."""
-    return dtype if dtype.startswith("S") else np.dtype(dtype).newbyteorder("=").name
 
 
 @dataclass

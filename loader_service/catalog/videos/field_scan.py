@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.codecs import SERVED
+from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.findings import FieldScan
 from loader_service.catalog.hdf5 import heap
 from loader_service.catalog.hdf5.attributes import read_attribute
@@ -126,14 +127,14 @@ def _kind_of(part: VideoField) -> tuple[object, ...]:
     """Return what must be the same of a field in all videos; sides may differ."""
     if part.frames is not None:
         return part.kind, part.frames.codec.name if part.kind == "array" else ""
-    return part.kind, "text" if part.dtype.startswith("S") else part.name, part.missing, is_list(part)
+    return part.kind, "text" if is_text(part.dtype) else part.name, part.missing, is_list(part)
 
 
 def _form(part: VideoField) -> str:
     if part.frames is not None:
         return part.frames.codec.name if part.kind == "array" else "JPEG or PNG frames"
     short = f", {part.missing} row less than frames" if part.missing else ""
-    return f"{part.kind} {'text' if part.dtype.startswith('S') else part.name} {part.shape}{short}"
+    return f"{part.kind} {'text' if is_text(part.dtype) else part.name} {part.shape}{short}"
 
 
 def _scan_field(
@@ -169,13 +170,13 @@ def _scan_field(
         f"{name}s" if name != "digits" else name: np.array([getattr(part, name) for part in parts], np.int64)
         for name in ("element", "first", "digits")
     }
-    if first.element >= 0 and first.info is not None and first.info.dtype.startswith("vlen"):
+    if first.element >= 0 and first.info is not None and is_vlen(first.info.dtype):
         columns["addresses"] = _vlen_addresses(hdf5, parts, columns["elements"])
     else:
         columns["addresses"] = np.array([_address(hdf5, part) for part in parts], np.int64)
     if found.layout == "table" and key in LABEL_NAMES:
         _check_finite(hdf5, first)
-    dtype = _text_width(hdf5, parts) if first.dtype.startswith("S") else _name_of(np.dtype(first.dtype))
+    dtype = _text_width(hdf5, parts) if is_text(first.dtype) else _name_of(np.dtype(first.dtype))
     return FieldScan(key, pattern, first.kind, dtype, shape, paths, {**columns, **sides}, missing=first.missing)
 
 
@@ -315,7 +316,7 @@ def read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
         values = [whole[part.element] for part in parts]
     else:
         values = [_read_value(hdf5, part) for part in parts]
-    if parts[0].dtype.startswith("S"):
+    if is_text(parts[0].dtype):
         texts = [_to_bytes(value) for value in values]
         _check_width(max(map(len, texts)), parts[0])
         return np.array(texts, np.bytes_)

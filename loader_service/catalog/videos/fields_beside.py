@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.hdf5.read_tree import dtype_of
 from loader_service.catalog.inner_paths import join, to_bytes
 from loader_service.catalog.names import LABEL_NAMES
@@ -144,9 +145,9 @@ def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
     """Return a scalar, or a dataset with one entry in a video of more frames, as a value; None if it is none."""
     if info.shape != () and (info.shape != (1,) or episode.frame_count == 1):
         return None
-    if not info.dtype or info.dtype.startswith("vlen") or info.size_bytes > MOST_VALUE_BYTES:
+    if not info.dtype or is_vlen(info.dtype) or info.size_bytes > MOST_VALUE_BYTES:
         return None
-    shape = () if info.dtype.startswith("S") else info.shape
+    shape = () if is_text(info.dtype) else info.shape
     return VideoField("value", info.dtype, shape, info.path, info=info)
 
 
@@ -184,7 +185,7 @@ def _labels_or_rows(rows: Sequence[DatasetInfo], count: int, shown: str, label: 
 
 def array_part(info: DatasetInfo) -> VideoField | None:
     """Return a dataset as an array, or as raw pixels, with an entry for each frame; None if it is neither."""
-    if not info.dtype or info.dtype.startswith("vlen") or 0 in info.shape:
+    if not info.dtype or is_vlen(info.dtype) or 0 in info.shape:
         return None
     return VideoField("image" if is_picture(info) else "array", info.dtype, info.shape[1:], info.path, info=info)
 
@@ -229,6 +230,6 @@ def attribute_part(attribute: Any, path: str, name: str) -> VideoField | None:
     if shape is None or (text and shape):
         return None
     dtype = dtype_of(element)
-    if not dtype or dtype.startswith("vlen") or int(np.prod(shape)) * element.get_size() > MOST_VALUE_BYTES:
+    if not dtype or is_vlen(dtype) or int(np.prod(shape)) * element.get_size() > MOST_VALUE_BYTES:
         return None
     return VideoField("value", "S" if text else dtype, tuple(shape), path, attribute=name)

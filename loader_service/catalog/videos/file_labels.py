@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, text_of, with_names
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
@@ -155,7 +156,7 @@ def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Epis
 def _named_in(tree: Tree, group: str) -> DatasetInfo | None:
     """Return the dataset of labels of a group; lists of numbers are no labels."""
     found = (tree.datasets.get(join(group, name)) for name in LABEL_NAMES)
-    return next((info for info in found if info is not None and not info.dtype.startswith("vlen")), None)
+    return next((info for info in found if info is not None and not is_vlen(info.dtype)), None)
 
 
 def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str) -> list[Label | None]:

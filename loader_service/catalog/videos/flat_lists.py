@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.videos.episodes import VideoField
 
@@ -32,11 +33,11 @@ def flat_list_part(file: h5py.File, tree: Tree, info: DatasetInfo, frames: int |
         Of the video: the bounds are one more, from 0 to the number of entries, and never fall. None: as they say.
     """
     beside = tree.datasets.get(info.path + BOUNDS_ENDING)
-    if beside is None or len(beside.shape) != 1 or beside.shape[0] < 2 or not _are_integers(beside.dtype):
+    if beside is None or len(beside.shape) != 1 or beside.shape[0] < 2 or not is_whole(beside.dtype):
         return None
     if frames is not None and beside.shape[0] != frames + 1:
         return None
-    is_numbers = bool(info.dtype) and not info.dtype.startswith(("vlen", "S")) and bool(info.shape)
+    is_numbers = is_number(info.dtype) and bool(info.shape)
     if not is_numbers or 0 in info.shape[1:] or (info.address is None and info.shape[0]):
         return None
     bounds = np.asarray(file[to_bytes(beside.path)][()], np.int64)
@@ -48,7 +49,3 @@ def flat_list_part(file: h5py.File, tree: Tree, info: DatasetInfo, frames: int |
 def flat_extents(address: int | None, bounds: Int64s, entry_bytes: int) -> tuple[Int64s, Int64s]:
     """Return where the lists lie in the file, and their bytes, by where their dataset begins."""
     return (address or 0) + bounds[:-1] * entry_bytes, np.diff(bounds) * entry_bytes
-
-
-def _are_integers(dtype: str) -> bool:
-    return bool(dtype) and not dtype.startswith(("vlen", "S")) and np.dtype(dtype).kind in "iu"

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, unnumbered
 from loader_service.catalog.names import LABEL_NAMES
 
@@ -139,7 +140,7 @@ def is_column_of(info: DatasetInfo, datasets: Iterable[DatasetInfo]) -> bool:
 
 def is_column(info: DatasetInfo) -> bool:
     """Tell whether a dataset is ``(1, N)`` numbers, which are a column where there are N rows."""
-    number = bool(info.dtype) and not info.dtype.startswith(("S", "vlen"))
+    number = is_number(info.dtype)
     return number and len(info.shape) == 2 and info.shape[0] == 1 < info.shape[1]
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.layouts.nested import in_sequence, place_of
@@ -140,7 +141,7 @@ def _arrays_of_all(tree: Tree, groups: Sequence[str]) -> list[DatasetInfo]:
     """Return the arrays outside of groups of one parent that have an entry for each of them, as actions have."""
     inside = tuple(f"{group}/" for group in groups)
     outside = [info for info in tree.datasets.values() if info.shape[:1] == (len(groups),) and info.dtype]
-    arrays = [info for info in outside if not info.path.startswith(inside) and not info.dtype.startswith(("S", "vlen"))]
+    arrays = [info for info in outside if not info.path.startswith(inside) and is_number(info.dtype)]
     rows = [info for info in arrays if len(info.shape) > 1 and info.basename not in LABEL_NAMES]
     videos = any(map(is_recording, map(basename_of, groups)))
     return rows if len(set(map(parent_of, groups))) == 1 and not videos else []
@@ -251,7 +252,7 @@ def _others_in(tree: Tree, filled: Sequence[Episode], groups: Sequence[str]) -> 
     wanted = set(groups)
     taken = {part.path for episode in filled for part in episode.parts.values()}
     for info in tree.datasets.values():
-        if info.path in taken or not info.dtype or info.dtype.startswith(("S", "vlen")):
+        if info.path in taken or not is_number(info.dtype):
             continue
         group = info.parent
         while group and group not in wanted:
@@ -265,7 +266,7 @@ def _dataset_of(part: VideoField) -> DatasetInfo | None:
     if part.frames is not None:
         members = part.frames.members if isinstance(part.frames, DatasetsVideo) else ()
         return members[0] if len(members) == 1 else None
-    return None if part.info is None or part.dtype.startswith(("S", "vlen")) else part.info
+    return None if part.info is None or not is_number(part.dtype) else part.info
 
 
 def _star(parent: str, members: Sequence[DatasetInfo], encoded: bool) -> str:

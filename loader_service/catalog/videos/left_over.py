@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.videos.episodes import owner_of
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
@@ -93,4 +94,4 @@ def _beside(tree: Tree, found: Found, aside: Mapping[str, str]) -> list[DatasetI
 
 
 def _is_data(info: DatasetInfo) -> bool:
-    return bool(info.dtype) and not info.dtype.startswith(("S", "vlen")) and bool(info.shape) and 0 not in info.shape
+    return is_number(info.dtype) and bool(info.shape) and 0 not in info.shape

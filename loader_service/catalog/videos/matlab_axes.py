@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_whole, native_name
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import parent_of
@@ -132,7 +133,7 @@ def no_arrays(tree: Tree) -> dict[str, str]:
         info = tree.datasets.get(path)
         if info is None or path.startswith("#refs#/"):
             continue
-        if _EMPTY in names and info.dtype == "uint64" and len(info.shape) == 1 and info.shape[0] <= _MOST_SIDES:
+        if _EMPTY in names and _is(info, "uint64") and len(info.shape) == 1 and info.shape[0] <= _MOST_SIDES:
             reasons[path] = f"found an empty array of MATLAB, of which only sides are written {info.shape}, in a file"
         elif _OBJECT in names:
             reasons[path] = (
@@ -149,11 +150,16 @@ def with_texts(hdf5: HDF5File, tree: Tree) -> Tree:
     """
     found = {}
     for path, names in tree.attributed.items():
-        if path not in tree.datasets or tree.datasets[path].dtype != "uint16" or path.startswith("#refs#/"):
+        info = tree.datasets.get(path)
+        if info is None or not _is(info, "uint16") or path.startswith("#refs#/"):
             continue
-        info = tree.datasets[path]
         if _CLASS in names and read_attribute(hdf5.file, path, _CLASS) in {b"char", "char"}:
             one = max(info.shape, default=1) == math.prod(info.shape)
             text = info._replace(shape=(), dtype="S", address=None) if one else info
             found[path] = text._replace(kind=ElementKind.CHARACTERS)
     return replace(tree, datasets={**tree.datasets, **found}) if found else tree
+
+
+def _is(info: DatasetInfo, name: str) -> bool:
+    """Tell whether elements are whole numbers of a type, in any byte order."""
+    return is_whole(info.dtype) and native_name(info.dtype) == name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.inner_paths import basename_of, to_text
@@ -209,7 +210,7 @@ def _text(value: Any) -> str:
 def _channels(hdf5: HDF5File, episode: Episode) -> str:
     """Return the texts that name the channels of a recording, one a row; nothing where there are none."""
     for key, part in episode.parts.items():
-        named = part.kind == "array" and part.dtype.startswith("S") and part.shape == () and part.info is not None
+        named = part.kind == "array" and is_text(part.dtype) and part.shape == () and part.info is not None
         if named and _CHANNELS.search(basename_of(key)) and part.info is not None:
             names = np.ravel(hdf5.entries(part.path)).tolist() if part.info.shape[0] <= _MOST_CHANNELS else []
             if len(names) == len(set(names)) > 1:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.layouts.nested import frame_place, in_sequence
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, frames_part
@@ -92,7 +93,7 @@ def _difference(members: list[DatasetInfo], count: int) -> str:
     if ordered is None:
         return "expected frames to have numbers without gaps"
     members[:] = ordered
-    if not first.dtype or first.dtype.startswith(("vlen", "S")):
+    if not is_number(first.dtype):
         return f"expected numbers in the group of each frame, found {first.describe()}"
     odd = next((info for info in members if (info.dtype, info.shape) != (first.dtype, first.shape)), None)
     if odd is not None:

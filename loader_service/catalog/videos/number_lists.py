@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.columns import RAW
+from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5 import heap
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
@@ -45,7 +46,7 @@ def list_part(info: DatasetInfo) -> VideoField | None:
 
     Bytes in a vlen dataset are no list unless a schema says so: they may be frames of any format.
     """
-    if not info.dtype.startswith("vlen ") or len(info.shape) != 1 or info.kind is ElementKind.VLEN_BYTES:
+    if not is_vlen(info.dtype) or len(info.shape) != 1 or info.kind is ElementKind.VLEN_BYTES:
         return None
     return declared_list(info, (0,))
 
@@ -59,7 +60,7 @@ def is_list(part: VideoField) -> bool:
     """Tell whether a field has a list for each frame."""
     if part.bounds is not None:
         return True
-    return part.info is not None and part.info.dtype.startswith("vlen ") and part.element < 0 and part.kind == "array"
+    return part.info is not None and is_vlen(part.info.dtype) and part.element < 0 and part.kind == "array"
 
 
 def list_columns(hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int]) -> dict[str, NDArray[Any]]:

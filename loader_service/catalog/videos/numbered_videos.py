@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.across_groups import are_fields, numbered_fields
@@ -103,7 +104,7 @@ def add_beside_encoded(tree: Tree, found: Found) -> Found:
         return found
     own = set[str]().union(*(episode.helpers for episode, _ in encoded.values()))
     beside = [info for path, info in tree.datasets.items() if path not in own and info.parent in encoded and info.dtype]
-    plain = [info for info in beside if not info.dtype.startswith(("S", "vlen")) and 0 not in info.shape]
+    plain = [info for info in beside if is_number(info.dtype) and 0 not in info.shape]
     for group, each in numbered_by_group(plain, from_any=True).items():
         episode, members = encoded[group]
         for frames in each:
@@ -122,7 +123,7 @@ def _with_groups_beside(tree: Tree, found: Found) -> Found:
     if len(above) < len(found.episodes) or len(words) > 1:
         return found
     beside = [info for info in tree.datasets.values() if parent_of(info.parent) in above and info.dtype]
-    plain = [info for info in beside if not info.dtype.startswith(("S", "vlen")) and 0 not in info.shape]
+    plain = [info for info in beside if is_number(info.dtype) and 0 not in info.shape]
     fields: dict[str, dict[str, NumberedFrames]] = {root: {} for root in above}
     for group, families in numbered_by_group(plain, from_any=True).items():
         encoded = above[parent_of(group)].parts[""].frames

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.hdf5.attributes import read_attribute
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def lines_of_packing(hdf5: HDF5File, members: Mapping[str, DatasetInfo]) -> dict
     """
     lines = {}
     for key, info in members.items():
-        if info.dtype.startswith(("S", "vlen")):
+        if not is_number(info.dtype):
             continue
         there = set(hdf5.node(info.path).attrs)
         factor, offset, missing = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_number, is_vlen
 from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
@@ -36,7 +37,7 @@ def frame_part(info: DatasetInfo) -> VideoField | None:
 
     The field is that of the first video.
     """
-    plain = info.dtype and not info.dtype.startswith(("S", "vlen")) and 0 not in info.shape
+    plain = is_number(info.dtype) and 0 not in info.shape
     if not plain or len(info.shape) < 2:
         return None
     picture = info.dtype == "uint8" and len(info.shape) == 5 and info.shape[4] in {1, 3}
@@ -143,5 +144,5 @@ def _is_film(info: DatasetInfo) -> bool:
 
 
 def _is_value(info: DatasetInfo, lengths: str) -> bool:
-    small = info.size_bytes <= MOST_VALUE_BYTES * info.shape[0] and not info.dtype.startswith("vlen")
+    small = info.size_bytes <= MOST_VALUE_BYTES * info.shape[0] and not is_vlen(info.dtype)
     return small and info.path != lengths and info.basename not in LABEL_NAMES

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.videos.bounds import Bounds
 
@@ -70,9 +71,9 @@ def find_by_rows(
             bounds = _by_names(np.ravel(read(info.path)), come_back=any_end)
         elif any_end and info.kind is ElementKind.TEXT and _PATHS.search(info.basename):
             bounds = _by_paths(np.ravel(read(info.path)))
-        elif info.dtype.lstrip("<>").startswith(("int", "uint", "i", "u")) and _NUMBERS.search(info.basename):
+        elif is_whole(info.dtype) and _NUMBERS.search(info.basename):
             bounds = _by_numbers(np.ravel(read(info.path)).astype(np.int64))
-        elif info.dtype and not info.dtype.startswith(("S", "vlen", "bool")) and _TIMES.search(info.basename):
+        elif is_number(info.dtype) and info.dtype != "bool" and _TIMES.search(info.basename):
             bounds = _by_numbers(np.ravel(read(info.path)).astype(np.float64))
         else:
             continue

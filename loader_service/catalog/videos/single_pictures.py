@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
 
@@ -142,7 +143,7 @@ def _is_named_picture(info: DatasetInfo) -> bool:
     if grey and is_no_strip(info.shape) and not _FEATURES.search(info.basename):
         return True
     square = len(info.shape) == 3 and info.shape[0] == info.shape[1] > info.shape[2]
-    matrix = len(info.shape) == 2 and info.dtype.startswith("float")
+    matrix = len(info.shape) == 2 and is_floating(info.dtype)
     return (square or matrix) and bool(_PICTURE_WORDS.search(info.basename))
 
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number, is_vlen
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, common_group
 from loader_service.catalog.names import LABEL_NAMES
@@ -104,7 +105,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
         When a file fits in two ways.
     """
     numeric = _numeric(tree, aside)
-    plain = [info for info in numeric if not info.dtype.startswith("vlen") and info.kind is not ElementKind.TEXT]
+    plain = [info for info in numeric if not is_vlen(info.dtype) and info.kind is not ElementKind.TEXT]
     unnamed = [info for info in plain if info.basename not in LABEL_NAMES]
     scalars = [info for info in tree.datasets.values() if _is_scalar(info, aside)]
     found = find_numbered_videos(tree, [*plain, *scalars], unnamed) or find_picture_videos(plain, scalars)
@@ -117,7 +118,7 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     found = of_cameras(tree, pictures) or _by_dataset(tree, pictures) or of_pictures(tree, pictures)
     if found is not None:
         return found
-    vlen = [info for info in numeric if info.dtype.startswith("vlen") and len(info.shape) == 1]
+    vlen = [info for info in numeric if is_vlen(info.dtype) and len(info.shape) == 1]
     found = find_lists(hdf5, tree, vlen, plain)
     if found is not None:
         return found
@@ -137,14 +138,14 @@ def _numeric(tree: Tree, aside: Mapping[str, str]) -> list[DatasetInfo]:
 
 
 def _is_scalar(info: DatasetInfo, aside: Mapping[str, str]) -> bool:
-    number = info.dtype and not info.dtype.startswith(("S", "vlen"))
+    number = is_number(info.dtype)
     return bool(number) and info.shape == () and not is_aside(aside, info)
 
 
 def find_datasets(tree: Tree) -> list[Episode]:
     """Return the videos of a file that are a dataset each; none, if its datasets are no videos."""
     numeric = _numeric(tree, set_aside(tree))
-    plain = [info for info in numeric if not info.dtype.startswith("vlen") and info.kind is not ElementKind.TEXT]
+    plain = [info for info in numeric if not is_vlen(info.dtype) and info.kind is not ElementKind.TEXT]
     unnamed = [info for info in plain if info.basename not in LABEL_NAMES]
     found = find_picture_videos(plain, declared=True) or _by_dataset(tree, unnamed, declared=True)
     return [] if found is None else [episode for episode in found.episodes if episode.root is None]

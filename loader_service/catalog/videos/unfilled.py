@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.videos.chance_notes import has_numbers
 from loader_service.sizes import counted
@@ -59,7 +60,7 @@ def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: ReadRow) ->
     """
     for episode in [each for each in found.episodes if each.frame_count][:_MOST_VIDEOS]:
         for part in episode.parts.values():
-            if part.kind != "value" or part.shape not in {(), (1,)} or part.dtype.startswith(("S", "f")):
+            if part.kind != "value" or part.shape not in {(), (1,)} or not is_whole(part.dtype):
                 continue
             name = part.attribute or basename_of(part.path)
             if part.element >= 0 or not _COUNT.search(name):
@@ -89,7 +90,7 @@ def lines_of_rings(table: Episode, read: Callable[[str], Any]) -> dict[str, str]
         Gives the entries of a dataset, or attribute.
     """
     for part in table.parts.values():
-        whole = part.kind == "value" and part.shape in {(), (1,)} and part.dtype.lstrip("<>").startswith(("i", "u"))
+        whole = part.kind == "value" and part.shape in {(), (1,)} and is_whole(part.dtype)
         name = part.attribute or basename_of(part.path)
         if not whole or part.element >= 0 or not _WRITES_ON.search(name):
             continue
@@ -150,4 +151,4 @@ _WRITES_ON = re.compile(
 def _is_plain(part: VideoField) -> bool:
     """Tell whether a field has a row of numbers in one dataset for each frame."""
     numbers = part.info is not None and part.frames is None and part.digits < 0 and part.element < 0
-    return numbers and not part.first and not part.dtype.startswith(("S", "vlen"))
+    return numbers and not part.first and is_number(part.dtype)

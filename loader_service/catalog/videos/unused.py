@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.line_folding import folded
@@ -47,7 +48,7 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     for info in tree.datasets.values():
         episode = owner_of(roots, info.path)
         # Labels are read beside videos, and as one of a video.
-        flat = (len(info.shape) < 2 or 1 in info.shape) and not info.dtype.startswith("vlen")
+        flat = (len(info.shape) < 2 or 1 in info.shape) and not is_vlen(info.dtype)
         read = info.basename in LABEL_NAMES and (
             flat and (not info.parent or _is_beside(info, found))
             if episode is None
@@ -99,9 +100,7 @@ def _inside(info: DatasetInfo, episode: Episode) -> str:
         return "expected at least one number"
     if not info.dtype:
         return "expected numbers, bool or texts"
-    if info.dtype.startswith("vlen") and (
-        info.kind is ElementKind.VLEN_BYTES or info.shape[:1] == (episode.frame_count,)
-    ):
+    if is_vlen(info.dtype) and (info.kind is ElementKind.VLEN_BYTES or info.shape[:1] == (episode.frame_count,)):
         lists = (
             "expected one axis, a list for each frame"
             if len(info.shape) > 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.codecs import LOOK_BYTES
+from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join
@@ -55,7 +56,7 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
     """
     lengths = _row_lengths(hdf5, main)
     _refuse_images(hdf5, main, lengths)
-    alone = sum(info.dtype.startswith("vlen") and info.parent != main.parent for info in tree.datasets.values()) == 0
+    alone = sum(is_vlen(info.dtype) and info.parent != main.parent for info in tree.datasets.values()) == 0
     inside = [info for info in tree.datasets.values() if info.parent == main.parent and info.path != main.path]
     names = {info.basename for info in inside}
     elsewhere = [info for info in tree.datasets.values() if info.parent != main.parent and info.basename not in names]
@@ -66,17 +67,12 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
     for info in beside:
         if info in alike:
             continue
-        is_label = info.basename in LABEL_NAMES and not info.dtype.startswith("vlen")
+        is_label = info.basename in LABEL_NAMES and not is_vlen(info.dtype)
         if info.shape[:1] != main.shape or not info.dtype or is_label:
             continue
-        wide_text = info.dtype.startswith("S") and any(side != 1 for side in info.shape[1:])
-        if (
-            wide_text
-            or info.dtype.startswith("vlen")
-            or info.size_bytes > MOST_VALUE_BYTES * info.shape[0]
-            or 0 in info.shape
-        ):
-            lists = ", of other lengths than the rows" if info.dtype.startswith("vlen") else ""
+        wide_text = is_text(info.dtype) and any(side != 1 for side in info.shape[1:])
+        if wide_text or is_vlen(info.dtype) or info.size_bytes > MOST_VALUE_BYTES * info.shape[0] or 0 in info.shape:
+            lists = ", of other lengths than the rows" if is_vlen(info.dtype) else ""
             found.left_out[info.basename] = (
                 f"expected one small value for each row, found {info.describe()}{lists} in a file"
             )
@@ -88,7 +84,7 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
             dtype = info.dtype.removeprefix("vlen ")
             episode.parts[info.basename] = VideoField("array", dtype, (), info.path, info=info, element=row)
         for info in values:
-            shape = () if info.dtype.startswith("S") else info.shape[1:]
+            shape = () if is_text(info.dtype) else info.shape[1:]
             episode.parts[info.basename] = VideoField("value", info.dtype, shape, info.path, info=info, element=row)
         found.episodes.append(episode)
     return found
@@ -158,7 +154,7 @@ def lists_beside(tree: Tree, main: DatasetInfo) -> list[DatasetInfo]:
         for info in tree.datasets.values()
         if (info.parent, info.shape) == (main.parent, main.shape)
         and info.path != main.path
-        and info.dtype.startswith("vlen ")
+        and is_vlen(info.dtype)
         and info.kind is not ElementKind.VLEN_BYTES
     ]
 
