@@ -191,7 +191,8 @@ def _files(source: Any) -> list[str]:
         return [os.fspath(each) for each in names]
     except TypeError as error:
         raise ConfigError(
-            f"source={source!r}; give ipc:///path of a running service, a pattern or list of files, or None"
+            f"source={source!r}; give ipc:///path of a running service, a pattern or list of files, or None; samples "
+            "of your own Python are service={'source': …}, with a class, or the 'package.module:Name' of one"
         ) from error
 
 

@@ -41,8 +41,8 @@ class _TreeLink(NamedTuple):
 def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect | None = None) -> Tree:
     """List a file's datasets; what is read next is told to `expect`, as places in the file.
 
-    Soft links are not followed: what they lead to is found at its own place, as what has two names is at the first of
-    these. External links are not followed either.
+    Soft links are not followed: what they lead to is found at its own place, as a group that has two names is at the
+    first of these. External links are not followed either.
 
     Raises
     ------
@@ -59,10 +59,11 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
     unwritten: set[str] = set()
     first_names: dict[Any, str] = {}
     further: list[tuple[str, str]] = []
+    again: dict[bytes, bytes] = {}
     root = h5py.h5g.open(file.id, b"/")
     attributed = {"": names} if (names := names_of_attributes(root)) else {}
     entered = {h5py.h5o.get_info(root).addr}
-    walk = [_links_in(root, b"", expect)]
+    walk = [_links_in(root, b"", expect, again)]
     while walk:
         link = next(walk[-1], None)
         if link is None:
@@ -97,9 +98,13 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
                 groups.add(path)
             if link.place not in entered:  # hard links may form a circle
                 entered.add(link.place)
-                walk.append(_links_in(node, link.name + b"/", expect))
+                walk.append(_links_in(node, link.name + b"/", expect, again))
     empty = tuple(sorted(groups - parents))
-    return Tree(datasets, empty, tuple(external_links), attributed, frozenset(unwritten), tuple(further))
+    second_names = {path: to_text(first) for name, first in again.items() if (path := to_text(name)) in datasets}
+    return Tree(
+        *(datasets, empty, tuple(external_links), attributed, frozenset(unwritten), tuple(further)),
+        second_names=second_names,
+    )
 
 
 def _external(link: _TreeLink) -> CatalogError:
@@ -116,17 +121,29 @@ def _target_of(link: _TreeLink) -> str:
     return target.strip("/") if target.startswith("/") else join(parent_of(to_text(link.name)), target)
 
 
-def _links_in(group: Any, above: bytes, expect: Expect | None) -> Iterator[_TreeLink]:
-    """Yield the links in a group, by name; `above`: what their names from the root begin with."""
+def _links_in(group: Any, above: bytes, expect: Expect | None, again: dict[bytes, bytes]) -> Iterator[_TreeLink]:
+    """Yield the links in a group, by name; `above`: what their names from the root begin with.
+
+    Names of what has another one before them in the group are noted in `again`, with that.
+    """
     links: list[_TreeLink] = []
     group.links.iterate(
         lambda last, info: links.append(_TreeLink(group, last, above + last, info.type, info.u)), info=True
     )
+    if len({link.place for link in links}) < len(links):
+        again.update(_second_names(links))
     for begin in range(0, len(links), _AHEAD):
         some = links[begin : begin + _AHEAD]
         if expect is not None:
             expect([link.place for link in some if link.type == h5py.h5l.TYPE_HARD])
         yield from some
+
+
+def _second_names(links: Sequence[_TreeLink]) -> dict[bytes, bytes]:
+    """Return the hard links that lead to what an earlier one of these does, with the name of that."""
+    firsts: dict[Any, bytes] = {}
+    hard = [link for link in links if link.type == h5py.h5l.TYPE_HARD]
+    return {link.name: first for link in hard if (first := firsts.setdefault(link.place, link.name)) != link.name}
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:

@@ -67,6 +67,7 @@ class Tree:
 
     `attributed` are the names of the attributes of groups and datasets that have some, by path; the root's is empty.
     `links` are further names, soft links and other ways to a group, each with the path that it leads to.
+    `second_names` are datasets that another one in their group is, by path, with its path: hard links.
     """
 
     datasets: Mapping[str, DatasetInfo]
@@ -75,6 +76,7 @@ class Tree:
     attributed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unwritten: frozenset[str] = frozenset()
     links: tuple[tuple[str, str], ...] = ()
+    second_names: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def groups(self) -> frozenset[str]:

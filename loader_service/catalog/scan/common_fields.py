@@ -14,7 +14,9 @@ from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.catalog.scan.axes_between import lines_of_axes_between
+from loader_service.catalog.scan.little_in_common import readings_of_numbers, refuse_little_in_common
 from loader_service.catalog.sides import can_differ, common_shape
+from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
 
@@ -67,7 +69,9 @@ def merge_fields(
             raise CatalogError(f"the field {key!r}: {difference}; leave that file out, or correct the schema")
         else:
             left_out[key] = difference
-    _check_any(merged, left_out, files)
+    _check_any(merged, left_out, files, by_file)
+    if not named:
+        refuse_little_in_common(by_file, [scan for _, scan in files], merged)
     if table and not named:
         left_out |= lines_of_axes_between(files, merged)
     names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})
@@ -75,7 +79,12 @@ def merge_fields(
     _rename_taken(names, merged, named)
     order = list(merged) if named else sorted(merged, key=lambda key: _ORDER[merged[key][0].kind])
     lines = folded({key: reason for key, reason in left_out.items() if key not in merged})
-    return {names[key]: merged[key] for key in order}, [f"{key!r}: {reason}" for key, reason in lines.items()]
+    return {names[key]: merged[key] for key in order}, [f"{_shown(key)!r}: {reason}" for key, reason in lines.items()]
+
+
+def _shown(key: str) -> str:
+    """Return a key as people read it."""
+    return "the only images" if key == ONLY_CAMERA else key
 
 
 _ORDER = {"image": 0, "array": 1, "value": 2}
@@ -108,20 +117,24 @@ _LETTERS = re.compile(r"[a-z]+")
 
 
 def _check_any(
-    merged: dict[str, list[FieldScan]], left_out: dict[str, str], files: Sequence[tuple[str, FileScan]]
+    merged: dict[str, list[FieldScan]],
+    left_out: dict[str, str],
+    files: Sequence[tuple[str, FileScan]],
+    by_file: Sequence[tuple[str, dict[str, FieldScan]]],
 ) -> None:
     if not any(scans[0].kind != "value" for scans in merged.values()):
-        shown = {("the only images" if key == ONLY_CAMERA else key): reason for key, reason in left_out.items()}
-        reasons = "; ".join(f"{key!r}: {reason}" for key, reason in shown.items())
+        own = {key for _, fields in by_file for key in fields} if len(files) > 1 else left_out
+        reasons = "; ".join(f"{_shown(key)!r}: {reason}" for key, reason in left_out.items() if key in own)
         if len(files) == 1:
             raise CatalogError(
                 f"the videos of {files[0][0]!r} have no frames or arrays in common: {reasons}; name what all have "
                 "with a --schema FILE, or serve them by --source package.module:Name"
             )
-        raise CatalogError(
-            f"the {len(files)} files have no frames or arrays in common: {reasons}; give only files that are alike, or "
-            "say with --schema where the fields are"
-        )
+        found = f"the {len(files)} files have no frames or arrays in common: {reasons}; give only files that are alike,"
+        readings = readings_of_numbers(by_file, files[0][1].layout)
+        if readings:
+            raise CatalogError(TwoReadingsError(f"{found} or, if they are one field", readings).text(readings))
+        raise CatalogError(f"{found} or say with --schema where the fields are")
 
 
 def _difference(

@@ -58,6 +58,7 @@ from loader_service.catalog.videos.set_aside import (
     refuse_without_links,
     set_aside,
     without_copies,
+    without_second_names,
 )
 from loader_service.catalog.videos.tables import find_without_frames
 from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
@@ -259,6 +260,7 @@ def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
 
 
 def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
+    tree, again = (tree, {}) if options.frames is not None else without_second_names(tree)
     try:
         frames = find_frames(hdf5, tree, options.frames)
     except ForeignBytesError as error:
@@ -311,6 +313,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}
     for key, reason in unused_attributes(hdf5.file, tree, found, names).items():
         found.left_out.setdefault(key, reason)
+    found.left_out.update(again)
     return found
 
 

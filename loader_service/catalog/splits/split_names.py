@@ -106,6 +106,7 @@ def restricted(tree: Tree, splits: NamedSplits, meaning: str) -> Tree:
         tree.external_links,
         {path: names for path, names in tree.attributed.items() if not path or splits.of(path) == meaning},
         tree.unwritten,
+        second_names={path: first for path, first in tree.second_names.items() if splits.of(path) == meaning},
     )
 
 

@@ -200,11 +200,15 @@ def classes_or_fields(pictures: Sequence[DatasetInfo]) -> TwoReadingsError:
     """Return the error for sequences of pictures of one form, in several groups and with a name of its own each."""
     each = Schema(("groups",), (SchemaField("frames", _kind_of(pictures[0]), (VIDEO,)),))
     more = f" and {len(pictures) - 2} more of this form" if len(pictures) > 2 else ", of one form"
+    largest = max(pictures, key=lambda info: info.size_bytes)
+    sides = {info.shape[1:] for info in pictures}
+    finest = [Reading(f"{largest.path!r} alone", Schema(("table",), fields_of([largest], _kind_of(largest))))]
     return TwoReadingsError(
         f"found {pictures[0].describe()}, {pictures[-1].describe()}{more}",
         [
             Reading("a video, or the pictures of a class, each", each),
             Reading("fields of one table", Schema(("table",), fields_of(pictures, _kind_of(pictures[0])))),
+            *(finest if len(sides) > 1 else []),
         ],
     )
 

@@ -68,6 +68,7 @@ from loader_service.catalog.videos.picture_videos import (
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.sibling_groups import (
     are_levels,
+    are_own_tables,
     belong_to_rows,
     have_namesakes,
     have_one_form,
@@ -256,7 +257,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     few_words = words and len(groups) <= _FEW
     if few_words and equal and len(shared) == 1:
         raise parts_or_videos(arrays, [members[name] for members in groups.values() for name in shared], *shared)
-    if few_words and share_little(groups):
+    if few_words and (share_little(groups) or are_own_tables(groups)):
         raise rivals([info for members in groups.values() for info in members.values()])
     if sounds := sounds_of(groups):
         raise channels_or_frames(sounds)

@@ -1,0 +1,60 @@
+"""Files of which most is not in all of them are refused, with a schema for what is: numbers in names, or the rest."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs, pixels, write_vlen
+from tests.support.catalogs import catalog_of
+
+
+def _fields(tmp_path, schema):
+    (tmp_path / "schema.toml").write_text(schema)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        return {field.name: field.shape for field in found.fields}, found.frame_counts.tolist()
+
+
+@pytest.mark.parametrize("axes", [("xcoor", "ycoor"), ()])
+def test_a_field_with_another_number_in_each_file_is_asked_for(tmp_path, axes):
+    for number in range(3):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            root[f"Velocity_{number + 1:04}"] = np.full((6, 8, 8, 3), number, np.float32)
+            for name in axes:
+                root[name] = np.arange(6.0)
+    with pytest.raises(CatalogError, match="of whatever number in each file") as said:
+        catalog_of(tmp_path)
+    numbered, *rest = schemas_in(str(said.value))
+    assert _fields(tmp_path, numbered) == ({"Velocity": (8, 8, 3)}, [6, 6, 6])
+    assert [_fields(tmp_path, each) for each in rest] == [(dict.fromkeys(axes, ()), [6, 6, 6])] * bool(axes)
+
+
+def test_images_in_another_form_in_each_file_are_not_left_out(tmp_path):
+    for number in range(2):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            for video in ("v0", "v1"):
+                root[f"{video}/act"] = np.zeros((6, 2))
+                if number:
+                    root[f"{video}/rgb"] = pixels(number, 6)
+                else:
+                    write_vlen(root[video], "rgb", jpegs(number, 6))
+    with pytest.raises(CatalogError, match=r"most of its bytes in 'v0/rgb' .*which are no field of all files") as said:
+        catalog_of(tmp_path)
+    (rest,) = schemas_in(str(said.value))
+    assert _fields(tmp_path, rest) == ({"act": (2,)}, [6] * 4)
+
+
+def test_what_few_files_have_more_is_left_out_with_a_line(tmp_path):
+    for number in range(3):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            root["x"] = np.zeros((6, 4))
+            if number:
+                root["extra"] = np.zeros((6, 400))
+    with closing(catalog_of(tmp_path)) as found:
+        assert [field.name for field in found.fields] == ["x"]
+        assert any("'extra': not in" in line for line in found.left_out)
