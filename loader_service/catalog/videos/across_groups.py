@@ -17,7 +17,7 @@ from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.cameras import groups_of_other_lengths
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, array_part, single_part
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -54,7 +54,7 @@ def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> 
         That group.
     """
     wanted = set(names)
-    if len(wanted) < 2 or not (are_numbered(wanted) or are_ids(wanted)):
+    if len(wanted) < 2 or not have_numbers_or_ids(wanted):
         return []
     held: dict[str, set[str]] = {}
     for path in paths:
@@ -62,7 +62,7 @@ def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> 
             held.setdefault(parent_of(path), set()).add(basename_of(path))
     beside = sorted(each for each, names_there in held.items() if names_there == wanted and each != group)
     words = [basename_of(each) for each in [group, *beside]]
-    return [] if not group or are_numbered(words) or are_ids(words) else beside
+    return [] if not group or have_numbers_or_ids(words) else beside
 
 
 class Neighbours:
@@ -88,7 +88,7 @@ class Neighbours:
         own = Counter(info.shape[0] for info in members)
         left = {length: lengths[length] for length in own}
         group, names = members[0].parent, {info.basename for info in members}
-        if not group or len(names) < 2 or not (are_numbered(names) or are_ids(names)):
+        if not group or len(names) < 2 or not have_numbers_or_ids(names):
             return left
         first = members[0]
         for length, count in own.items():
@@ -105,7 +105,7 @@ class Neighbours:
     def _beside(self, group: str, names: set[str]) -> list[str]:
         candidates = [each for each in self._groups[parent_of(group), min(names)] if each != group]
         words = [basename_of(each) for each in [group, *candidates]]
-        if len(words) > _MOST_GROUPS or are_numbered(words) or are_ids(words):
+        if len(words) > _MOST_GROUPS or have_numbers_or_ids(words):
             return []
         return [each for each in candidates if {info.basename for info in self._members[each]} == names]
 
@@ -122,8 +122,8 @@ def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     first, *others = groups.values()
     alike = len({(info.dtype, len(info.shape)) for info in first.values()}) == 1
     names = [basename_of(group) for group in groups]
-    plain = not are_numbered(names) and not are_ids(names)
-    inside = are_numbered(first) or are_ids(first)
+    plain = not have_numbers_or_ids(names)
+    inside = have_numbers_or_ids(first)
     return plain and inside and alike and len(first) > 1 and all(set(each) == set(first) for each in others)
 
 
@@ -297,7 +297,7 @@ def numbered_fields(
         words = [basename_of(group) for group in kept]
         forms = {(frames.members[0].dtype, frames.members[0].shape) for frames in kept.values()}
         told = len(forms) == len(kept) or are_fields(kept)
-        if len(kept) > 1 and told and not are_numbered(words) and not are_ids(words):
+        if len(kept) > 1 and told and not have_numbers_or_ids(words):
             fields[parent] = [(basename_of(group), frames) for group, frames in kept.items()]
     return fields
 

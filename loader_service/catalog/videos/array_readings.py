@@ -11,7 +11,7 @@ from loader_service.catalog.inner_paths import join
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
 from loader_service.catalog.videos.episodes import key_in
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_picture
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_picture
 from loader_service.catalog.videos.readings import (
     Reading,
     TwoReadingsError,
@@ -67,7 +67,7 @@ def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
     """Return the reading of datasets beside each other, which numbers or ids tell apart, as a sample each."""
     names = [info.basename for info in arrays]
     same = len({(info.parent, info.dtype, len(info.shape)) for info in arrays}) == 1
-    if len(arrays) < 2 or not same or not (are_numbered(names) or are_ids(names)):
+    if len(arrays) < 2 or not same or not have_numbers_or_ids(names):
         return []
     whole = SchemaField("values", "array", (VIDEO,), "", common_shape([info.shape for info in arrays]))
     return [Reading("a sample each", Schema(("groups",), (whole,)))]
@@ -80,7 +80,7 @@ def of_nothing_found(datasets: Sequence[DatasetInfo]) -> list[Reading]:
     found = []
     names = [info.basename for info in usable]
     alike = len({(info.parent, info.dtype, info.shape[1:]) for info in usable}) == 1 and len(usable) > 1
-    if alike and (are_numbered(names) or are_ids(names)):
+    if alike and have_numbers_or_ids(names):
         field = SchemaField("values", "array", (VIDEO,))
         found.append(Reading("a recording each", Schema(("groups",), (field,))))
     for count, _ in counts.most_common(1):

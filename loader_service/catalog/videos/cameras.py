@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.codecs import DEPTH
 from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join, parent_of
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, has_arrays, have_roles
+from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, has_arrays, have_numbers_or_ids, have_roles
 from loader_service.catalog.videos.readings import (
     Reading,
     TwoReadingsError,
@@ -150,7 +150,7 @@ def _are_told(tree: Tree, sets: Cameras, seen: Sequences) -> bool:
     counts = seen.counts
     if len(sets) > 1:
         parents = differing_parts(list(sets))
-        if len({counts[paths[0]] for paths in sets.values()}) > 1 or are_numbered(parents) or are_ids(parents):
+        if len({counts[paths[0]] for paths in sets.values()}) > 1 or have_numbers_or_ids(parents):
             return True
     # What lies in the group of a part would also lie there if each were recorded apart.
     inside = tuple(f"{group}/" for paths in sets.values() for group in _parts(paths))
@@ -218,7 +218,7 @@ def _beside_each_other(tree: Tree, seen: Sequences) -> Cameras:
         return {}  # video0, video1, … are videos, however alike, unless something else has an entry for each frame
     parents = differing_parts(list(sets))
     arrays = has_arrays(tree, next(iter(counts.values())), seen.own)
-    told = have_roles(names[0]) or arrays or are_numbered(parents) or are_ids(parents)
+    told = have_roles(names[0]) or arrays or have_numbers_or_ids(parents)
     if equal and told and not numbered:
         return sets
     if not told and (are_ids(names[0]) or set(counts.values()) == {1} or not equal):

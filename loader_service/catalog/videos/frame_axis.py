@@ -53,7 +53,7 @@ def have_any_sides(datasets: Sequence[DatasetInfo]) -> bool:
     lengths, tails = {info.shape[0] for info in datasets}, {info.shape[1:] for info in datasets}
     apart = len(lengths) == len(tails) == len(datasets) > 1
     names = [info.basename for info in datasets]
-    return len(forms) == 1 and apart and (are_numbered(names) or are_ids(names))
+    return len(forms) == 1 and apart and have_numbers_or_ids(names)
 
 
 def have_roles(names: Iterable[str]) -> bool:
@@ -78,12 +78,18 @@ def are_ids(names: Iterable[str]) -> bool:
     return 2 * sum(each) > len(each)
 
 
+def have_numbers_or_ids(names: Iterable[str]) -> bool:
+    """Tell whether names do not say what something is: only numbers tell them apart, or most look like ids."""
+    each = list(names)
+    return are_numbered(each) or are_ids(each)
+
+
 def are_lines(tall: Sequence[DatasetInfo]) -> bool:
     """Tell whether matrices with ids as names have as many lines and other lengths: sounds, whose time is behind."""
     forms = {(info.parent, info.dtype, len(info.shape), info.shape[0]) for info in tall}
     names = [info.basename for info in tall]
     lengths = {info.shape[1] for info in tall}
-    return len(forms) == 1 and len(lengths) > 1 and len(tall) > 1 and (are_ids(names) or are_numbered(names))
+    return len(forms) == 1 and len(lengths) > 1 and len(tall) > 1 and have_numbers_or_ids(names)
 
 
 def are_masked(names: Iterable[str]) -> bool:

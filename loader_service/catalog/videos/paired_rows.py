@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of
 from loader_service.catalog.videos.across_groups import are_fields
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, have_roles
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, have_roles
 from loader_service.catalog.videos.readings import free_name, in_one_line
 from loader_service.catalog.videos.sibling_groups import is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -79,5 +79,5 @@ def _timed(episode: Episode) -> list[tuple[str, VideoField]]:
 
 def _are_words(names: Sequence[str]) -> bool:
     """Tell whether names are words that say neither a number nor what is seen: of classes, or of halves of pairs."""
-    told = are_numbered(names) or are_ids(names) or have_roles(names) or are_fields(names)
+    told = have_numbers_or_ids(names) or have_roles(names) or are_fields(names)
     return not told and not all(is_recording(basename_of(name)) for name in names)

@@ -10,7 +10,7 @@ from loader_service.catalog.videos.array_readings import unequal
 from loader_service.catalog.videos.cameras import Sequences, find_cameras
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, find_roots, found_of, key_in
 from loader_service.catalog.videos.fields_beside import array_part
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_picture
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,6 +78,6 @@ def tails_of(arrays: Sequence[DatasetInfo]) -> dict[str, tuple[int, ...]]:
         groups.setdefault(info.parent, []).append(info)
     for members in groups.values():
         names = [info.basename for info in members]
-        if are_numbered(names) or are_ids(names):
+        if have_numbers_or_ids(names):
             tails |= {info.path: (0, 0, info.shape[3]) for info in members}
     return tails

@@ -12,7 +12,14 @@ from loader_service.catalog.videos.across_groups import by_number, frames_of_gro
 from loader_service.catalog.videos.array_readings import frames_with_gaps, rows_or_pictures
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
 from loader_service.catalog.videos.fields_beside import single_part
-from loader_service.catalog.videos.frame_axis import MASKS, are_ids, are_numbered, have_roles, is_picture
+from loader_service.catalog.videos.frame_axis import (
+    MASKS,
+    are_ids,
+    are_numbered,
+    have_numbers_or_ids,
+    have_roles,
+    is_picture,
+)
 from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import (
@@ -154,7 +161,7 @@ def refuse_numbered_pictures(arrays: Sequence[DatasetInfo]) -> None:
         When they may be, as `refuse_grey_pictures` says.
     """
     names = [info.basename for info in arrays]
-    if len({info.parent for info in arrays}) == 1 and (are_numbered(names) or are_ids(names)):
+    if len({info.parent for info in arrays}) == 1 and have_numbers_or_ids(names):
         refuse_grey_pictures(arrays)
 
 

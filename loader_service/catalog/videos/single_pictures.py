@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.inner_paths import basename_of, parent_of
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,7 @@ def _may_be_series(bytes_: Sequence[DatasetInfo]) -> bool:
     names = [info.basename for info in bytes_]
     called = any(_PICTURE_WORDS.search(name) or _PICTURE_FILES.search(name) for name in names)
     grey = all(info.shape[2] == 1 for info in bytes_)
-    return grey and not called and not (are_numbered(names) or are_ids(names))
+    return grey and not called and not have_numbers_or_ids(names)
 
 
 def _are_maps(members: Sequence[DatasetInfo]) -> bool:
@@ -113,7 +113,7 @@ def _are_maps(members: Sequence[DatasetInfo]) -> bool:
     counted = any(info.shape == maps[0].shape[:1] for info in members)
     named = [info for info in maps if _PICTURE_WORDS.search(info.basename) and not _FEATURES.search(info.basename)]
     names = [info.basename for info in maps]
-    grey = all(map(_is_named_picture, maps)) and not (are_numbered(names) or are_ids(names))
+    grey = all(map(_is_named_picture, maps)) and not have_numbers_or_ids(names)
     return (bool(named) or grey) and not counted
 
 

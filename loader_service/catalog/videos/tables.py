@@ -34,12 +34,12 @@ from loader_service.catalog.videos.array_readings import (
 )
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
-    are_ids,
     are_lines,
     are_masked,
     are_numbered,
     frame_counts_of,
     have_any_sides,
+    have_numbers_or_ids,
     have_roles,
     is_picture,
     is_sequence_of_pictures,
@@ -197,7 +197,7 @@ def _by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = F
 def _are_few_words(members: Sequence[DatasetInfo]) -> bool:
     """Tell whether names are neither numbers nor ids, and so few that each may be another part of one recording."""
     names = {info.basename for info in members}
-    return len(members) <= _FEW and not are_numbered(names) and not are_ids(names)
+    return len(members) <= _FEW and not have_numbers_or_ids(names)
 
 
 def _are_channels(members: Sequence[DatasetInfo]) -> bool:
@@ -227,7 +227,7 @@ def _are_videos(members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> b
     if any(lengths[length] > count for length, count in own.items() if length != listed):
         return False  # others are aligned with them
     names = [info.basename for info in members]
-    return len(own) > 1 or are_numbered(names) or are_ids(names)
+    return len(own) > 1 or have_numbers_or_ids(names)
 
 
 def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
@@ -243,7 +243,7 @@ def _by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         if equal:
             return None
         raise with_fields_of_groups(rivals([info for each in groups.values() for info in each.values()]), groups)
-    words = not (are_numbered(names) or are_ids(names))
+    words = not have_numbers_or_ids(names)
     if words and not have_one_form(groups):
         return None
     numbered = by_number(groups)

@@ -14,7 +14,7 @@ from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, is_sequence_of_pictures
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_sequence_of_pictures
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.widened_bytes import refuse_widened
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -117,7 +117,7 @@ def _are_in_recordings(members: Sequence[DatasetInfo], matrices: Sequence[Datase
     names = [each[differing[0]] for each in parts]
     rows = {("/".join(info.path.split("/")[:depth]), info.shape[0]) for info in matrices}
     whole = all(("/".join(each[:depth]), info.shape[0]) in rows for each, info in zip(parts, members, strict=True))
-    return whole and (are_numbered(names) or are_ids(names))
+    return whole and have_numbers_or_ids(names)
 
 
 def _refuse_lists_of_groups(main: DatasetInfo, lists: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo]) -> None:
