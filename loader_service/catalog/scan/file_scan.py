@@ -60,12 +60,12 @@ from loader_service.catalog.videos.set_aside import (
     without_copies,
     without_second_names,
 )
-from loader_service.catalog.videos.tables import find_without_frames
 from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
 from loader_service.catalog.videos.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
 from loader_service.catalog.videos.widened_bytes import refuse_widened_rows
+from loader_service.catalog.videos.without_frames import find_without_frames
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.scan_options import FOLDER, GROUP, ScanOptions
 from loader_service.stores.faults import StoreFault

@@ -13,7 +13,7 @@ from loader_service.catalog.videos.declared_videos import find_declared
 from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.readings import TwoReadingsError, in_one_line
 from loader_service.catalog.videos.set_aside import is_aside
-from loader_service.catalog.videos.tables import EXPECTED as EXPECTED_WITHOUT_FRAMES
+from loader_service.catalog.videos.without_frames import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:

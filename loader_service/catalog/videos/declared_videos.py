@@ -33,8 +33,8 @@ from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.frame_axis import is_column, is_picture
 from loader_service.catalog.videos.number_lists import declared_list
 from loader_service.catalog.videos.numbered import numbered_part, split_by_names
-from loader_service.catalog.videos.tables import find_datasets
 from loader_service.catalog.videos.vlen_rows import find_vlen_rows
+from loader_service.catalog.videos.without_frames import find_datasets
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted

@@ -8,16 +8,13 @@ from loader_service.catalog.inner_paths import basename_of, differing_parts, joi
 from loader_service.catalog.videos.across_groups import are_fields
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, have_roles
 from loader_service.catalog.videos.readings import free_name, in_one_line
-from loader_service.catalog.videos.sibling_groups import is_recording
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
-
-#: So many groups, or fields, with words as names may be either; more are videos.
-_FEW = 8
 
 _PAIRED = (
     "{0!r} and {1!r} have {2} rows each, and each of the {3} is a video here; if row n of one belongs to row n of the "
@@ -35,7 +32,7 @@ def lines_of_pairs(found: Found) -> dict[str, str]:
     So lie ``clean`` and ``noisy`` in a file, which belong together, and ``signal`` and ``background``, which do not.
     """
     filled = [episode for episode in found.episodes if episode.frame_count]
-    if found.layout == "groups" and 1 < len(filled) <= _FEW:
+    if found.layout == "groups" and 1 < len(filled) <= MOST_PARTS:
         return _of_groups(filled)
     return _of_fields(filled[0]) if found.layout == "table" and len(filled) == 1 else {}
 
@@ -59,7 +56,7 @@ def _of_fields(table: Episode) -> dict[str, str]:
     """Return the line of fields of one form, which are all that a table has of two axes or more, and of rows."""
     parts = [part for _, part in _timed(table)]
     infos = [part.info for part in parts if part.info is not None and part.frames is None]
-    if not 1 < len(infos) == len(parts) <= _FEW or table.frame_count == 1:
+    if not 1 < len(infos) == len(parts) <= MOST_PARTS or table.frame_count == 1:
         return {}
     forms = {(info.dtype, info.shape) for info in infos}
     names = differing_parts([info.path for info in infos])

@@ -72,11 +72,11 @@ def are_levels(pictures: Sequence[DatasetInfo]) -> bool:
     """Tell whether few sequences of one length and other sides may be levels of one, or cameras: ``level_0``."""
     sides = {info.shape for info in pictures}
     one_length = len({info.shape[0] for info in pictures}) == 1 < len(sides)
-    return one_length and len(pictures) <= _FEW and not all(is_recording(info.basename) for info in pictures)
+    return one_length and len(pictures) <= MOST_PARTS and not all(is_recording(info.basename) for info in pictures)
 
 
-#: So many sequences beside each other may be levels or cameras.
-_FEW = 8
+#: So many sequences, or groups, beside each other may be parts of one recording: cameras, levels, sensors.
+MOST_PARTS = 8
 
 #: What groups are called that are a recording each, and no sensors, arms or persons of one.
 _RECORDING = re.compile(
