@@ -41,7 +41,7 @@ from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.labels_apart import refuse_labels_apart
-from loader_service.catalog.videos.left_over import refuse_most_left_out
+from loader_service.catalog.videos.left_over import refuse_bounds_alone, refuse_most_left_out
 from loader_service.catalog.videos.matlab_axes import lines_of_axes, no_arrays, with_texts
 from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
@@ -289,6 +289,7 @@ def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     refuse_frame_groups(tree, found)
     refuse_named_axes(hdf5, tree, found)
     if not frames:
+        refuse_bounds_alone(tree, found)
         refuse_most_left_out(tree, found, aside)
         refuse_time_by_its_stamps(tree, found)
         refuse_time_behind(found)

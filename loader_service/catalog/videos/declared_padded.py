@@ -15,7 +15,7 @@ from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import Tree
-    from loader_service.catalog.videos.bounds import Read
+    from loader_service.catalog.videos.bound_lists import Read
     from loader_service.schema import Schema
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.dtypes import is_number
+from loader_service.catalog.dtypes import is_number, is_text, is_whole
+from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,12 +26,25 @@ _ANY_END_FLAG = re.compile(
 )
 
 
+#: What a column is called that says whose row it is, of several that are recorded at one time.
+_OWNER = re.compile(
+    r"(^|_)(env|environment|agent|actor|worker|player|process|proc|thread|lane|slot|robot|stream|rank)s?_?"
+    r"(id|idx|index|num|number|no|name)?s?$",
+    re.IGNORECASE,
+)
+
+
 def flagged_rows(
     datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, any_end: bool = False
 ) -> Int64s | None:
     """Return the first rows of the videos that flags of rows begin or end, if these are more than one.
 
     `any_end`: also flags that can end less than an episode, such as ``terminals`` without the ``timeouts`` beside them.
+
+    Raises
+    ------
+    CatalogError
+        When rows of several environments, or agents, lie in turns.
     """
     rows = {(frame_count,), (frame_count, 1)}
     columns = [(info, info.basename) for info in datasets if info.shape in rows]
@@ -46,7 +60,35 @@ def flagged_rows(
         others = [flags for flags in weak if flags is not None]
         ends = np.any(others, axis=0) if ends is None and others else ends
         first = None if ends is None else np.append(True, ends[:-1])
-    return None if first is None or not first[0] or first.sum() < 2 else np.flatnonzero(first)
+    if first is None or not first[0] or first.sum() < 2:
+        return None
+    return _with_owners([info for info, _ in columns], np.flatnonzero(first), read)
+
+
+def _with_owners(columns: Sequence[DatasetInfo], begins: Int64s, read: Read) -> Int64s:
+    """Return the first rows of videos, of which each also ends where another environment, or agent, begins.
+
+    Raises
+    ------
+    CatalogError
+        When rows of several of these lie in turns: then no episode lies in one piece.
+    """
+    for info in columns:
+        if not _OWNER.search(info.basename) or not (is_whole(info.dtype) or is_text(info.dtype)):
+            continue
+        owners = np.ravel(read(info.path))
+        changes = np.flatnonzero(owners[1:] != owners[:-1]) + 1
+        if np.isin(changes, begins).all():
+            continue
+        kinds = len(set(owners.tolist()))
+        if kinds <= len(changes):
+            raise CatalogError(
+                f"{info.path!r} changes within episodes, as flags of rows begin or end them, and its values come back: "
+                f"rows of {kinds} environments, or agents, lie in turns, and no episode lies in one piece; write all "
+                f"datasets anew in the order of rows = np.argsort({info.basename}, kind='stable')"
+            )
+        begins = np.union1d(begins, changes)
+    return begins
 
 
 def _flags(info: DatasetInfo, read: Read) -> Any:

@@ -12,15 +12,15 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import basename_of, join, upwards
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.split_words import meaning_of
-from loader_service.catalog.videos.bounds import (
+from loader_service.catalog.videos.bound_lists import (
     Bounds,
+    LastRowsError,
     Read,
-    find_bounds,
     find_first_rows,
-    from_flags,
     is_index,
     says_bounds,
 )
+from loader_service.catalog.videos.bounds import find_bounds, from_flags
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
@@ -60,7 +60,7 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
             for each in filled
         ]
     except CatalogError as error:
-        raise TwoReadingsError(str(error), [Reading("one video of all rows", _uncut(filled[0], alone))]) from error
+        raise TwoReadingsError(str(error), _readings(filled[0], error, alone=alone)) from error
     several = [each for each in bounds if each is not None and (alone or len(each.starts) > 1)]
     if not several:
         if alone and not declared:
@@ -85,6 +85,15 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
                 f"{lost} of {whole.frame_count} rows lie in no video, as {named} say, in a file"
             )
     return Found("spans", episodes, left_out)
+
+
+def _readings(whole: Episode, error: CatalogError, *, alone: bool) -> list[Reading]:
+    """Return the readings of rows with ends that do not fit: all together, or cut where these are last rows."""
+    uncut = _uncut(whole, alone)
+    all_rows = Reading("one video of all rows", uncut)
+    if not alone or not isinstance(error, LastRowsError):
+        return [all_rows]
+    return [Reading("videos of which these are the last rows", replace(uncut, videos=("spans",))), all_rows]
 
 
 def _by_rows(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, declared: bool) -> Bounds | None:
@@ -124,7 +133,11 @@ def _note_ends(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
     """Say where flags, or columns, seem to end episodes within rows that are served as one table, or video."""
     whole = found.episodes[0]
     words, count = "flags such as dones, terminals or timeouts", whole.frame_count
-    bounds = from_flags(beside, count, read, any_end=True)
+    try:
+        bounds = from_flags(beside, count, read, any_end=True)
+    except CatalogError as error:
+        found.left_out[f"{whole.dataset_path} (episodes)"] = f"{error}; until then a clip crosses their ends, in a file"
+        return
     if bounds is None:
         words, bounds = (
             "names or numbers of videos or pictures, or numbers that begin anew,",

@@ -13,7 +13,7 @@ from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.hdf5.read_tree import dtype_of
 from loader_service.catalog.inner_paths import join, to_bytes
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.videos.bounds import TIMES
+from loader_service.catalog.videos.bound_lists import TIMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.frame_axis import is_column_of, is_picture

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.schema_text import pattern_of
-from loader_service.catalog.videos.episodes import owner_of
+from loader_service.catalog.videos.bound_lists import says_bounds
+from loader_service.catalog.videos.episodes import key_in, owner_of
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.catalog.videos.set_aside import is_aside
-from loader_service.schema import Schema, SchemaField
+from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -69,6 +72,39 @@ def refuse_most_left_out(tree: Tree, found: Found, aside: Mapping[str, str]) -> 
             Reading("these groups as videos", Schema((found.layout,), fields)),
         ],
     )
+
+
+def refuse_bounds_alone(tree: Tree, found: Found) -> None:
+    """Refuse videos, or rows, that are where pieces of bytes beside them begin, or end, with fewer bytes of numbers.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema that serves the bytes as numbers.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    timed = [part for part in filled[0].parts.values() if part.kind != "value"] if filled else []
+    bounds = next((part for part in timed if says_bounds(basename_of(part.path)) and not part.shape), None)
+    if bounds is None:
+        return
+    group, served = parent_of(bounds.path), sum(part.info.size_bytes for part in timed if part.info is not None)
+    flat = [info for info in tree.datasets.values() if info.parent == group and _is_flat(info, filled[0].frame_count)]
+    if not flat or flat[0].size_bytes < served:
+        return
+    grouped = found.layout == "groups"
+    path = f"{VIDEO}/{key_in(filled[0].root, flat[0].path)}" if grouped else flat[0].path
+    numbers = Schema((found.layout,), (SchemaField(free_name(flat[0].basename), "array", (path,)),))
+    raise TwoReadingsError(
+        f"found raw bytes in {flat[0].describe()}; {bounds.path!r} seems to say where pieces of them begin or end, and "
+        "nothing what a piece is: write each as an element of a vlen uint8 dataset, or, of pixels, as a row of "
+        "(frames, height, width, channels); as they lie there are",
+        [Reading("bytes, a number each", numbers)],
+    )
+
+
+def _is_flat(info: DatasetInfo, count: int) -> bool:
+    """Tell whether a dataset is bytes one after the other, more than there are frames."""
+    return info.kind is ElementKind.BYTES and len(info.shape) == 1 and info.shape[0] > count
 
 
 def _common(found: Found) -> dict[str, list[VideoField]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo
-    from loader_service.catalog.videos.bounds import Read
+    from loader_service.catalog.videos.bound_lists import Read
 
 #: What is called that counts the real frames of each row.
 _LENGTHS = re.compile(

@@ -9,13 +9,13 @@ import numpy as np
 
 from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.videos.bounds import Bounds
+from loader_service.catalog.videos.bound_lists import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
-    from loader_service.catalog.videos.bounds import Read
+    from loader_service.catalog.videos.bound_lists import Read
 
 #: What a column is called that names the video of each row.
 _NAMES = re.compile(

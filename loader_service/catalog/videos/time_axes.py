@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
-from loader_service.catalog.videos.bounds import TIMES
+from loader_service.catalog.videos.bound_lists import TIMES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import GREY
 from loader_service.schema import VIDEO, Schema, SchemaField

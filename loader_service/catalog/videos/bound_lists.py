@@ -1,0 +1,154 @@
+"""Which datasets are lists of starts, ends or lengths, by their names and numbers; and what an index says. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.dtypes import is_floating, is_whole
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+#: Reads a small dataset of whole numbers.
+Read = Callable[[str], Any]
+
+_UNIT = r"((episode|ep|traj|trajectory|trajectorie|demo|video|vid|clip|seq|sequence|rollout|recording)s?)"
+_ROW = r"(_?(idxs?|index|indices))?"
+ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to){_ROW}$|^indptr$|(^|_)ptr$", re.IGNORECASE)
+STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits){_ROW}$", re.IGNORECASE)
+_OTHERS = r"(?!.*(class|categor|label|split|shard|chunk))"
+LENGTHS = re.compile(
+    rf"^{_OTHERS}(.*_)?{_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE
+)
+OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+#: Sides behind the first of a list of numbers.
+COLUMN = frozenset({(), (1,)})
+TIMES = re.compile(r"(^|_)(ts|stamps?|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)
+_INDEXES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where videos lie in their datasets: ``(videos,)`` each; and the datasets that said so."""
+
+    starts: Int64s
+    ends: Int64s
+    paths: frozenset[str]
+
+
+class LastRowsError(CatalogError):
+    """Ends do not fit as the rows behind the last ones of videos, and do as the last ones themselves."""
+
+
+def says_bounds(name: str) -> bool:
+    """Tell whether something is called as ends, starts or lengths of sequences are."""
+    return bool(ENDS.search(name) or STARTS.search(name) or LENGTHS.search(name))
+
+
+def short_lists(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alone: bool) -> list[DatasetInfo]:
+    """Return the lists of whole numbers that are shorter than the rows, in one axis or two; those of times aside."""
+    least = 0 if alone else 1
+    most = frame_count if frame_count > 1 else 2
+    short = [
+        info
+        for info in datasets
+        if (info.shape[1:] in COLUMN and info.shape and least < info.shape[0] < most and info.shape != (1, 1))
+        or (info.shape[:1] == (1,) and info.shape[2:] == () and (1,) < info.shape[1:] < (most,))
+    ]
+    plain = [info for info in short if not TIMES.search(info.basename)]
+    whole = [info for info in plain if is_whole(info.dtype)]
+    floats = [info for info in plain if is_floating(info.dtype) and _are_whole(info, read)]
+    for first, other in beside_starts(floats, ENDS):
+        if 2 * np.sum(whole_numbers(read, other) - whole_numbers(read, first)) < frame_count:
+            return whole + [info for info in floats if info.shape != first.shape]  # seconds, whole by chance
+    return whole + floats
+
+
+def is_index(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is a list of whole numbers that is called an index."""
+    numbers = is_whole(info.dtype) or is_floating(info.dtype)
+    return numbers and len(info.shape) == 1 and bool(_INDEXES.search(info.basename))
+
+
+def find_first_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the videos of which numbers called an index can be the first rows, or the last: two rows apart at least.
+
+    Raises
+    ------
+    CatalogError
+        When there are several such.
+    """
+    found: list[Bounds] = []
+    for info in short_lists(datasets, frame_count, read, alone=True):
+        first = whole_numbers(read, info) if is_index(info) and info.shape[0] > 1 else np.zeros(0, np.int64)
+        if (
+            len(first) and first[0] > 0 and first[-1] in {frame_count - 1, frame_count}
+        ):  # the last row, or the one behind
+            first = np.append(0, first[:-1] + frame_count - first[-1])
+        if len(first) and first[0] == 0 and (np.diff(first) > 1).all() and first[-1] < frame_count - 1:
+            found.append(Bounds(first, np.append(first[1:], frame_count), frozenset({info.path})))
+    if len(found) > 1:
+        names = " and ".join(repr(path) for bounds in found[:2] for path in bounds.paths)
+        raise CatalogError(
+            f"{names} can both be the first, or last, rows of videos in {frame_count} rows; choose with --split if "
+            "they are of several splits, or write those that are meant as 'episode_starts'"
+        )
+    return found[0] if found else None
+
+
+def _are_whole(info: DatasetInfo, read: Read) -> bool:
+    """Tell whether floats are named as places or lengths, and are whole numbers, as MATLAB keeps these.
+
+    Raises
+    ------
+    CatalogError
+        When the name says that they are those of episodes, and they are no whole numbers.
+    """
+    if not says_bounds(info.basename):
+        return False
+    if OF_UNIT.search(info.basename):
+        whole_numbers(read, info)
+    return _odd_entry(np.ravel(read(info.path))) is None
+
+
+def _odd_entry(values: Any) -> int | None:
+    """Return the number of the first entry that is no whole number."""
+    if values.dtype.kind != "f":
+        return None
+    odd = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
+    return int(odd[0]) if len(odd) else None
+
+
+def whole_numbers(read: Read, info: DatasetInfo) -> Int64s:
+    """Return the numbers of a list; CatalogError where one is not whole."""
+    values = np.ravel(read(info.path))
+    odd = _odd_entry(values)
+    if odd is not None:
+        raise CatalogError(f"{info.path!r}, entry {odd}: expected a whole number, found {values[odd]!s}")
+    return values.astype(np.int64)
+
+
+def beside_starts(short: Sequence[DatasetInfo], name: re.Pattern[str]) -> Iterator[tuple[DatasetInfo, DatasetInfo]]:
+    """Yield each dataset that is called as starts are, with each other of its shape that has such a name."""
+    for first in (info for info in short if STARTS.search(info.basename)):
+        for other in short:
+            if other.shape == first.shape and other.path != first.path and name.search(other.basename):
+                yield first, other
+
+
+def find_last_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the videos of which ends that rise to the last row can be the last rows, and not the rows behind."""
+    for info in short_lists(datasets, frame_count, read, alone=True):
+        last = whole_numbers(read, info) if ENDS.search(info.basename) else np.zeros(0, np.int64)
+        if len(last) and last[0] >= 0 and (np.diff(last) > 0).all() and last[-1] == frame_count - 1:
+            return Bounds(np.append(0, last[:-1] + 1), last + 1, frozenset({info.path}))
+    return None

@@ -1,0 +1,38 @@
+"""Raw bytes with places beside them, in several groups, are refused; the places alone are no frames."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from tests.catalog.advice import schemas_in
+from tests.support.catalogs import catalog_of
+
+
+@pytest.mark.parametrize("beside", [{}, {"lengths": [100, 200, 200, 500]}, {"label": 3}, {"t": np.arange(4.0)}])
+def test_places_in_raw_bytes_are_no_frames(tmp_path, beside):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for video in range(3):
+            root[f"v{video}/bytes"] = np.full(1000 + video, video, np.uint8)
+            root[f"v{video}/offsets"] = np.array([0, 100, 300, 500])
+            for name, values in beside.items():
+                root[f"v{video}/{name}"] = values
+    with pytest.raises(CatalogError, match="found raw bytes in 'v0/bytes'") as said:
+        catalog_of(tmp_path)
+    (schema,) = schemas_in(str(said.value))
+    (tmp_path / "schema.toml").write_text(schema)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.frame_counts.tolist() == [1000, 1001, 1002]
+
+
+def test_offsets_beside_more_numbers_are_a_field(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for video in range(3):
+            root[f"v{video}/x"], root[f"v{video}/offset"] = np.zeros((4, 300)), np.arange(4)
+            root[f"v{video}/note"] = np.zeros(50, np.uint8)
+    with closing(catalog_of(tmp_path)) as found:
+        assert {field.name for field in found.fields} == {"x", "offset"}
