@@ -30,6 +30,9 @@ VideoLayout = Literal["groups", "files", "table", "vlen", "spans", "padded"]
 #: What stands, in a schema, for the group that is a video.
 VIDEO = "{video}"
 
+#: A side in a shape that is as the files have it; one of 0 is a side that differs, also where these files agree.
+ANY_SIDE = -1
+
 #: How long a video is whose fields are not: as long as all of them, or an error; or as its shortest field.
 Lengths = Literal["equal", "shortest"]
 
@@ -51,7 +54,7 @@ class SchemaField:
         ``@name`` as the last part is an attribute. The first that is in a file counts there.
     dtype, shape
         What is expected of each frame or value; empty: any dtype that is the same everywhere; None: any shape. A side
-        of 0 differs: ``(0, 4)`` of a vlen dataset is a list of boxes.
+        of 0 differs: ``(0, 4)`` of a vlen dataset is a list of boxes. One of `ANY_SIDE` is as the files have it.
     """
 
     name: str
@@ -142,8 +145,12 @@ def _read_field(number: int, table: dict[str, Any]) -> SchemaField:
     dtype, shape = table.get("dtype", ""), table.get("shape")
     if not isinstance(dtype, str) or (dtype and not _is_dtype(dtype)):
         raise ConfigError(f"{where}: dtype={dtype!r} is none; give a NumPy name such as 'float32', or leave it out")
-    if shape is not None and not (isinstance(shape, list) and all(type(each) is int and each >= 0 for each in shape)):
-        raise ConfigError(f"{where}: shape={shape!r}; give a list of whole numbers, or leave it out")
+    if shape is not None and not (
+        isinstance(shape, list) and all(type(each) is int and each >= ANY_SIDE for each in shape)
+    ):
+        raise ConfigError(
+            f"{where}: shape={shape!r}; give a list of whole numbers (0: differs, -1: any), or leave it out"
+        )
     dataset = _texts(where, "dataset", table.get("dataset"))
     return SchemaField(name, table["kind"], dataset, dtype, None if shape is None else tuple(shape))
 

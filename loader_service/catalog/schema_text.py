@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.sides import of_siblings
 from loader_service.schema import VIDEO
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def schema_toml(catalog: Catalog, lengths: Lengths = "equal") -> str:
         '# What a video is: a group of a file ("groups"), a file ("files"), a table whose rows are frames ("table"),',
         '# a row of a vlen dataset ("vlen"), rows between ends ("spans"), or a row of (videos, frames, …) ("padded").',
         "# In `dataset`, {video} is the group of a video, or its name.",
-        "# A side of 0 in `shape` differs; of lists, [0, 4] says that an entry has four numbers.",
+        "# In `shape`, -1 is any side, 0 one that differs, another number is checked; of lists, [0, 4] says that an",
+        "# entry has four numbers.",
         f"videos = {_toml(list(catalog.layouts))}",
         *([f"lengths = {_toml(lengths)}"] if lengths != "equal" else []),
     ]
@@ -75,8 +77,19 @@ def schema_toml(catalog: Catalog, lengths: Lengths = "equal") -> str:
         if facts.storage != "encoded" and not number_of_a_text:
             lines.append(f"dtype = {_toml(facts.field.dtype)}")
             if not _may_differ(catalog, facts):
-                lines.append(f"shape = {list(facts.field.shape)}")
+                lines.append(_shape_line(catalog, facts))
     return "\n".join([*lines, ""])
+
+
+def _shape_line(catalog: Catalog, facts: FieldFacts) -> str:
+    """Return the line of a field's shape, in which sides that other files may have otherwise are any, and what it is.
+
+    Rows of a matrix keep their length: it counts what is measured.
+    """
+    here = facts.field.shape
+    rows = facts.field.kind == "array" and len(here) == 1 and catalog.frame_count > catalog.video_count
+    shape = here if facts.storage == "lists" or rows else of_siblings(here)
+    return f"shape = {list(shape)}" + (f"  # {list(here)} here" if shape != here else "")
 
 
 def _may_differ(catalog: Catalog, facts: FieldFacts) -> bool:

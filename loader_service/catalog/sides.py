@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.dtypes import is_text
+from loader_service.schema import ANY_SIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +24,22 @@ def common_shape(shapes: Iterable[Shape]) -> Shape:
     return tuple(sides[0] if len(set(sides)) == 1 else 0 for sides in zip(*shapes, strict=True))
 
 
+def of_siblings(shape: Shape) -> Shape:
+    """Return a shape as a schema says it for other files of the same writer too, in which a side may be another one.
+
+    A last side that counts channels or coordinates stays, and so does 0, a side that differs already.
+    """
+    matrix = len(shape) > 1
+    return tuple(
+        side if side == 0 or (matrix and axis == len(shape) and side <= _MOST_CHANNELS) else ANY_SIDE
+        for axis, side in enumerate(shape, 1)
+    )
+
+
+#: Red, green, blue and alpha; the numbers of a box, or of a quaternion.
+_MOST_CHANNELS = 4
+
+
 def can_differ(kind: str, dtype: str, shapes: Sequence[Shape]) -> bool:
     """Tell whether shapes may be those of one field: of equally many axes, of numbers, images of the same channels."""
     if len({len(shape) for shape in shapes}) > 1 or is_text(dtype):
@@ -31,8 +48,10 @@ def can_differ(kind: str, dtype: str, shapes: Sequence[Shape]) -> bool:
 
 
 def fits(shape: Shape, found: Shape) -> bool:
-    """Tell whether a shape is as expected, a side of 0 standing for any."""
-    return len(shape) == len(found) and all(side in {0, other} for side, other in zip(shape, found, strict=True))
+    """Tell whether a shape is as expected, a side of 0 or `ANY_SIDE` standing for any."""
+    return len(shape) == len(found) and all(
+        side in {0, ANY_SIDE, other} for side, other in zip(shape, found, strict=True)
+    )
 
 
 def sides_column(shapes: Sequence[Shape]) -> Int64s:

@@ -219,7 +219,12 @@ def test_a_field_that_a_schema_names_must_be_alike_in_all_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("shape", "expected"),
-    [("", ((0,), (8,))), ("shape = [0]", ((0,), (8,))), ("shape = [7]", r"expected array \(7,\), found .* \(8,\)")],
+    [
+        ("", ((0,), (8,))),
+        ("shape = [0]", ((0,), (8,))),
+        ("shape = [-1]", ((0,), (8,))),
+        ("shape = [7]", r"expected array \(7,\), found .* \(8,\)"),
+    ],
 )
 def test_a_schema_says_whether_sides_may_differ(tmp_path, shape, expected):
     for name, width in (("a", 7), ("b", 8)):
@@ -234,11 +239,14 @@ def test_a_schema_says_whether_sides_may_differ(tmp_path, shape, expected):
     assert (field.shape, field.most) == expected
 
 
-def test_a_side_of_zero_differs_even_where_all_files_have_the_same(tmp_path):
+@pytest.mark.parametrize(("side", "expected"), [(0, ((0,), (7,), "q_length")), (-1, ((7,), (), ""))])
+def test_a_side_of_zero_differs_even_where_all_files_have_the_same_and_one_of_minus_one_is_theirs(
+    tmp_path, side, expected
+):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["g0/q"], file["g1/q"] = np.zeros((2, 7)), np.zeros((4, 7))
-    field = catalog_of(tmp_path, schema=schema_of(tmp_path, FIELD + "shape = [0]")).field("q")
-    assert (field.shape, field.most, field.sides_name) == ((0,), (7,), "q_length")
+    field = catalog_of(tmp_path, schema=schema_of(tmp_path, FIELD + f"shape = [{side}]")).field("q")
+    assert (field.shape, field.most, field.sides_name) == expected
 
 
 def test_frames_and_a_schema_exclude_each_other(tmp_path):

@@ -62,7 +62,7 @@ def lone_cube(folder: Path) -> Layout:
         root["volume"] = cube
     field = '{name = "volume", kind = "array", dataset = "volume", shape = [24, 20, 28]}'
     (folder / "s.toml").write_text(f'videos = "files"\nfield = [{field}]\n')
-    says = [r"about 'volume': its 24 rows are \(20, 28\).*shape = \[24, 20, 28\]"]
+    says = [r"about 'volume': its 24 rows are \(20, 28\).*shape = \[-1, -1, -1\]"]
     rows = Serves(rows_of("a", volume=cube).videos, "rows", says=says)
     return Layout(rows, {"schema": "./s.toml"}, Serves([Video("a", {"volume": Array(cube[None])})]))
 
@@ -81,7 +81,7 @@ def points_as_bytes(folder: Path) -> Serves:
 def lone_points_as_bytes(folder: Path) -> Refused:
     with h5py.File(folder / "a.h5", "w") as root:
         root["x"] = whole(1, 30, 21, 3, below=256, dtype="u1")
-    return Refused(["frames, or rows of a table", "one picture", r"shape = \[30, 21, 3\]"])
+    return Refused(["frames, or rows of a table", "one picture", r"shape = \[-1, -1, 3\]"])
 
 
 @case("jcjohnson/torch-rnn: scripts/preprocess.py (train, val and test of tokens)")
@@ -100,7 +100,7 @@ def raw_pictures_with_gaps(folder: Path) -> Refused:
         for run in range(2):
             for number, image in zip((10, 210, 415), pixels(run, 3), strict=True):
                 root[f"carla/{run}/{number}"] = image
-    return Refused(["6 pictures in 2 groups", "some are missing", "a picture each", "0 in a shape"])
+    return Refused(["6 pictures in 2 groups", "some are missing", "a picture each", "in a shape, -1 is any side"])
 
 
 @case("no one project: JPEGs with wide gaps in their numbers, in several groups", option=True)
@@ -152,8 +152,8 @@ def pairs_of_resolutions(folder: Path) -> Layout:
         for number in range(4):
             root[f"hr/{number}"], root[f"lr/{number}"] = large[number], small[number]
     fields = (
-        f'{{name = "{name}", kind = "image", dataset = "{name}/{{video}}", shape = {list(data.shape[1:])}}}'
-        for name, data in (("hr", large), ("lr", small))
+        f'{{name = "{name}", kind = "image", dataset = "{name}/{{video}}", shape = [-1, -1, 3]}}'
+        for name in ("hr", "lr")
     )
     schema = ", ".join(fields)
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{schema}]\n')

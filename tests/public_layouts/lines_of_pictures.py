@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from loader_service.catalog.sides import of_siblings
 from loader_service.schema import Schema, SchemaField
 from tests.public_layouts.columns import whole, write
 from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Value, Video, case, rows_of
@@ -23,7 +24,7 @@ def particles(folder: Path) -> Layout:
             root[f"MDF/images/{number}"].attrs["EMAN.nx"] = 32
     samples = [Video(f"MDF/images/{number}", {"image": Array(each[None])}) for number, each in enumerate(pictures)]
     schema = Schema(("groups",), (SchemaField("image", "array", ("{video}/image",), "", (32, 32)),))
-    return Layout(Refused(["one picture", r"shape = \[32, 32\]"]), {"schema": schema}, Serves(samples))
+    return Layout(Refused(["one picture", r"shape = \[-1, -1\]"]), {"schema": schema}, Serves(samples))
 
 
 @case("BigEarthNet as HDF5: bands of 20, 60 and 120 pixels a side, a group a patch", option=True)
@@ -38,7 +39,7 @@ def bands_at_several_scales(folder: Path) -> Layout:
                 root[f"S2A_{number}/{name}"] = values
             samples.append(Video(f"S2A_{number}", {name: Array(values[None]) for name, values in columns.items()}))
     fields = tuple(SchemaField(name, "array", (f"{{video}}/{name}",), "", (side, side)) for name, side in bands.items())
-    asked = Refused(["one sample a group", r"shape = \[120, 120\]", r"shape = \[20, 20\]"])
+    asked = Refused(["one sample a group", r"shape = \[-1, -1\]", r"shape = \[-1, -1\]"])
     return Layout(asked, {"schema": Schema(("groups",), fields)}, Serves(samples))
 
 
@@ -62,7 +63,7 @@ def spectra_beside_waves(folder: Path) -> Layout:
             root[f"p225_{number}/wave"] = numbers(number, 400 + 37 * number)
             root[f"p225_{number}/mel"] = numbers(number, 80, 20 + number)
             samples.append(Video(f"p225_{number}", {"mel": Array(numbers(number, 80, 20 + number)[None])}))
-    asked = Refused(["time is their last axis", r"np\.moveaxis\(array, -1, 0\)", r"shape = \[80, 0\]"])
+    asked = Refused(["time is their last axis", r"np\.moveaxis\(array, -1, 0\)", r"shape = \[-1, 0\]"])
     schema = Schema(("groups",), (SchemaField("mel", "array", ("{video}/mel",), "", (80, 0)),))
     return Layout(asked, {"schema": schema}, Serves(samples))
 
@@ -76,7 +77,7 @@ def picture_of_words_a_file(folder: Path) -> Layout:
         write(folder / f"shot{number}.h5", {"data": picture})
         samples.append(Video(f"shot{number}", {"data": Array(picture[None])}))
     schema = Schema(("files",), (SchemaField("data", "array", ("data",), "", (30, 40)),))
-    return Layout(Refused(["one picture", r"shape = \[30, 40\]"]), {"schema": schema}, Serves(samples))
+    return Layout(Refused(["one picture", r"shape = \[-1, -1\]"]), {"schema": schema}, Serves(samples))
 
 
 @case("matterport/Mask_RCNN data kept as HDF5: image, masks (objects, height, width), boxes, a group an image")
@@ -196,7 +197,7 @@ def volumes_of_channels(folder: Path) -> Layout:
         write(folder / f"volume{number}.h5", columns)
         samples.append(Video(f"volume{number}", {name: Array(values[None]) for name, values in columns.items()}))
     fields = tuple(SchemaField(name, "array", (name,), "", shape) for name, shape in shapes.items())
-    asked = Refused(["one sample a file", r"shape = \[2, 20, 32, 32\]", r"shape = \[20, 32, 32\]"])
+    asked = Refused(["one sample a file", r"shape = \[-1, -1, -1, -1\]", r"shape = \[-1, -1, -1\]"])
     return Layout(asked, {"schema": Schema(("files",), fields)}, Serves(samples))
 
 
@@ -246,7 +247,7 @@ def _samples_of_any_size(folder: Path, name: str, pictures: list[np.ndarray], *,
     sides = tuple(
         axes[0] if len(set(axes)) == 1 else 0 for axes in zip(*(each.shape for each in pictures), strict=True)
     )
-    asked = Refused(["one picture", r"shape = \[" + ", ".join(map(str, sides))])
+    asked = Refused(["one picture", r"shape = \[" + ", ".join(map(str, of_siblings(sides)))])
     schema = Schema(("groups",), (SchemaField(name, "array", (f"{{video}}/{name}",), "", sides),))
     return Layout(asked, {"schema": schema}, Serves(samples))
 
@@ -305,7 +306,7 @@ def films_with_time_behind(folder: Path) -> Layout:
             videos.append(Video(f"s{number}", {"clip": Array(root[f"s{number}/video"][()])}))
     field = '{name = "clip", kind = "image", dataset = "{video}/video"}'
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
-    says = [r"np\.moveaxis\(array, 2, 0\)", "one sample a video.* or 40 frames a video", r"shape = \[40, 48, 6, 3\]"]
+    says = [r"np\.moveaxis\(array, 2, 0\)", "one sample a video.* or 40 frames a video", r"shape = \[-1, -1, -1, 3\]"]
     return Layout(Refused(says), {"schema": "./s.toml"}, Serves(videos))
 
 

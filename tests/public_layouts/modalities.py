@@ -122,7 +122,7 @@ def super_resolution_eval_of_equal_sides(folder: Path) -> Layout:
     fields = [f'{{name = "{name}", kind = "array", dataset = "{name}/*", shape = ' for name in ("hr", "lr")]
     (folder / "s.toml").write_text(f'videos = "files"\nfield = [{fields[0]}[30, 42]}}, {fields[1]}[10, 14]}}]\n')
     served = Serves([Video("Set5_x3", {"hr": Array(large), "lr": Array(small)})])
-    return Layout(Refused([r'"hr/\*", shape = \[30, 42\]', "--schema"]), {"schema": "./s.toml"}, served)
+    return Layout(Refused([r'"hr/\*", shape = \[-1, -1\]', "--schema"]), {"schema": "./s.toml"}, served)
 
 
 @case("csdwren/PReNet: prepare data (train_target.h5: 0, 1, … of (3, 100, 100))", option=True)
@@ -135,7 +135,7 @@ def derained_patches(folder: Path) -> Layout:
     field = 'name = "patch", kind = "array", dataset = "*", shape = [3, 20, 20]'
     (folder / "s.toml").write_text(f'videos = "files"\nfield = [{{{field}}}]\n')
     served = Serves([Video("train_target", {"patch": Array(patches)})])
-    return Layout(Refused([r'dataset = "\*", shape = \[3, 20, 20\]', "--schema"]), {"schema": "./s.toml"}, served)
+    return Layout(Refused([r'dataset = "\*", shape = \[-1, -1, -1\]', "--schema"]), {"schema": "./s.toml"}, served)
 
 
 @case("cszn/DnCNN, SaoYan/DnCNN-PyTorch: dataset.py (train.h5: 0, 1, … of (1, 40, 40))")

@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from loader_service.catalog.sides import of_siblings
 from loader_service.schema import Schema, SchemaField, VideoLayout
 from tests.public_layouts.columns import texts, whole
 from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Values, Video, case
@@ -19,7 +20,7 @@ def _asked(name: str, path: str, values: Values, *says: str, videos: VideoLayout
     field = path.replace("/", "_") if videos == "files" else path.rpartition("/")[2]
     where = path if videos == "files" else f"{{video}}/{field}"
     schema = Schema((videos,), (SchemaField(field, "array", (where,), "", values.shape),))
-    shown = [*says, f'videos = "{videos}"', "shape = \\[" + ", ".join(map(str, values.shape))]
+    shown = [*says, f'videos = "{videos}"', "shape = \\[" + ", ".join(map(str, of_siblings(values.shape)))]
     sample = Serves([Video("*" if videos == "groups" else name, {field: Array(values[None])})])
     return Layout(Refused(shown), {"schema": schema}, sample)
 

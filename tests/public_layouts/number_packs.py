@@ -58,7 +58,7 @@ def features_by_number_of_one_length(folder: Path) -> Layout:
             root[f"{number}_features"], root[f"{number}_boxes"] = numbers(seed, 36, 16), numbers(seed, 36, 4)
             fields: dict[str, Form] = {"features": Array(numbers(seed, 36, 16)), "boxes": Array(numbers(seed, 36, 4))}
             videos.append(Video(str(number), fields))
-    field = 'name = "features", kind = "array", dataset = "{video}_features", shape = [16]'
+    field = 'name = "features", kind = "array", dataset = "{video}_features", shape = [-1]'
     schema = _schema(folder, "groups", field, field.replace("features", "boxes").replace("16", "4"))
     return Layout(_says(field), schema, Serves(videos))
 
@@ -125,7 +125,7 @@ def layers_of_sentences(folder: Path) -> Layout:
         for number, sentence in enumerate(sentences):
             root[str(number)] = sentence
         root.create_dataset("sentence_to_index", data=['{"a": "0"}'], dtype=h5py.string_dtype())
-    field = 'name = "values", kind = "array", dataset = "{video}", shape = [3, 0, 16]'
+    field = 'name = "values", kind = "array", dataset = "{video}", shape = [-1, 0, -1]'
     videos = [Video(str(number), {"values": Array(sentence[None])}) for number, sentence in enumerate(sentences)]
     return Layout(_says(field), _schema(folder, "groups", field), Serves(videos))
 
@@ -178,8 +178,7 @@ def bands_of_patches(folder: Path) -> Layout:
             fields: dict[str, Form] = {name: Array(band[None]) for name, band in bands.items()}
             videos.append(Video(f"S2A_{number}_{45 + number}", fields))
     fields_ = [
-        f'name = "B0{band}", kind = "array", dataset = "{{video}}/B0{band}", shape = [{side}, {side}]'
-        for band, side in ((1, 20), (2, 60), (5, 30))
+        f'name = "B0{band}", kind = "array", dataset = "{{video}}/B0{band}", shape = [-1, -1]' for band in (1, 2, 5)
     ]
     return Layout(_says(*fields_), _schema(folder, "groups", *fields_), Serves(videos))
 
@@ -239,7 +238,7 @@ def embeddings_by_id(folder: Path) -> Layout:
     vectors = {f"A0A{number:03}X{number}": numbers(number, 24) for number in range(20)}
     table(folder / "per-protein.h5", vectors)
     field = 'name = "values", kind = "array", dataset = "{video}", shape = [24]'
-    frames = Serves([Video(name, {"*": Array(vector)}) for name, vector in vectors.items()], says=[r"shape = \[24\]"])
+    frames = Serves([Video(name, {"*": Array(vector)}) for name, vector in vectors.items()], says=[r"shape = \[-1\]"])
     samples = Serves([Video(name, {"values": Array(vector[None])}) for name, vector in vectors.items()])
     return Layout(frames, _schema(folder, "groups", field), samples)
 
@@ -249,9 +248,9 @@ def channels_of_traces(folder: Path) -> Layout:
     """Three channels may be a sample; the schema that is shown makes them such."""
     traces = {f"data/1002{number}.IV.ACER..HH": numbers(number, 3, 60) for number in range(6)}
     table(folder / "events.hdf5", traces)
-    field = 'name = "values", kind = "array", dataset = "{video}", shape = [3, 60]'
+    field = 'name = "values", kind = "array", dataset = "{video}", shape = [-1, -1]'
     frames = Serves(
-        [Video(name, {"*": Array(each)}) for name, each in traces.items()], says=["3 rows of 60", r"\[3, 60"]
+        [Video(name, {"*": Array(each)}) for name, each in traces.items()], says=["3 rows of 60", r"\[-1, -1"]
     )
     samples = Serves([Video(name, {"values": Array(trace[None])}) for name, trace in traces.items()])
     return Layout(frames, _schema(folder, "groups", field), samples)
@@ -317,6 +316,6 @@ def grey_pictures_by_name(folder: Path) -> Layout:
     """Lines of pictures do not count anything; the schema that is shown makes each a sample."""
     pictures = {f"{number:04}.png": whole(number, 30 + number, 40, below=256, dtype="u1") for number in (7, 8, 9)}
     table(folder / "photos.h5", pictures)
-    field = 'name = "values", kind = "array", dataset = "{video}", shape = [0, 40]'
+    field = 'name = "values", kind = "array", dataset = "{video}", shape = [0, -1]'
     served = Serves([Video(name, {"values": Array(picture[None])}) for name, picture in pictures.items()])
     return Layout(_says(field), _schema(folder, "groups", field), served)

@@ -36,7 +36,7 @@ def frames_with_equal_gaps(folder: Path) -> Layout:
                 picture = pixels(100 * number + frame, 1, 16, 24)
                 root[f"v{number}/frame_{frame}"] = picture[0]
                 samples.append(Video(f"v{number}/frame_{frame}", {"frames": Array(picture)}))
-    field = '{name = "frames", kind = "image", dataset = "{video}", shape = [16, 24, 3]}'
+    field = '{name = "frames", kind = "image", dataset = "{video}", shape = [-1, -1, 3]}'
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
     return Layout(
         Refused(["10 pictures in 2 groups", "--source", re.escape(field)]), {"schema": "./s.toml"}, Serves(samples)
@@ -51,7 +51,7 @@ def raw_frames_with_uneven_gaps(folder: Path) -> Layout:
         for number in (0, 2, 3, 8, 14):
             root[f"frame_{number:05d}"] = pixels(number, 1, 16, 24)[0]
             samples.append(Video(f"frame_{number:05d}", {"frames": Array(root[f"frame_{number:05d}"][()][None])}))
-    field = '{name = "frames", kind = "image", dataset = "{video}", shape = [16, 24, 3]}'
+    field = '{name = "frames", kind = "image", dataset = "{video}", shape = [-1, -1, 3]}'
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
     says = ["some are missing", "write the frames of each video as one dataset", "--source", re.escape(field)]
     return Layout(Refused(says), {"schema": "./s.toml"}, Serves(samples))

@@ -24,7 +24,7 @@ def pairs_by_number(folder: Path) -> Layout:
         for number in range(6)
     ]
     fields = [
-        f'{{name = "{side}", kind = "image", dataset = "*/{side}", shape = [16, 24, 3]}}' for side in ("left", "right")
+        f'{{name = "{side}", kind = "image", dataset = "*/{side}", shape = [-1, -1, 3]}}' for side in ("left", "right")
     ]
     (folder / "s.toml").write_text(f'videos = "files"\nfield = [{", ".join(fields)}]\n')
     line = "6 groups such as '0' are videos of one frame; if their numbers count.*" + re.escape(", ".join(fields))
@@ -48,7 +48,7 @@ def steps_from_a_large_number(folder: Path) -> Layout:
             samples.append(Video(name, fields))
     lines = [
         '{name = "frames", kind = "image", dataset = "episode_*/rgb_static"}',
-        '{name = "actions", kind = "array", dataset = "episode_*/actions", shape = [7]}',
+        '{name = "actions", kind = "array", dataset = "episode_*/actions", shape = [-1]}',
     ]
     (folder / "s.toml").write_text(f'videos = "files"\nfield = [{", ".join(lines)}]\n')
     one = Serves([Video("training", {"frames": Encoded(frames), "actions": Array(actions)})])

@@ -30,7 +30,9 @@ def acdc_slices(folder: Path) -> Layout:
     schema = Schema(
         ("files",), tuple(SchemaField(name, "array", (name,), "", (0, 0)) for name in ("image", "label", "scribble"))
     )
-    asked = Refused([r'videos = "table"', r'videos = "files"', r"shape = \[25, 20\]", "0 for a side that differs"])
+    asked = Refused(
+        [r'videos = "table"', r'videos = "files"', r"shape = \[-1, -1\]", "-1 is any side, 0 one that differs"]
+    )
     return Layout(asked, {"schema": schema}, Serves(samples))
 
 
@@ -69,7 +71,7 @@ def sounds_of_two_channels(folder: Path) -> Layout:
     schema = Schema(
         ("groups",), tuple(SchemaField(each, "array", (f"{{video}}/{each}",), "", (2, 0)) for each in names)
     )
-    return Layout(Refused(["2 channels", r"shape = \[2, 0\]", "2 frames"]), {"schema": schema}, Serves(videos))
+    return Layout(Refused(["2 channels", r"shape = \[-1, 0\]", "2 frames"]), {"schema": schema}, Serves(videos))
 
 
 @case("Sleep-EDF as HDF5: signals/eeg/<electrode>, hypnogram", option=True)
@@ -164,7 +166,7 @@ def spectra_by_utterance(folder: Path) -> Layout:
             root[name] = mel = numbers(number, 20, 40 + 7 * number)
             videos.append(Video(name, {"values": Array(mel[None])}))
     schema = Schema(("groups",), (SchemaField("values", "array", ("{video}",), "", (20, 0)),))
-    asked = Refused([r"shape = \[20, 0\]", "20 frames each", 'videos = "table"'])
+    asked = Refused([r"shape = \[-1, 0\]", "20 frames each", 'videos = "table"'])
     return Layout(asked, {"schema": schema}, Serves(videos))
 
 

@@ -84,7 +84,7 @@ def letters_as_bytes(folder: Path) -> Refused:
     with h5py.File(folder / "Hutter.hdf5", "w") as root:
         for seed, name in enumerate(("default", "targets")):
             root[f"split/{name}"] = whole(seed, 100, 50, 1, below=205, dtype="u1")
-    return Refused(["first axis may be time", "rows of a table", "one picture", r"shape = \[100, 50, 1\]"])
+    return Refused(["first axis may be time", "rows of a table", "one picture", r"shape = \[-1, -1, 1\]"])
 
 
 @case("no one project: sequences of one byte a step, (T, 50, 1), of other lengths by group")
@@ -150,7 +150,7 @@ def grids_of_a_season(folder: Path) -> Layout:
             root[f"s1_length/{grid}"] = times[0]
             videos.append(Video(f"s1/{grid}", {"s1": Array(radar[None]), "labels": Array(labels[None])}))
     options = _schema(folder, "groups", "s1 = s1/{video} [2, 16, 16, 0]", "labels = labels/{video} [16, 16]")
-    says = ["samples with an array in each group", r"dataset = .s1/\{video\}., shape = \[2, 16, 16, 0\]"]
+    says = ["samples with an array in each group", r"dataset = .s1/\{video\}., shape = \[-1, -1, -1, 0\]"]
     return Layout(Refused(says), options, Serves(videos))
 
 
@@ -232,7 +232,7 @@ def channels_of_wells(folder: Path) -> Serves:
             data = whole(number, 2, 5, 1, 16, 16, below=256, dtype="u1")
             root[f"plate/{well}/image/channel"] = data
             videos.append(Video(f"*{well}", {"*": Array(data)}))
-    return Serves(videos, says=[r"each of 2 videos is 2 arrays of 5 x 1 x 16 x 16.*shape = \[2, 5, 1, 16, 16\]"])
+    return Serves(videos, says=[r"each of 2 videos is 2 arrays of 5 x 1 x 16 x 16.*shape = \[-1, -1, -1, -1, -1\]"])
 
 
 @case(
@@ -248,7 +248,7 @@ def modalities_beside_their_segmentation(folder: Path) -> Layout:
         videos.append(Video(f"patient{number}", {"data": Array(scan[None]), "seg": Array(truth[None])}))
     options = _schema(folder, "files", "data = data [4, 24, 20, 18]", "seg = seg [24, 20, 18]")
     return Layout(
-        Refused(["rows of 'data'", "one sample a file", r"shape = \[4, 24, 20, 18\]"]), options, Serves(videos)
+        Refused(["rows of 'data'", "one sample a file", r"shape = \[-1, -1, -1, -1\]"]), options, Serves(videos)
     )
 
 
@@ -317,4 +317,4 @@ def maps_in_groups_of_their_own(folder: Path) -> Refused:
     paths = ("RADIOMETRY/RED/TOA", "RADIOMETRY/NIR/TOA", "NDVI/NDVI")
     maps = {f"LEVEL3/{path}": whole(seed, 48, 48, below=900, dtype="i2") for seed, path in enumerate(paths)}
     table(folder / "tile.h5", maps)
-    return Refused(["rows of a table", "one picture", r"shape = \[48, 48\]"])
+    return Refused(["rows of a table", "one picture", r"shape = \[-1, -1\]"])

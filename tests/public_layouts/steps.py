@@ -21,9 +21,9 @@ def groups_called_t(folder: Path) -> Layout:
             root[f"t{time}/image"], root[f"t{time}/mask"] = images[time], masks[time]
             root[f"t{time}/pose"] = poses[time]
     fields = [
-        'name = "image", kind = "image", dataset = "t*/image", shape = [16, 20, 3]',
-        'name = "mask", kind = "array", dataset = "t*/mask", shape = [16, 20]',
-        'name = "pose", kind = "array", dataset = "t*/pose", shape = [7]',
+        'name = "image", kind = "image", dataset = "t*/image", shape = [-1, -1, 3]',
+        'name = "mask", kind = "array", dataset = "t*/mask", shape = [-1, -1]',
+        'name = "pose", kind = "array", dataset = "t*/pose", shape = [-1]',
     ]
     (folder / "schema.toml").write_text(f'videos = "files"\nfield = [{{{"}, {".join(fields)}}}]\n')
     declared = Serves([Video("a", {"image": Array(images), "mask": Array(masks), "pose": Array(poses)})])

@@ -17,7 +17,7 @@ from loader_service.errors import CatalogError
 from loader_service.worker.reader import Reader
 from tests.public_layouts.expectations import Case, Serves
 from tests.public_layouts.not_yet import NOT_YET
-from tests.public_layouts.pictures import jpegs, write_vlen
+from tests.public_layouts.pictures import jpegs, pixels, write_vlen
 from tests.public_layouts.reading import files_of
 from tests.public_layouts.table import TABLE
 from tests.support.catalogs import catalog_of, names_of
@@ -69,6 +69,19 @@ def test_a_schema_of_one_row_serves_siblings_whose_row_is_longer(tmp_path: Path)
             file["rewards"] = np.zeros((1, count))
     first, second = (tmp_path / "written" / f"{number}.h5" for number in (0, 1))
     _check_sibling(tmp_path, first, second)
+
+
+def test_a_schema_of_pictures_serves_siblings_of_other_lengths_and_sides(tmp_path: Path) -> None:
+    for number, (count, height, width) in enumerate(((4, 24, 32), (7, 30, 20))):
+        with h5py.File(tmp_path / "written" / f"{number}.h5", "w") as file:
+            for video in range(2 + number):
+                group = file.create_group(f"v{video}")
+                group["frames"] = pixels(number + video, count + video, height, width)
+                group["depth"] = np.full((count + video, height, width), video, np.uint16)
+                group["intrinsics"], group["actions"] = np.eye(3), np.full((count + video, 7), number, np.float32)
+    first, second = (tmp_path / "written" / f"{number}.h5" for number in (0, 1))
+    _check_sibling(tmp_path, first, second)
+    _check_sibling(tmp_path, second, first)
 
 
 def _check_sibling(folder: Path, first: Path, second: Path) -> None:

@@ -143,7 +143,7 @@ def steps_with_supervision(folder: Path) -> Layout:
     fields = 'name = "rgb", kind = "image", dataset = "step_*/obs/central_rgb/data", shape = [16, 16, 3]}, {'
     fields += 'name = "action", kind = "array", dataset = "step_*/supervision/action", shape = [2]'
     (folder / "s.toml").write_text(f'videos = "files"\nfield = [{{{fields}}}]\n')
-    says = ["count the frames of one video", r'"step_\*/supervision/action", shape = \[2\]']
+    says = ["count the frames of one video", r'"step_\*/supervision/action", shape = \[-1\]']
     served = Serves([Video("0000", {"rgb": Array(pictures), "action": Array(actions)})])
     return Layout(Refused(says), {"schema": "./s.toml"}, served)
 

@@ -39,8 +39,8 @@ def resolutions_by_group(folder: Path) -> Layout:
                 root[f"{name}/{number}"] = picture[0]
             videos.append(Video(f"HR/{number}", {name: Array(picture) for name, picture in pictures.items()}))
     fields = [
-        f'{{name = "{name}", kind = "image", dataset = "{name}/{{video}}", shape = [{height}, 0, 3]}}'
-        for name, height in (("HR", 48), ("X2", 24), ("X4", 12))
+        f'{{name = "{name}", kind = "image", dataset = "{name}/{{video}}", shape = [-1, 0, 3]}}'
+        for name in ("HR", "X2", "X4")
     ]
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{", ".join(fields)}]\n')
     refused = Refused([", ".join(fields).replace("[", r"\["), r'"frames", kind = "image", dataset = "\{video\}"'])
@@ -55,7 +55,7 @@ def pictures_numbered_by_class(folder: Path) -> Layout:
         for seed, name in enumerate(("cat/0", "cat/1", "dog/0", "dog/1")):
             root[name] = pixels(seed, 1, 24, 32 + seed)[0]
             videos.append(Video(name, {"frames": Array(pixels(seed, 1, 24, 32 + seed))}))
-    field = '{name = "frames", kind = "image", dataset = "{video}", shape = [24, 0, 3]}'
+    field = '{name = "frames", kind = "image", dataset = "{video}", shape = [-1, 0, 3]}'
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
     return Layout(Refused([field.replace("[", r"\[")]), {"schema": "./s.toml"}, Serves(videos))
 
@@ -149,7 +149,7 @@ def slices_by_patient(folder: Path) -> Layout:
             for number, each in enumerate(slices):
                 root[f"patient_{patient:03}/slice_{number:03}"] = each
             videos.append(Video(f"patient_{patient:03}", {"values": Array(slices)}))
-    field = '{name = "values", kind = "array", dataset = "{video}/slice_*", shape = [20, 24]}'
+    field = '{name = "values", kind = "array", dataset = "{video}/slice_*", shape = [-1, -1]}'
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
     says = field.replace("[", r"\[").replace("*", r"\*")
     return Layout(Refused([says]), {"schema": "./s.toml"}, Serves(videos))

@@ -45,7 +45,7 @@ def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
             *([each] if sequences and not grouped else []),
             Reading("frames, or rows of a table", Schema((layouts[0],), fields_of(first, "array", grouped=grouped))),
             Reading(
-                "one picture, or sample (0 for a side that differs)",
+                "one picture, or sample",
                 Schema((layouts[1],), _wholes(first, maybe) if grouped else fields_of(first, "array", True)),
             ),
             *by_their_numbers(maybe),
@@ -182,7 +182,7 @@ def _one_sample(members: Sequence[DatasetInfo]) -> Reading:
     """Return the reading of arrays as one sample a file: those of two axes or more, or, without any, lists."""
     whole = fields_of([info for info in members if len(info.shape) > 1], "array", True)
     if whole:
-        words = "one sample a file, of arrays of these sides (0 for one that differs)"
+        words = "one sample a file, of arrays of any sides"
     else:
         words, lists = "one sample a file, of lists of any length", fields_of(members, "array")
         whole = tuple(replace(field, shape=(0,)) for field in lists)

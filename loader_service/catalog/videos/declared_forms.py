@@ -27,7 +27,7 @@ def wrong_form(field: SchemaField, found: str, part: VideoField | None) -> Catal
     form = "" if part is None else f", that is {part.kind} {part.dtype} {part.shape}"
     return CatalogError(
         f"the field {field.name!r}: expected {expected}, found {found}{form}; correct `kind`, `dtype` or `shape` "
-        "(0 is a side that differs) in the schema, or the file"
+        "(-1 is any side, 0 one that differs) in the schema, or the file"
     )
 
 

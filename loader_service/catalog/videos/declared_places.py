@@ -9,6 +9,7 @@ from loader_service.catalog.inner_paths import basename_of, join, parent_of, unn
 from loader_service.catalog.layouts.nested import Nested, frame_place, in_sequence, place_of
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
+from loader_service.catalog.sides import fits
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, SchemaField
@@ -85,7 +86,7 @@ def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: s
     place = place_of(members or ())
     if members and place and len({(each.dtype, each.shape) for each in alike}) == 1:
         found = NumberedFrames(tuple(members), len(place.before))
-    return found if found is not None and field.shape == info.shape else None
+    return found if found is not None and field.shape is not None and fits(field.shape, info.shape) else None
 
 
 def frames_at(tree: Tree, path: str, pattern: str, root: str, first: FoundVideo | None) -> FoundVideo | None:

@@ -116,7 +116,9 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
 def _value_of_each(tree: Tree, field: SchemaField) -> DatasetInfo | None:
     """Return the dataset of a field that has an entry for each video, where these lie end to end."""
     info = _only_dataset(tree, field) if field.kind == "value" else None
-    one = info is None or not info.shape or field.shape == info.shape or (field.shape is None and info.shape == (1,))
+    if info is None or not info.shape:
+        return None
+    one = info.shape == (1,) if field.shape is None else fits(field.shape, info.shape)
     return None if one else info
 
 
@@ -267,7 +269,7 @@ def _part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: Fo
         info = tree.datasets.get(path)
         lists = field.kind == "array" and field.shape is not None and field.shape[:1] == (0,)
         part = flat_list_part(file, tree, info) if lists and info is not None else None
-        part = part or (None if info is None else _dataset_part(field, info))
+        part = part if part and has_form(field, part) else info and _dataset_part(field, info)
         found = f"the group {path!r}" if info is None else info.describe()
     if part is None or part.kind != field.kind or not has_form(field, part):
         raise wrong_form(field, found, part)

@@ -153,7 +153,9 @@ def _scan_field(
         shape = _common_size(found_columns, parts) if first.kind == "array" else (0, 0, 3) * are_mixed
         paths = [part.path for part in parts]
         return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)
-    shape = common_shape([part.shape for part in parts] + [declared] * (0 in declared))
+    shape = common_shape([part.shape for part in parts])
+    if 0 in declared:
+        shape = tuple(side and found for side, found in zip(declared, shape, strict=True))
     sides = {"sides": sides_column([part.shape for part in parts])} if 0 in shape else {}
     if first.kind == "value":
         if not any(math.prod(part.shape) for part in parts):

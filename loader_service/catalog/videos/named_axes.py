@@ -235,7 +235,7 @@ def _asked(found: Found, timed: dict[str, VideoField], words: str) -> TwoReading
     return TwoReadingsError(
         words,
         [
-            Reading(f"one sample {where} (0 for a side that differs)", Schema((single,), _fields(whole))),
+            Reading(f"one sample {where}", Schema((single,), _fields(whole))),
             Reading("rows", Schema((layout,), _fields(rows))),
         ],
     )

@@ -66,7 +66,7 @@ def _line_of_samples(root: str, fields: Sequence[tuple[str, NumberedFrames]]) ->
     )
     return {
         f"{fields[0][0]} (samples)": f"its numbers are taken for frames of one video; if each is a sample of its own, "
-        f"{in_one_line(each)} in a --schema makes it one (0 for a side that differs), in a file"
+        f"{in_one_line(each)} in a --schema makes it one, in a file"
     }
 
 

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.sides import of_siblings
 from loader_service.protocol.fields import SERVICE_FIELDS
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
@@ -45,23 +46,30 @@ class TwoReadingsError(Exception):
     def __init__(self, found: str, readings: Sequence[Reading]) -> None:
         super().__init__(found)
         self.found = found
-        self.readings = tuple(readings)
+        self.readings = tuple(replace(reading, schema=for_siblings(reading.schema)) for reading in readings)
 
     def text(self, tried: Sequence[Reading]) -> str:
         """Return the error in one line, with the readings whose schema was tried and works, or with all."""
         meant = ": " * bool(self.readings) + " or ".join(reading.words for reading in tried or self.readings)
         lines = "; or, ".join(f"for {reading.words}, {in_one_line(reading.schema)}" for reading in tried)
         remedy = f"say which in a --schema FILE: {lines}" if tried else "serve them by --source package.module:Name"
-        sides = any(any(field.shape or ()) for reading in tried for field in reading.schema.fields)
-        return f"{self.found}{meant}; {remedy}{_SIDES * (sides and '0 for a side' not in remedy)}"
+        sides = any(field.shape for reading in tried for field in reading.schema.fields)
+        return f"{self.found}{meant}; {remedy}{_SIDES * sides}"
 
 
-#: What helps where siblings of a file have other sides.
-_SIDES = "; 0 in a shape is for a side that differs"
+#: What is said of shapes in schemas.
+_SIDES = "; in a shape, -1 is any side, 0 one that differs"
+
+
+def for_siblings(schema: Schema) -> Schema:
+    """Return a schema that was made of one file for others of its writer too, whose sides may differ."""
+    fields = (replace(each, shape=None if each.shape is None else of_siblings(each.shape)) for each in schema.fields)
+    return replace(schema, fields=tuple(fields))
 
 
 def in_one_line(schema: Schema) -> str:
-    """Return a schema as two lines of TOML, or three, which a message shows as one."""
+    """Return a schema as two lines of TOML, or three, which a message shows as one; it serves siblings of its file."""
+    schema = for_siblings(schema)
     fields = ", ".join(_inline(field) for field in schema.fields[:_MOST_FIELDS])
     rest = len(schema.fields) - _MOST_FIELDS
     more = f" (and {counted(rest, 'more field')} alike, as far as wanted)" if rest > 0 else ""

@@ -73,7 +73,7 @@ def lines_of_rows(found: Found, read: Callable[[str], Any], tree: Tree) -> dict[
             whole = in_one_line(Schema(("files",), fields_of([part.info], "array", True)))
             lines[f"{key} (axes)"] = (
                 f"its {count} rows are {part.shape} each; if it is one volume, or picture, and its first axis no time, "
-                f"{whole} in a --schema makes it one sample (0 for a side that differs), in a file"
+                f"{whole} in a --schema makes it one sample, in a file"
             )
     if count == 1:
         lines |= {

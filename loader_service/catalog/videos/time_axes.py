@@ -209,7 +209,7 @@ def _samples_or_rows(
         f"{found}: time is not their first axis, it seems, and frames come first here; write them so, as by "
         f"{remedy}, for clips of frames; as they lie, they are",
         [
-            Reading(f"one sample {where}, 0 for a side that differs", Schema((layout,), wholes)),
+            Reading(f"one sample {where}", Schema((layout,), wholes)),
             Reading(f"{first.shape[0]} frames {where}", Schema((layout,), rows)),
         ],
     )

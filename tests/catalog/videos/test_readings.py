@@ -17,7 +17,10 @@ def test_a_reading_whose_schema_does_not_work_is_not_named():
     assert error.text([]) == "found 'x': rows or videos; serve them by --source package.module:Name"
 
 
-def test_shapes_are_said_to_take_a_side_that_differs():
-    fixed, free = _reading("samples", (24, 32)), _reading("samples of any size", (0, 0))
-    assert TwoReadingsError("found", [fixed]).text([fixed]).endswith("; 0 in a shape is for a side that differs")
-    assert "0 in a shape" not in TwoReadingsError("found", [free]).text([free])
+def test_shapes_that_are_shown_take_any_side_but_few_channels():
+    error = TwoReadingsError("found", [_reading("pictures", (24, 0, 3)), _reading("samples", (7,))])
+    text = error.text(error.readings)
+    assert "shape = [-1, 0, 3]" in text
+    assert "shape = [-1]" in text
+    assert text.endswith("; in a shape, -1 is any side, 0 one that differs")
+    assert "-1" not in TwoReadingsError("found", [_reading("rows")]).text([_reading("rows")])
