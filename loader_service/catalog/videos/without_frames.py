@@ -39,7 +39,7 @@ EXPECTED = (
 
 
 @dataclass(frozen=True)
-class Numbers:
+class FileArrays:
     """The datasets of a file by what they can be, those that are set aside left out.
 
     Attributes
@@ -98,7 +98,7 @@ class Numbers:
 #: In the order in which they are tried; the first that finds videos decides for the whole file. Each raises
 #: `TwoReadingsError` where a file fits in two ways; what is called `refuse` does nothing else. What is more special
 #: comes first: a picture by its shape and name before an array, frames by their numbers before sequences.
-READINGS: tuple[Callable[[HDF5File, Numbers], Found | None], ...] = (
+READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
     # A dataset for each frame, told apart by dense numbers.
     lambda _, file: find_numbered_videos(file.tree, [*file.named, *file.scalars], file.unnamed),
     # A dataset, or a group of them, for each picture. Asks of lines that may be rows, and of names in several groups.
@@ -133,13 +133,13 @@ def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) ->
     TwoReadingsError
         When a file fits in two ways.
     """
-    numbers = Numbers(tree, aside)
-    return next((found for find in READINGS if (found := find(hdf5, numbers)) is not None), None)
+    arrays = FileArrays(tree, aside)
+    return next((found for find in READINGS if (found := find(hdf5, arrays)) is not None), None)
 
 
 def find_datasets(tree: Tree) -> list[Episode]:
     """Return the videos of a file that are a dataset each; none, if its datasets are no videos."""
-    numbers = Numbers(tree, set_aside(tree))
-    found = find_picture_videos(numbers.named, declared=True)
-    found = found or videos_by_dataset(tree, numbers.unnamed, declared=True)
+    arrays = FileArrays(tree, set_aside(tree))
+    found = find_picture_videos(arrays.named, declared=True)
+    found = found or videos_by_dataset(tree, arrays.unnamed, declared=True)
     return [] if found is None else [episode for episode in found.episodes if episode.root is None]
