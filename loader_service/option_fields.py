@@ -36,7 +36,7 @@ def expand_paths(config: Any) -> None:
         given = getattr(config, each.name) if each.metadata.get("path") else None
         if isinstance(given, (list, tuple)):
             object.__setattr__(config, each.name, tuple(local_path(os.fspath(one)) for one in given))
-        elif isinstance(given, (str, os.PathLike)) and given:
+        elif given and isinstance(given, (str, os.PathLike)):
             object.__setattr__(config, each.name, local_path(os.fspath(given)))
 
 

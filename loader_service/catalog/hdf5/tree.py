@@ -29,6 +29,9 @@ class ElementKind(enum.Enum):
     BITS = "bits"
     OTHER = "another type"
 
+    #: Members are compared by identity; a hash of names is a function of Python, called for each look into a set.
+    __hash__ = object.__hash__
+
 
 class DatasetInfo(NamedTuple):
     """One dataset: a tuple, because a file may hold a million of them.

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
 
 from loader_service.catalog.attempts import Attempts
-from loader_service.catalog.codecs import LOOK_BYTES
 from loader_service.catalog.columns import FileStat
 from loader_service.catalog.findings import FieldScan, FileScan
 from loader_service.catalog.hdf5.enum_names import lines_of_names
@@ -19,53 +17,22 @@ from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.read_tree import read_tree
-from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import Tree
-from loader_service.catalog.layouts.search import ForeignBytesError, find_frames
-from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.content_sample import sample_of
-from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside, works
+from loader_service.catalog.scan.undeclared import find_undeclared
+from loader_service.catalog.scan.unknown_files import works
 from loader_service.catalog.splits.choose import find_in_split
 from loader_service.catalog.splits.row_ranges import cut
-from loader_service.catalog.videos.across_groups import add_across, add_values_across, main_frames
-from loader_service.catalog.videos.beside_pictures import add_beside_pictures
-from loader_service.catalog.videos.chance_notes import lines_of_chance, lines_of_zeros
-from loader_service.catalog.videos.constants_beside import add_constants
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
-from loader_service.catalog.videos.end_to_end import cut_at_ends
-from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
+from loader_service.catalog.videos.episodes import Found
 from loader_service.catalog.videos.field_scan import scan_fields
-from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.file_labels import read_labels, to_label
-from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
-from loader_service.catalog.videos.frame_groups import refuse_frame_groups
-from loader_service.catalog.videos.labels_apart import refuse_labels_apart
-from loader_service.catalog.videos.left_over import refuse_bounds_alone, refuse_most_left_out
-from loader_service.catalog.videos.matlab_axes import lines_of_axes, no_arrays, with_texts
-from loader_service.catalog.videos.named_axes import refuse_named_axes
-from loader_service.catalog.videos.nested_videos import are_nested, group_nested
-from loader_service.catalog.videos.numbered import split_by_names
-from loader_service.catalog.videos.numbered_videos import add_beside_encoded
+from loader_service.catalog.videos.matlab_axes import lines_of_axes, with_texts
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
-from loader_service.catalog.videos.padded_videos import cut_padded
-from loader_service.catalog.videos.paired_rows import lines_of_pairs
 from loader_service.catalog.videos.readings import TwoReadingsError
-from loader_service.catalog.videos.row_notes import lines_of_rows
 from loader_service.catalog.videos.set_aside import (
-    refuse_sparse_rows,
-    refuse_without_complex,
-    refuse_without_links,
-    set_aside,
     without_copies,
-    without_second_names,
 )
-from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
-from loader_service.catalog.videos.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
-from loader_service.catalog.videos.unused import unused
-from loader_service.catalog.videos.unused_attributes import unused_attributes
-from loader_service.catalog.videos.widened_bytes import refuse_widened_rows
-from loader_service.catalog.videos.without_frames import find_without_frames
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.scan_options import FOLDER, GROUP, ScanOptions
 from loader_service.stores.faults import StoreFault
@@ -240,11 +207,6 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
     )
 
 
-def _named_by(tree: Tree, label: str | None) -> set[str]:
-    """Return the paths of the datasets that a pattern of labels means."""
-    return set() if label is None else {path for path in tree.datasets if matches(label, path)}
-
-
 def _is_label(field: FieldScan) -> bool:
     return field.key == "label" and field.kind == "value"
 
@@ -254,75 +216,6 @@ def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     try:
         if options.declared is not None:
             return find_declared(hdf5, without_copies(tree, options.declared), options.declared)
-        return _find_undeclared(hdf5, tree, options)
+        return find_undeclared(hdf5, tree, options)
     except TwoReadingsError as error:
         raise CatalogError(error.text([each for each in error.readings if works(hdf5, tree, each.schema)])) from error
-
-
-def _find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
-    tree, again = (tree, {}) if options.frames is not None else without_second_names(tree)
-    try:
-        frames = find_frames(hdf5, tree, options.frames)
-    except ForeignBytesError as error:
-        raise with_numbers_beside(hdf5, tree, error) from error
-    if options.frames is None:
-        frames = split_by_names(frames)
-    aside = set_aside(tree) | no_arrays(tree)
-    if aside and frames and not any(video.frame_count for video in frames):
-        frames = []  # what lies beside them is more than nothing
-    if are_nested(frames):
-        found: Found | None = group_nested(tree, frames)
-    else:
-        found = group_frames(tree, main_frames(frames)) if frames else find_without_frames(hdf5, tree, aside)
-    if found is None:
-        raise nothing_found(hdf5, tree, aside)
-    found = add_beside_encoded(tree, found)
-    add_across(tree, found, {video.name: frames_part(video) for video in frames})
-    add_values_across(tree, found)
-    add_members(hdf5.file, tree, found, aside)
-    add_constants(tree, found, aside)
-    refuse_sparse_rows(tree, found)
-    refuse_without_complex(tree, found)
-    if tree.external_links:
-        refuse_without_links(tree, found)
-    add_beside_pictures(tree, found, aside)
-    refuse_frame_groups(tree, found)
-    refuse_named_axes(hdf5, tree, found)
-    if not frames:
-        refuse_bounds_alone(tree, found)
-        refuse_most_left_out(tree, found, aside)
-        refuse_time_by_its_stamps(tree, found)
-        refuse_time_behind(found)
-        refuse_labels_apart(hdf5, tree, found)
-    found = cut_padded(cut_at_ends(hdf5, tree, found), hdf5.entries)
-    check_labels(tree, found)
-    row = partial(_row, hdf5)
-    refuse_widened_rows(found, partial(_row, hdf5, most=LOOK_BYTES))
-    said = (
-        lines_of_rows(found, hdf5.entries, tree)
-        | lines_of_chance(found, hdf5.entries)
-        | lines_of_flat_pixels(found, hdf5.entries)
-        | lines_of_pairs(found)
-        | lines_of_unfilled(found, hdf5.entries, row)
-        | lines_of_unwritten(found, partial(chunk_counts, hdf5.file))
-    )
-    zeros = lines_of_zeros(found, row, said)
-    found.left_out.update(said | zeros)
-    if found.layout == "table" and not zeros:
-        found.left_out.update(lines_of_rings(found.episodes[0], hdf5.entries))
-    found.left_out.update(unused(tree, found, found.left_out, _named_by(tree, options.label)))
-    names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}
-    for key, reason in unused_attributes(hdf5.file, tree, found, names).items():
-        found.left_out.setdefault(key, reason)
-    found.left_out.update(again)
-    return found
-
-
-def _row(hdf5: HDF5File, path: str, number: int, axis: int = 0, *, most: int | None = None) -> object:
-    """Return one row of a dataset, `most` entries, or the middle of an axis; of a damaged one something not zero."""
-    try:
-        node = hdf5.node(path)
-        place = (number, *[slice(None)] * (axis - 1), node.shape[axis] // 2) if 0 < axis < node.ndim else (number,)
-        return node[place if most is None else (number, slice(most))]
-    except HDF5_ERRORS:
-        return True

@@ -1,0 +1,203 @@
+"""What a file without a schema holds: its videos, found in one of several ways, and then tables of steps, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.codecs import LOOK_BYTES
+from loader_service.catalog.hdf5.file import HDF5File
+from loader_service.catalog.hdf5.plain import HDF5_ERRORS
+from loader_service.catalog.hdf5.storage import chunk_counts
+from loader_service.catalog.hdf5.tree import Tree
+from loader_service.catalog.layouts.search import ForeignBytesError, find_frames
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.patterns import matches
+from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
+from loader_service.catalog.videos.across_groups import add_across, add_values_across, main_frames
+from loader_service.catalog.videos.beside_pictures import add_beside_pictures
+from loader_service.catalog.videos.chance_notes import lines_of_chance, lines_of_zeros
+from loader_service.catalog.videos.constants_beside import add_constants
+from loader_service.catalog.videos.end_to_end import cut_at_ends
+from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
+from loader_service.catalog.videos.fields_beside import add_members, check_labels
+from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
+from loader_service.catalog.videos.frame_groups import refuse_frame_groups
+from loader_service.catalog.videos.labels_apart import refuse_labels_apart
+from loader_service.catalog.videos.left_over import refuse_bounds_alone, refuse_most_left_out
+from loader_service.catalog.videos.matlab_axes import no_arrays
+from loader_service.catalog.videos.named_axes import refuse_named_axes
+from loader_service.catalog.videos.nested_videos import are_nested, group_nested
+from loader_service.catalog.videos.numbered import split_by_names
+from loader_service.catalog.videos.numbered_videos import add_beside_encoded
+from loader_service.catalog.videos.padded_videos import cut_padded
+from loader_service.catalog.videos.paired_rows import lines_of_pairs
+from loader_service.catalog.videos.row_notes import lines_of_rows
+from loader_service.catalog.videos.set_aside import (
+    refuse_sparse_rows,
+    refuse_without_complex,
+    refuse_without_links,
+    set_aside,
+    without_second_names,
+)
+from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
+from loader_service.catalog.videos.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
+from loader_service.catalog.videos.unused import unused
+from loader_service.catalog.videos.unused_attributes import unused_attributes
+from loader_service.catalog.videos.widened_bytes import refuse_widened_rows
+from loader_service.catalog.videos.without_frames import find_without_frames
+from loader_service.scan_options import ScanOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.layouts.layout import FoundVideo
+
+
+@dataclass
+class UndeclaredFile:
+    """A file that no schema describes, with what is known of it by now.
+
+    Attributes
+    ----------
+    hdf5, tree
+        The file, and its datasets.
+    aside
+        Why some of these are never fields, by path.
+    frames
+        Its sequences of encoded frames.
+    found
+        Its videos; each step adds to them, or puts others in their place.
+    """
+
+    hdf5: HDF5File
+    tree: Tree
+    aside: Mapping[str, str]
+    frames: Sequence[FoundVideo]
+    found: Found
+
+    def row(self, path: str, number: int, axis: int = 0) -> object:
+        """Return one row of a dataset, or the middle of an axis of it; of a damaged one something that is no zero."""
+        return _row(self.hdf5, path, number, axis)
+
+
+#: What is added to videos that were found, and asked of them, in this order. Fields come first, from what is surest to
+#: what is least sure; a question comes when all fields that its schemas name are there; ends are looked for last, since
+#: what they cut is complete by then. What is called `refuse` or `check` changes nothing; what returns videos puts them
+#: in place of the ones before.
+STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
+    # Fields: of datasets numbered as encoded frames are; of groups beside, by the videos' names; of the videos' own.
+    lambda file: add_beside_encoded(file.tree, file.found),
+    lambda file: add_across(file.tree, file.found, {video.name: frames_part(video) for video in file.frames}),
+    lambda file: add_values_across(file.tree, file.found),
+    lambda file: add_members(file.hdf5.file, file.tree, file.found, file.aside),
+    lambda file: add_constants(file.tree, file.found, file.aside),
+    # Asked where most of the file is what is not served: sparse matrices, complex numbers, links to other files.
+    lambda file: refuse_sparse_rows(file.tree, file.found),
+    lambda file: refuse_without_complex(file.tree, file.found),
+    lambda file: refuse_without_links(file.tree, file.found),
+    # Fields of videos of one frame: boxes, masks.
+    lambda file: add_beside_pictures(file.tree, file.found, file.aside),
+    # Asked where videos of one frame may be frames, and where a file names its axes otherwise.
+    lambda file: refuse_frame_groups(file.tree, file.found),
+    lambda file: refuse_named_axes(file.hdf5, file.tree, file.found),
+    # Asked of numbers alone: an encoded frame is a frame.
+    lambda file: None if file.frames else _refuse_arrays(file),
+    # Videos that lie end to end, or a row each.
+    lambda file: cut_at_ends(file.hdf5, file.tree, file.found),
+    lambda file: cut_padded(file.found, file.hdf5.entries),
+    # Asked of labels that fit no rows; refused: the bytes of images as numbers.
+    lambda file: check_labels(file.tree, file.found),
+    lambda file: refuse_widened_rows(file.found, partial(_row, file.hdf5, most=LOOK_BYTES)),
+)
+
+#: What is said of videos that may be read otherwise, as lines of what is no field. None looks at the lines of others.
+LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
+    lambda file: lines_of_rows(file.found, file.hdf5.entries, file.tree),
+    lambda file: lines_of_chance(file.found, file.hdf5.entries),
+    lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
+    lambda file: lines_of_pairs(file.found),
+    lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.row),
+    lambda file: lines_of_unwritten(file.found, partial(chunk_counts, file.hdf5.file)),
+)
+
+
+def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
+    """Return the videos of a file that no schema describes, with their fields, and why all else is none.
+
+    Raises
+    ------
+    CatalogError
+        When there are none, or images of a format that is not served.
+    TwoReadingsError
+        When a file can be read in more than one way.
+    """
+    tree, again = (tree, {}) if options.frames is not None else without_second_names(tree)
+    aside = set_aside(tree) | no_arrays(tree)
+    frames = _encoded(hdf5, tree, aside, options.frames)
+    if not frames:
+        first = find_without_frames(hdf5, tree, aside)
+    elif are_nested(frames):
+        first = group_nested(tree, frames)
+    else:
+        first = group_frames(tree, main_frames(frames))
+    if first is None:
+        raise nothing_found(hdf5, tree, aside)
+    file = UndeclaredFile(hdf5, tree, aside, frames, first)
+    for step in STEPS:
+        file.found = step(file) or file.found
+    _say(file, options)
+    file.found.left_out.update(again)
+    return file.found
+
+
+def _encoded(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str], pattern: str | None) -> Sequence[FoundVideo]:
+    """Return the sequences of encoded frames; none where all are empty, and what lies beside them is more than that."""
+    try:
+        frames = find_frames(hdf5, tree, pattern)
+    except ForeignBytesError as error:
+        raise with_numbers_beside(hdf5, tree, error) from error
+    if pattern is None:
+        frames = split_by_names(frames)
+    return [] if aside and not any(video.frame_count for video in frames) else frames
+
+
+def _refuse_arrays(file: UndeclaredFile) -> None:
+    refuse_bounds_alone(file.tree, file.found)
+    refuse_most_left_out(file.tree, file.found, file.aside)
+    refuse_time_by_its_stamps(file.tree, file.found)
+    refuse_time_behind(file.found)
+    refuse_labels_apart(file.hdf5, file.tree, file.found)
+
+
+def _say(file: UndeclaredFile, options: ScanOptions) -> None:
+    """Add a line for each thing that may be read otherwise, and for all that is in no field."""
+    found = file.found
+    said: dict[str, str] = {}
+    for lines in LINES:
+        said |= lines(file)
+    zeros = lines_of_zeros(found, file.row, said)
+    found.left_out.update(said | zeros)
+    if found.layout == "table" and not zeros:
+        found.left_out.update(lines_of_rings(found.episodes[0], file.hdf5.entries))
+    found.left_out.update(unused(file.tree, found, found.left_out, _named_by(file.tree, options.label)))
+    names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}
+    for key, reason in unused_attributes(file.hdf5.file, file.tree, found, names).items():
+        found.left_out.setdefault(key, reason)
+
+
+def _named_by(tree: Tree, label: str | None) -> set[str]:
+    """Return the paths of the datasets that a pattern of labels means."""
+    return set() if label is None else {path for path in tree.datasets if matches(label, path)}
+
+
+def _row(hdf5: HDF5File, path: str, number: int, axis: int = 0, *, most: int | None = None) -> object:
+    """Return one row of a dataset, `most` entries, or the middle of an axis; of a damaged one something not zero."""
+    try:
+        node = hdf5.node(path)
+        place = (number, *[slice(None)] * (axis - 1), node.shape[axis] // 2) if 0 < axis < node.ndim else (number,)
+        return node[place if most is None else (number, slice(most))]
+    except HDF5_ERRORS:
+        return True
