@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
@@ -51,17 +52,11 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
         `allow_external` is False; when it is True, and such a dataset's other files are not there; when a dataset was
         compressed by a filter that HDF5 does not have here.
     """
-    datasets: dict[str, DatasetInfo] = {}
-    file_path = os.fsdecode(file.id.name)
-    external_links: list[str] = []
-    groups: set[str] = set()
-    parents: set[str] = set()
-    unwritten: set[str] = set()
-    first_names: dict[Any, str] = {}
-    further: list[tuple[str, str]] = []
-    again: dict[bytes, bytes] = {}
+    listing = _Listing(os.fsdecode(file.id.name), allow_external=allow_external)
     root = h5py.h5g.open(file.id, b"/")
-    attributed = {"": names} if (names := names_of_attributes(root)) else {}
+    if names := names_of_attributes(root):
+        listing.attributed[""] = names
+    again: dict[bytes, bytes] = {}
     entered = {h5py.h5o.get_info(root).addr}
     walk = [_links_in(root, b"", expect, again)]
     while walk:
@@ -70,41 +65,76 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
             walk.pop()
             continue
         path = to_text(link.name)
-        if link.type == h5py.h5l.TYPE_EXTERNAL:
-            if not allow_external:
-                raise _external(link)
-            external_links.append(path)
-        if link.type == h5py.h5l.TYPE_SOFT:
-            further.append((path, _target_of(link)))
         if link.type != h5py.h5l.TYPE_HARD:
+            listing.add_link(path, link)
             continue
         node = h5py.h5o.open(link.group, link.last)  # four times as fast as by its name from the root
-        parents.add(parent_of(path))
+        listing.parents.add(parent_of(path))
         if h5py.h5a.get_num_attrs(node):
-            attributed[path] = names_of_attributes(node)
+            listing.attributed[path] = names_of_attributes(node)
         if isinstance(node, h5py.h5d.DatasetID):
-            datasets[path] = _examine(path, node)
-            # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
-            if datasets[path].address is None:
-                check_storage(file_path, path, node, allow_external=allow_external)
-                check_filters(path, node)
-                if datasets[path].size_bytes and not node.get_storage_size() and not lies_elsewhere(node):
-                    unwritten.add(path)
+            listing.add_dataset(path, node)
         elif isinstance(node, h5py.h5g.GroupID):
-            if link.place in first_names:
-                further.append((path, first_names[link.place]))
-            else:
-                first_names[link.place] = path
-                groups.add(path)
+            listing.add_group(path, link.place)
             if link.place not in entered:  # hard links may form a circle
                 entered.add(link.place)
                 walk.append(_links_in(node, link.name + b"/", expect, again))
-    empty = tuple(sorted(groups - parents))
-    second_names = {path: to_text(first) for name, first in again.items() if (path := to_text(name)) in datasets}
-    return Tree(
-        *(datasets, empty, tuple(external_links), attributed, frozenset(unwritten), tuple(further)),
-        second_names=second_names,
-    )
+    return listing.tree(again)
+
+
+@dataclass
+class _Listing:
+    """What was found in a file by now, as `Tree` has it; `parents` are the groups that hold something."""
+
+    file_path: str
+    allow_external: bool
+    datasets: dict[str, DatasetInfo] = field(default_factory=dict)
+    attributed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    external_links: list[str] = field(default_factory=list)
+    unwritten: set[str] = field(default_factory=set)
+    links: list[tuple[str, str]] = field(default_factory=list)
+    groups: dict[Any, str] = field(default_factory=dict)
+    parents: set[str] = field(default_factory=set)
+
+    def add_link(self, path: str, link: _TreeLink) -> None:
+        """Note a soft or external link, which is not followed; CatalogError for an external one that is not allowed."""
+        if link.type == h5py.h5l.TYPE_EXTERNAL:
+            if not self.allow_external:
+                raise _external(link)
+            self.external_links.append(path)
+        if link.type == h5py.h5l.TYPE_SOFT:
+            self.links.append((path, _target_of(link)))
+
+    def add_dataset(self, path: str, node: h5py.h5d.DatasetID) -> None:
+        """Add a dataset; CatalogError for one that lies elsewhere, or was compressed by an unknown filter."""
+        info = self.datasets[path] = _examine(path, node)
+        # An address means that the bytes lie in this file, in one piece; only the others need a closer look.
+        if info.address is None:
+            check_storage(self.file_path, path, node, allow_external=self.allow_external)
+            check_filters(path, node)
+            if info.size_bytes and not node.get_storage_size() and not lies_elsewhere(node):
+                self.unwritten.add(path)
+
+    def add_group(self, path: str, place: Any) -> None:
+        """Add a group, or a further name of one; `place`: where its header lies."""
+        if place in self.groups:
+            self.links.append((path, self.groups[place]))
+        else:
+            self.groups[place] = path
+
+    def tree(self, again: dict[bytes, bytes]) -> Tree:
+        """Return all as a value; `again`: further names of objects, each with the first."""
+        return Tree(
+            self.datasets,
+            empty_groups=tuple(sorted(set(self.groups.values()) - self.parents)),
+            external_links=tuple(self.external_links),
+            attributed=self.attributed,
+            unwritten=frozenset(self.unwritten),
+            links=tuple(self.links),
+            second_names={
+                to_text(name): to_text(first) for name, first in again.items() if to_text(name) in self.datasets
+            },
+        )
 
 
 def _external(link: _TreeLink) -> CatalogError:

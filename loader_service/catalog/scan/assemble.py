@@ -80,12 +80,7 @@ def assemble(
     labelled = labelling.gives_label or any(label is not None for each in filled for label in each.scan.labels)
     video_names = _choose_names(files)
     merged, left_out = merge_fields([(each.path, each.scan) for each in filled], named, labelled=labelled)
-    columns: dict[str, Column] = {
-        **_video_columns(scans),
-        **_file_columns(files, merged.values()),
-        **name_columns([to_bytes(name) for name in video_names]),
-        **text_columns("paths", "path_bounds", (to_bytes(each.path) for each in files)),
-    }
+    columns = _columns_of_all(files, merged.values(), video_names)
     facts = _add_fields(columns, files, merged, video_names)
     labels, not_labels = label_fields(_labelled(filled, video_names), labelling, RESERVED.union(merged))
     for each in labels:
@@ -106,6 +101,18 @@ def assemble(
         fetched=_fetched(scans),
     )
     return header, columns
+
+
+def _columns_of_all(
+    files: Sequence[Scanned], fields: Iterable[Sequence[FieldScan]], video_names: Sequence[str]
+) -> dict[str, Column]:
+    """Return the columns of files and videos, whatever fields these have."""
+    return {
+        **_video_columns([each.scan for each in files]),
+        **_file_columns(files, fields),
+        **name_columns([to_bytes(name) for name in video_names]),
+        **text_columns("paths", "path_bounds", (to_bytes(each.path) for each in files)),
+    }
 
 
 def _add_fields(

@@ -71,8 +71,7 @@ def scan(
         When a file cannot be read (unless skipped), nothing was found, or labels are incomplete; when the files are of
         several splits, and none is chosen.
     """
-    all_paths = expand_patterns(patterns)
-    files_chosen = files_of_split(all_paths, options.split)
+    files_chosen = files_of_split(expand_patterns(patterns), options.split)
     paths, asked = files_chosen.paths, options.split
     if files_chosen.chosen_by_name:
         options = replace(options, split=None)  # nothing inside them has to say it again
@@ -84,22 +83,17 @@ def scan(
     told = f"{asked} {files_chosen.left_out}"
     statuses = _stat_all(paths)
     key = _cache_key([_Identity(path, statuses[path]) for path in paths], options, labelling, told)
-    known = find_catalog(cache_dir, key)
-    if known is not None:
+    if (known := find_catalog(cache_dir, key)) is not None:
         report(len(paths), len(paths))
         return known
     with ScanCache(cache_dir, options) as cache:
-        outcomes = _scan_files(statuses, options, cache, processes, report)
-    files = [Scanned(path, outcome) for path, outcome in outcomes if isinstance(outcome, FileScan)]
-    skipped = [(path, str(outcome)) for path, outcome in outcomes if isinstance(outcome, CatalogError)]
+        files, skipped = _scan_files(statuses, options, cache, processes, report)
     # Skipped files count too, so that a catalog without them is made anew each time: they may have been repaired.
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
-    named = options.named
     if options.split is None and not files_chosen.chosen_by_name:
         check_one_split((each.path, each.scan) for each in files)
-    header, columns = assemble(files, skipped, labelling, named)
-    lines = (*header.left_out, *filter(None, [files_chosen.left_out]))
-    header = replace(header, split=asked or "", left_out=lines)
+    header, columns = assemble(files, skipped, labelling, options.named)
+    header = replace(header, split=asked or "", left_out=(*header.left_out, *filter(None, [files_chosen.left_out])))
     return keep_catalog(cache_dir, _cache_key(identities, options, labelling, told), header, columns)
 
 
@@ -179,8 +173,8 @@ def _scan_files(
     cache: ScanCache,
     processes: int | None,
     report: Callable[[int, int], None],
-) -> list[tuple[str, Outcome]]:
-    """Return what each file holds, or why it was skipped, in the order of the paths."""
+) -> tuple[list[Scanned], list[tuple[str, str]]]:
+    """Return what files hold, and why others were skipped, each in the order of the paths."""
     outcomes: dict[str, Outcome] = {}
     paths = list(statuses)
     for path, status in statuses.items():
@@ -202,7 +196,9 @@ def _scan_files(
             _LOG.warning("skipping a file: %s", outcome)
         outcomes[path] = outcome
         report(len(outcomes), len(paths))
-    return [(path, outcomes[path]) for path in paths]
+    scans = [(path, outcomes[path]) for path in paths]
+    files = [Scanned(path, outcome) for path, outcome in scans if isinstance(outcome, FileScan)]
+    return files, [(path, str(outcome)) for path, outcome in scans if isinstance(outcome, CatalogError)]
 
 
 def _beside_others(error: CatalogError) -> CatalogError:

@@ -21,7 +21,7 @@ from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.scan.content_sample import sample_of
 from loader_service.catalog.scan.undeclared import find_undeclared
 from loader_service.catalog.scan.unknown_files import works
-from loader_service.catalog.splits.choose import find_in_split
+from loader_service.catalog.splits.choose import Chosen, find_in_split
 from loader_service.catalog.splits.row_ranges import cut
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.episodes import Found
@@ -164,30 +164,10 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
     chosen = find_in_split(hdf5, tree, options, lambda part: _find(hdf5, part, options))
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
-    schema = options.declared
-    declares = declares_label(schema)
-    fields, left_out = scan_fields(hdf5, found, schema)
-    if found.episodes:
-        parts = found.episodes[0].parts
-        infos = {key: part.info for key, part in parts.items() if part.info is not None}
-        attributed = set(tree.attributed) - {""}
-        with_attributes = {key: info for key, info in infos.items() if info.path in attributed}
-        left_out |= lines_of_names(hdf5, infos)
-        left_out |= lines_of_axes(hdf5, infos, attributed) | lines_of_packing(hdf5, with_attributes)
-    declared = next((field for field in fields if declares and _is_label(field)), None)
-    labels: list[Label | None] = [None] * len(found.episodes)
-    if options.labels is None and declared is not None:
-        for number, value in zip(filled, declared.columns["values"], strict=True):
-            labels[number] = to_label(value, f"{declared.source!r} of {found.episodes[number].name!r}")
-    elif options.labels is None and found.layout != "table" and not declares:
-        if options.label not in {FOLDER, GROUP}:
-            labels = read_labels(hdf5.file, tree, chosen.all_videos, options.label)
-            labels = [labels[number] for number in chosen.origins] if chosen.of else labels
-    elif options.label is not None:
-        raise CatalogError(
-            f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "
-            "out: a dataset 'label' or 'labels' with an entry for each row is a field of its own"
-        )
+    fields, left_out = scan_fields(hdf5, found, options.declared)
+    left_out |= _lines_of_first(hdf5, tree, found)
+    declared = next((field for field in fields if _is_label(field)), None) if declares_label(options.declared) else None
+    labels = _labels(hdf5, tree, chosen, options, declared)
     counts = np.array([found.episodes[number].frame_count for number in filled], np.int64)
     if rows is not None:
         fields = [cut(field, rows, int(counts[0])) for field in fields]
@@ -205,6 +185,45 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
         split=chosen.word,
         left_out=left_out | dict.fromkeys(tree.external_links, _LINK),
     )
+
+
+def _lines_of_first(hdf5: HDF5File, tree: Tree, found: Found) -> dict[str, str]:
+    """Return what attributes say of the fields of the first video: names of numbers, axes, and how they are packed."""
+    parts = found.episodes[0].parts if found.episodes else {}
+    infos = {key: part.info for key, part in parts.items() if part.info is not None}
+    attributed = set(tree.attributed) - {""}
+    with_attributes = {key: info for key, info in infos.items() if info.path in attributed}
+    return (
+        lines_of_names(hdf5, infos) | lines_of_axes(hdf5, infos, attributed) | lines_of_packing(hdf5, with_attributes)
+    )
+
+
+def _labels(
+    hdf5: HDF5File, tree: Tree, chosen: Chosen, options: ScanOptions, declared: FieldScan | None
+) -> list[Label | None]:
+    """Return the label of each chosen video, as far as its file has one and is meant to; `declared`: by a schema.
+
+    Raises
+    ------
+    CatalogError
+        When ``--label`` names labels of videos, and there are rows, or a schema says where labels are.
+    """
+    episodes = chosen.found.episodes
+    labels: list[Label | None] = [None] * len(episodes)
+    if options.labels is None and declared is not None:
+        filled = [number for number, episode in enumerate(episodes) if episode.frame_count]
+        for number, value in zip(filled, declared.columns["values"], strict=True):
+            labels[number] = to_label(value, f"{declared.source!r} of {episodes[number].name!r}")
+    elif options.labels is None and chosen.found.layout != "table" and not declares_label(options.declared):
+        if options.label not in {FOLDER, GROUP}:
+            labels = read_labels(hdf5.file, tree, chosen.all_videos, options.label)
+            labels = [labels[number] for number in chosen.origins] if chosen.of else labels
+    elif options.label is not None:
+        raise CatalogError(
+            f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "
+            "out: a dataset 'label' or 'labels' with an entry for each row is a field of its own"
+        )
+    return labels
 
 
 def _is_label(field: FieldScan) -> bool:

@@ -155,8 +155,11 @@ def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Epis
 
 def _named_in(tree: Tree, group: str) -> DatasetInfo | None:
     """Return the dataset of labels of a group; lists of numbers are no labels."""
-    found = (tree.datasets.get(join(group, name)) for name in LABEL_NAMES)
-    return next((info for info in found if info is not None and not is_vlen(info.dtype)), None)
+    for name in LABEL_NAMES:
+        info = tree.datasets.get(join(group, name))
+        if info is not None and not is_vlen(info.dtype):
+            return info
+    return None
 
 
 def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str) -> list[Label | None]:
