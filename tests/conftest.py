@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import warnings
 from collections.abc import Generator, Iterator
@@ -44,13 +45,19 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect the tests without looks for garbage, which took a third of the time, and leave them out of all later."""
+    """Collect the tests without looks for garbage, which took a third of the time, and leave them out of all later.
+
+    Each process of a run does so, with or without a test of TensorFlow, whose imports take longer than all else.
+    """
     gc.disable()
     try:
-        return (yield)
+        result = yield
     finally:
         _keep_for_good()
         gc.enable()
+    if "tensorflow" in sys.modules:
+        raise pytest.UsageError("a test file imports TensorFlow or Keras: expected that a test does, which has begun")
+    return result
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,7 +13,6 @@ import pytest
 
 import loader_client
 from loader_client import Clip, Connection, LoaderError
-from loader_client.keras import LoaderSequence
 from tests.client.reference import decode
 from tests.support.services import Service, running_service
 from tests.support.videos import make_videos, write_videos
@@ -192,7 +191,11 @@ def test_an_index_dataset_has_a_budget_and_a_line_for_each_epoch(
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_keras_sequence_has_a_budget(service: Service, caplog: pytest.LogCaptureFixture, threads: int) -> None:
+def test_a_keras_sequence_has_a_budget(
+    tf: Any, service: Service, caplog: pytest.LogCaptureFixture, threads: int
+) -> None:
+    from loader_client.keras import LoaderSequence  # noqa: PLC0415 - Keras is for the tests that need it
+
     options: dict[str, Any] = {"batch_size": 1, "clip": _CLIP, "on_error": "substitute", "threads": threads}
     with caplog.at_level(logging.WARNING):
         sequence = LoaderSequence(service.endpoint, max_bad_samples=2, **options)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -18,6 +17,7 @@ from loader_service.formats.examples import (
     encode_sequence_example,
     is_exact,
 )
+from tests.support.late_tensorflow import tf
 
 pytestmark = pytest.mark.usefixtures("tf")
 

@@ -9,7 +9,6 @@ import struct
 from pathlib import Path
 
 import pytest
-import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,8 +27,7 @@ from loader_service.formats.tfrecord import (
     read_record,
     read_records,
 )
-
-pytestmark = pytest.mark.usefixtures("tf")
+from tests.support.late_tensorflow import tf
 
 RECORDS = [b"", b"a", b"x" * 300_000, bytes(range(256)) * 40, b"last"]
 COMPRESSIONS: list[Compression] = ["", "GZIP", "ZLIB"]
@@ -52,6 +50,7 @@ def read(data: bytes) -> list[bytes]:
     return [record.data for record in read_records(io.BytesIO(data))]
 
 
+@pytest.mark.usefixtures("tf")
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_tensorflow_reads_what_is_written_here(tmp_path: Path, compression: Compression) -> None:
     path = tmp_path / "a.tfrecord"
@@ -60,6 +59,7 @@ def test_tensorflow_reads_what_is_written_here(tmp_path: Path, compression: Comp
     assert list(dataset.as_numpy_iterator()) == RECORDS
 
 
+@pytest.mark.usefixtures("tf")
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_what_tensorflow_writes_is_read_here(tmp_path: Path, compression: Compression) -> None:
     path = tmp_path / "a.tfrecord"

@@ -7,10 +7,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests.docs.command_lines import command_lines, run
 from tests.docs.snippets import DOCS, snippets_of
+from tests.support.late_tensorflow import tf
 from tests.support.videos import make_videos, write_videos
 
 LENGTHS = (3, 2)

@@ -15,11 +15,11 @@ import h5py
 import numpy as np
 import pytest
 import simplejpeg
-import tensorflow as tf
 
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.worker.decode import decode_into
 from tests.support.episodes import write_episode, write_table
+from tests.support.late_tensorflow import tf
 from tests.support.videos import frame_jpeg, make_videos, write_videos
 from tests.unpack.runs import compared, files_in, unpacked
 
@@ -51,6 +51,10 @@ def records(place: Path, features: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def texts() -> Any:
+    return tf.io.FixedLenSequenceFeature([], tf.string, allow_missing=True)
+
+
 def members(place: Path) -> dict[str, bytes]:
     found = {}
     for path in sorted(place.glob("*.tar")):
@@ -63,9 +67,6 @@ def table(place: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO((place / "labels.csv").read_text(encoding="utf-8"))))
 
 
-LIST = tf.io.FixedLenSequenceFeature([], tf.string, allow_missing=True)
-
-
 def test_tensorflow_reads_videos_with_their_labels(videos: Any, tmp_path: Path) -> None:
     directory, made = videos
     report = unpacked(directory, tmp_path, to="tfrecord", shards=2)
@@ -73,7 +74,7 @@ def test_tensorflow_reads_videos_with_their_labels(videos: Any, tmp_path: Path) 
     found = records(
         tmp_path,
         {
-            "frames": LIST,
+            "frames": texts(),
             "label": single([], tf.int64),
             "label_text": single([], tf.string),
             "video": single([], tf.string),
@@ -97,8 +98,8 @@ def test_tensorflow_reads_the_numbers_of_episodes(episodes: Any, tmp_path: Path)
     directory, made = episodes
     unpacked(directory, tmp_path, to="tfrecord")
     features = {
-        "top": LIST,
-        "wrist": LIST,
+        "top": texts(),
+        "wrist": texts(),
         "qpos": tf.io.FixedLenFeature([], tf.string),
         "action": tf.io.FixedLenSequenceFeature([14], tf.float32, allow_missing=True),
         "sim": tf.io.FixedLenFeature([], tf.int64),
