@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 
 import h5py
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from loader_service.catalog.paths import expand_patterns
 from loader_service.errors import CatalogError, ConfigError
+from tests.catalog.advice import schemas_in
 from tests.support.catalogs import catalog_of, frames_of, names_of
 from tests.support.videos import frame_jpeg, make_videos, write_videos
 
@@ -236,3 +238,62 @@ def test_a_file_that_asks_beside_others_may_be_left_out(tmp_path):
     with pytest.raises(CatalogError, match=r"a_stats.*leave it out, as --on-bad-file skip does"):
         catalog_of(tmp_path)
     assert catalog_of(tmp_path, on_bad_file="skip").file_count == 1
+
+
+def test_frames_that_share_bytes_are_refused_but_not_one_that_is_kept_once(tmp_path):
+    frames = [frame_jpeg(number) for number in range(3)]
+    begins = np.cumsum([0, *map(len, frames[:-1])])
+    for name, shift in (("good", 0), ("bad", 5)):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file["v/data"] = np.frombuffer(b"".join(frames), np.uint8)
+            file["v/starts"] = np.array([*begins, begins[1]]) - np.array([0, 0, shift, 0])
+            file["v/lengths"] = [*map(len, frames), len(frames[1])]
+    with closing(catalog_of(tmp_path, tmp_path / "good.h5")) as found:
+        assert frames_of(found, 0) == [*frames, frames[1]]
+    with pytest.raises(CatalogError, match=r"'v/starts', entries \d and 2: expected frames that share no bytes of"):
+        catalog_of(tmp_path, tmp_path / "bad.h5")
+
+
+def test_jpegs_of_which_no_header_says_a_size_are_refused(tmp_path):
+    write_videos(tmp_path / "a.h5", "vlen", {"v": [frame_jpeg(number)[:20] for number in range(3)]})
+    with pytest.raises(CatalogError, match=r"a\.h5': 'v': expected pictures whose headers say how large they are"):
+        catalog_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("links", "said"),
+    [
+        ({"link": "/nothing/there"}, ["link"]),
+        ({"link": "/other", "other": "/link"}, ["link", "other"]),
+        ({"link": "/other", "other": "video0", "frames": "other/frames"}, []),
+        ({"video0/beside": "./frames"}, []),
+    ],
+)
+def test_a_soft_link_that_leads_nowhere_has_a_line(tmp_path, links, said):
+    write_videos(tmp_path / "a.h5", "group_vlen", make_videos([2, 3]))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        for name, target in links.items():
+            file[name] = h5py.SoftLink(target)
+    lines = [line for line in catalog_of(tmp_path).left_out if "found a soft link to" in line]
+    assert [line.split("'")[1] for line in lines] == said
+
+
+def test_a_type_that_nothing_serves_is_not_said_to_be_served_by_a_schema(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = np.array([b"\1\2\3\4"] * 9, "V4")
+    with pytest.raises(CatalogError, match=r"found 'x' opaque \(9,\); leave the file out, or serve it by --source"):
+        catalog_of(tmp_path)
+
+
+def test_the_schema_beside_films_in_numbered_groups_serves_the_numbers_of_all(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number in range(3):
+            file[f"data/demo_{number}/video"] = np.frombuffer(b"\0\0\0\x18ftypmp42" + bytes(500), np.uint8)
+            file[f"data/demo_{number}/actions"] = np.full((5 + number, 7), number, np.float32)
+    with pytest.raises(CatalogError, match="found MP4") as refused:
+        catalog_of(tmp_path)
+    (schema,) = schemas_in(str(refused.value))
+    (tmp_path / "s.toml").write_text(schema)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "s.toml"))) as found:
+        assert names_of(found) == [f"data/demo_{number}" for number in range(3)]
+        assert found.frame_counts.tolist() == [5, 6, 7]

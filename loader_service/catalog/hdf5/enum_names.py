@@ -36,6 +36,8 @@ def lines_of_names(hdf5: HDF5File, members: Mapping[str, DatasetInfo]) -> dict[s
     for key, info in members.items():
         if info.kind is ElementKind.OTHER and info.dtype.startswith(("int", "uint")):  # whole numbers have a kind
             names = enum_names(hdf5.node(info.path).dtype)
+            if not names:  # bits
+                continue
             shown = ", ".join(f"{number} is {name!r}" for number, name in islice(sorted(names.items()), _MOST_NAMES))
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             lines[f"{key} (names)"] = f"its numbers are served: {shown}{more}, by the enumeration in a file"

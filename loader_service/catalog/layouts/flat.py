@@ -143,7 +143,25 @@ def _extents(
             f"found {int(lengths[bad[0]])} bytes from byte {int(begins[bad[0]])} on, as {starts.path!r} says; correct "
             "them, or leave the file out"
         )
+    _refuse_overlaps(info, starts, begins, lengths)
     return frozenset({starts.path, beside.path}), (begins, lengths)
+
+
+def _refuse_overlaps(info: DatasetInfo, starts: DatasetInfo, begins: Int64s, lengths: Int64s) -> None:
+    """Refuse frames that share bytes; two may be the same bytes, which are kept once."""
+    filled = np.flatnonzero(lengths)
+    ends = begins + lengths
+    order = filled[np.lexsort((ends[filled], begins[filled]))]
+    one, next_one = order[:-1], order[1:]
+    same = (begins[one] == begins[next_one]) & (ends[one] == ends[next_one])
+    bad = np.flatnonzero((begins[next_one] < ends[one]) & ~same)
+    if len(bad):
+        first, second = int(one[bad[0]]), int(next_one[bad[0]])
+        raise CatalogError(
+            f"{starts.path!r}, entries {first} and {second}: expected frames that share no bytes of {info.path!r}, "
+            f"found one that ends before byte {ends[first]}, and one from byte {begins[second]} on; correct them, or "
+            "leave the file out"
+        )
 
 
 def _between(info: DatasetInfo, index: DatasetInfo, offsets: Int64s) -> Extents:

@@ -75,9 +75,9 @@ def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Loca
     ------
     CatalogError
         When frames of one video have different formats, or one that workers do not decode; when a PNG declares more
-        pixels than are decoded, or a JPEG is lossless or of more than 8 bits.
+        pixels than are decoded, or a JPEG is lossless or of more than 8 bits; when no header says a size.
     """
-    codecs, sizes, are_mixed = [], [], False
+    codecs, sizes, are_mixed, has_sizes = [], [], False, False
     for number, (video, places) in enumerate(zip(videos, located, strict=True)):
         every = -(-len(videos) // _MOST_VIDEOS.get(places.way, _MOST_THROUGH_HDF5))
         all_frames = range(len(places.offsets))
@@ -89,6 +89,12 @@ def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Loca
         codecs.append(codec)
         sizes.append((0, 0) if video.sizes_differ or not found else found[0])
         are_mixed |= len(set(found)) > 1
+        has_sizes |= bool(found)
+    if not has_sizes and any(len(places.offsets) for places in located):
+        raise CatalogError(
+            f"{videos[0].dataset_path!r}: expected pictures whose headers say how large they are, found none among the "
+            "frames that were looked at; write them again, or leave the file out"
+        )
     return Looks(codecs, sizes, are_mixed)
 
 

@@ -143,7 +143,7 @@ def _nothing_there(scans: Sequence[FileScan], skipped: int) -> CatalogError:
     empty_videos = sum(scan.empty_videos for scan in scans)
     return CatalogError(
         f"no video with frames in {counted(len(scans), 'file')} ({counted(empty_videos, 'video')} without frames, "
-        f"{counted(skipped, 'file')} skipped); check the files with `loader-service inspect`"
+        f"{counted(skipped, 'file')} skipped); give files with frames, or write those of these again"
     )
 
 

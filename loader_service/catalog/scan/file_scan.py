@@ -30,9 +30,7 @@ from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.matlab_axes import lines_of_axes, with_texts
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
 from loader_service.catalog.videos.readings import TwoReadingsError
-from loader_service.catalog.videos.set_aside import (
-    without_copies,
-)
+from loader_service.catalog.videos.set_aside import lines_of_links, without_copies
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.scan_options import FOLDER, GROUP, ScanOptions
 from loader_service.stores.faults import StoreFault
@@ -183,7 +181,7 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
         label_source="" if declared is None else declared.source,
         not_chosen=chosen.others,
         split=chosen.word,
-        left_out=left_out | dict.fromkeys(tree.external_links, _LINK),
+        left_out=left_out | dict.fromkeys(tree.external_links, _LINK) | lines_of_links(tree),
     )
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.layouts.search import EXPECTED, ForeignBytesError, explain_texts
-from loader_service.catalog.videos.array_readings import of_nothing_found
 from loader_service.catalog.videos.declared_videos import find_declared
 from loader_service.catalog.videos.field_scan import scan_fields
-from loader_service.catalog.videos.readings import TwoReadingsError, in_one_line
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
+from loader_service.catalog.videos.group_readings import videos_of_groups
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, in_one_line
 from loader_service.catalog.videos.set_aside import is_aside
+from loader_service.catalog.videos.sibling_groups import sibling_groups
 from loader_service.catalog.videos.without_frames import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.errors import CatalogError
+from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
-    from loader_service.schema import Schema
 
 
 def works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
@@ -61,9 +66,13 @@ def nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Catal
             f"these in a --schema FILE, leave the file out, or serve it by --source module:Name{helps}"
         )
     shown = helps or _readings(hdf5, tree)
+    usable = any(info.dtype for info in tree.datasets.values())
+    remedy = "name them with --frames PATTERN or --schema FILE"
+    if not usable and not helps:
+        remedy = "leave the file out, or serve it by --source module:Name"
     return CatalogError(
         f"found no video: expected {EXPECTED}; or, without JPEGs, {EXPECTED_WITHOUT_FRAMES}; found "
-        f"{tree.describe()}; name them with --frames PATTERN or --schema FILE{shown}"
+        f"{tree.describe()}; {remedy}{shown}"
     )
 
 
@@ -75,9 +84,27 @@ def with_numbers_beside(hdf5: HDF5File, tree: Tree, error: ForeignBytesError) ->
     )
 
 
+def _possible(datasets: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return what datasets may be: a video, or recording, for each group or each of them, else rows of a table."""
+    usable = [info for info in datasets if info.dtype and not is_vlen(info.dtype) and info.size_bytes]
+    groups = sibling_groups([info for info in usable if info.shape])
+    if groups:
+        return videos_of_groups(groups)
+    alike = len({(info.parent, info.dtype, info.shape[1:]) for info in usable}) == 1 and len(usable) > 1
+    found = []
+    if alike and have_numbers_or_ids([info.basename for info in usable]):
+        field = SchemaField("values", "array", (VIDEO,))
+        found.append(Reading("a recording each", Schema(("groups",), (field,))))
+    counts = Counter(info.shape[0] for info in usable if info.shape)
+    for count, _ in counts.most_common(1):
+        rows = [info for info in usable if info.shape[:1] == (count,)]
+        found.append(Reading(f"{counted(count, 'row')} of a table", Schema(("table",), fields_of(rows, "array"))))
+    return found
+
+
 def _readings(hdf5: HDF5File, tree: Tree, foreign: Collection[str] = ()) -> str:
     """Return the schemas by which datasets can be served, those of some paths aside, as the end of a message."""
-    found = of_nothing_found([info for path, info in tree.datasets.items() if path not in foreign])
+    found = _possible([info for path, info in tree.datasets.items() if path not in foreign])
     return "".join(
         f"; for {each.words}, {in_one_line(each.schema)}" for each in found if works(hdf5, tree, each.schema)
     )

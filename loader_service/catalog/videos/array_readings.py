@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
@@ -71,22 +69,6 @@ def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
         return []
     whole = SchemaField("values", "array", (VIDEO,), "", common_shape([info.shape for info in arrays]))
     return [Reading("a sample each", Schema(("groups",), (whole,)))]
-
-
-def of_nothing_found(datasets: Sequence[DatasetInfo]) -> list[Reading]:
-    """Return what a file may be in which nothing was found: texts, bytes and numbers as rows, or a recording each."""
-    usable = [info for info in datasets if info.dtype and not is_vlen(info.dtype) and info.size_bytes]
-    counts = Counter(info.shape[0] for info in usable if info.shape)
-    found = []
-    names = [info.basename for info in usable]
-    alike = len({(info.parent, info.dtype, info.shape[1:]) for info in usable}) == 1 and len(usable) > 1
-    if alike and have_numbers_or_ids(names):
-        field = SchemaField("values", "array", (VIDEO,))
-        found.append(Reading("a recording each", Schema(("groups",), (field,))))
-    for count, _ in counts.most_common(1):
-        rows = [info for info in usable if info.shape[:1] == (count,)]
-        found.append(Reading(f"{counted(count, 'row')} of a table", Schema(("table",), fields_of(rows, "array"))))
-    return found
 
 
 def tables_of_columns(arrays: Sequence[DatasetInfo], counts: Sequence[int]) -> TwoReadingsError:

@@ -35,5 +35,6 @@ def not_there(main: SchemaField, schema: Schema, tree: Tree) -> CatalogError:
     """Return the error for a file without a field."""
     return CatalogError(
         f"no dataset is the field {main.name!r} of the schema: expected {' or '.join(map(repr, main.dataset))} with "
-        f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset`, or leave the file out"
+        f"videos={'/'.join(schema.videos)}, found {tree.describe()}; correct `dataset` or `videos` in the schema, or "
+        "leave the file out"
     )

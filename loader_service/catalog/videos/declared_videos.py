@@ -98,7 +98,8 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
     if found.layout != "spans":
         raise CatalogError(
             f"nothing says where videos end in the {wholes[0].frame_count} rows of {wholes[0].dataset_path!r}; add a "
-            "dataset of their ends, such as 'episode_ends', or say videos = \"table\" in the schema"
+            f"dataset of their ends, such as 'episode_ends', or say videos = \"{'groups' if grouped else 'table'}\" in "
+            "the schema"
         )
     for field, info in values.items():
         if info.shape[0] != len(found.episodes):

@@ -32,7 +32,7 @@ def with_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
         return error
     if by_number(groups):
         return with_fields_of_groups(error, groups)
-    return with_whole_groups(TwoReadingsError(error.found, [*_videos(groups), *error.readings]), groups)
+    return with_whole_groups(TwoReadingsError(error.found, [*videos_of_groups(groups), *error.readings]), groups)
 
 
 def with_whole_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
@@ -67,7 +67,7 @@ def with_fields_of_groups(error: TwoReadingsError, groups: Groups) -> TwoReading
     return TwoReadingsError(error.found, [videos, *(samples if wholes else []), *error.readings])
 
 
-def _videos(groups: Groups) -> list[Reading]:
+def videos_of_groups(groups: Groups) -> list[Reading]:
     """Return the reading of groups as videos with the rows of their largest array of two axes or more."""
     first, *others = groups.values()
     shared = [name for name in first if all(name in each for each in others)]

@@ -102,6 +102,39 @@ _KINDS: Mapping[ElementKind, str] = {
 }
 
 
+def lines_of_links(tree: Tree) -> dict[str, str]:
+    """Return a line for each soft link that leads nowhere, or in a circle."""
+    if not tree.links:
+        return {}
+    there = {"", *tree.datasets, *tree.empty_groups}
+    for path in tree.datasets:
+        while (path := parent_of(path)) not in there:
+            there.add(path)
+    links = dict(tree.links)
+    return {
+        path: f"found a soft link to {target!r}, where nothing is, in a file"
+        for path, target in tree.links
+        if _leads_nowhere(target, links, there, set(tree.external_links))
+    }
+
+
+def _leads_nowhere(target: str, links: Mapping[str, str], there: set[str], elsewhere: set[str]) -> bool:
+    for _ in range(_MOST_LINKS):
+        parts = [part for part in target.split("/") if part not in {"", "."}]
+        above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+        if not parts or above[-1] in there or not elsewhere.isdisjoint(above):
+            return False
+        link = next((each for each in above if each in links), None)
+        if link is None:
+            return True
+        target = join(links[link], "/".join(parts[link.count("/") + 1 :]))
+    return True
+
+
+#: Links that are followed one after the other, as many as HDF5 follows.
+_MOST_LINKS = 16
+
+
 def refuse_sparse_rows(tree: Tree, found: Found) -> None:
     """Refuse a file whose rows are a sparse matrix with columns beside it: those alone are not what it holds.
 
