@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,30 +168,33 @@ def _png(data: bytes) -> Codec:
     return COLOUR_16 if data[25:26] != b"\0" else DEPTH
 
 
-def unusual_jpeg(read: Callable[[int, int], bytes]) -> str:
-    """Return what about a JPEG keeps the decoder from decoding it: bits of a sample, or its process; else nothing.
+class PictureHeader(NamedTuple):
+    """What a picture declares of itself.
 
-    Parameters
+    Attributes
     ----------
-    read
-        As `picture_size_by` takes it.
+    size
+        ``(height, width)`` in pixels; None where it declares none.
+    unusual
+        Of a JPEG: what keeps the decoder from decoding it, bits of a sample or its process; else empty.
     """
-    header = _frame_header(read)
-    if header is None:
-        return ""
-    marker, bits = header[1], header[4]
-    if bits != SAMPLE_BITS:
-        return f"of {bits} bits"
-    return _NOT_DECODED.get(marker, "")
+
+    size: tuple[int, int] | None
+    unusual: str = ""
 
 
 def picture_size(data: bytes) -> tuple[int, int] | None:
     """Return ``(height, width)`` in pixels as a JPEG or PNG declares them, or None if there is no such header."""
-    return picture_size_by(lambda position, size: data[position : position + size])
+    return header_of(data).size
 
 
-def picture_size_by(read: Callable[[int, int], bytes]) -> tuple[int, int] | None:
-    """Return what `picture_size` does of bytes that are read piece by piece: a few of each segment of a JPEG.
+def header_of(data: bytes) -> PictureHeader:
+    """Return what a JPEG or PNG declares of itself."""
+    return read_header(lambda position, size: data[position : position + size])
+
+
+def read_header(read: Callable[[int, int], bytes]) -> PictureHeader:
+    """Return what `header_of` does of bytes that are read piece by piece: a few of each segment of a JPEG.
 
     Parameters
     ----------
@@ -201,11 +204,11 @@ def picture_size_by(read: Callable[[int, int], bytes]) -> tuple[int, int] | None
     data = read(0, 24)
     if data.startswith(PNG_SIGNATURE):
         width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
-        return (height, width) if data[12:16] == b"IHDR" and height and width else None
+        return PictureHeader((height, width) if data[12:16] == b"IHDR" and height and width else None)
     if data.startswith(_PIXELS_MAGIC):
         shape = pixels_shape(data)
-        return None if shape is None or 0 in shape else shape[:2]
-    return _jpeg_size(read) if data.startswith(START_OF_IMAGE) else None
+        return PictureHeader(None if shape is None or 0 in shape else shape[:2])
+    return _jpeg_header(read) if data.startswith(START_OF_IMAGE) else PictureHeader(None)
 
 
 def pixels_header(height: int, width: int, channels: int) -> bytes:
@@ -266,13 +269,15 @@ _TOO_LATE = frozenset({0xD9, 0xDA})
 _SEGMENT_BYTES = 9
 
 
-def _jpeg_size(read: Callable[[int, int], bytes]) -> tuple[int, int] | None:
-    """Return the size in a JPEG's frame header."""
+def _jpeg_header(read: Callable[[int, int], bytes]) -> PictureHeader:
+    """Return what a JPEG's frame header declares."""
     header = _frame_header(read)
     if header is None:
-        return None
+        return PictureHeader(None)
+    marker, bits = header[1], header[4]
     height, width = int.from_bytes(header[5:7], "big"), int.from_bytes(header[7:9], "big")
-    return (height, width) if height and width else None
+    unusual = f"of {bits} bits" if bits != SAMPLE_BITS else _NOT_DECODED.get(marker, "")
+    return PictureHeader((height, width) if height and width else None, unusual)
 
 
 def _frame_header(read: Callable[[int, int], bytes]) -> bytes | None:

@@ -16,8 +16,7 @@ from loader_service.catalog.codecs import (
     SAMPLE_BITS,
     Codec,
     codec_of,
-    picture_size,
-    unusual_jpeg,
+    header_of,
 )
 from loader_service.catalog.unused_segments import BAD_PROFILE, without_animation, without_profile
 from loader_service.errors import PackError
@@ -52,13 +51,13 @@ def add_picture(sink: FrameSink, data: bytes, recoding: Recoding, where: str, st
 
 def _check_header(data: bytes, codec: Codec, where: str) -> None:
     """Refuse by its header what no worker decodes: with one such picture, its file is not served."""
-    unusual = unusual_jpeg(lambda position, size: data[position : position + size]) if codec is JPEG else ""
-    if unusual:
+    header = header_of(data)
+    if header.unusual:
         raise PackError(
-            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {unusual}; write it "
-            "as such or as PNG, or leave it out"
+            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {header.unusual}; "
+            "write it as such or as PNG, or leave it out"
         )
-    height, width = picture_size(data) or (0, 0)
+    height, width = header.size or (0, 0)
     if height * width > MAX_PIXELS:
         raise PackError(
             f"{where}: expected at most {MAX_PIXELS} pixels, found a {codec.name} that declares {height} x {width} "

@@ -23,8 +23,7 @@ from loader_service.catalog.codecs import (
     SAMPLE_BITS,
     START_OF_IMAGE,
     describe_bytes,
-    picture_size,
-    unusual_jpeg,
+    header_of,
 )
 from loader_service.catalog.unused_segments import BAD_PROFILE, without_profile
 from loader_service.errors import ConfigError, DecodeError
@@ -253,12 +252,13 @@ def _any_size(jpeg: bytes, limits: DecodeLimits) -> tuple[int, int]:
     except KeyError as error:  # simplejpeg has no name for 4:4:1, and looks it up
         raise DecodeError("the JPEG has a chroma subsampling unknown to the codec; store it as 4:2:0") from error
     # The codec does not scale lossless JPEGs: asked for an eighth of one, it writes all of it, far beyond the memory.
-    unusual = unusual_jpeg(lambda position, size: jpeg[position : position + size])
-    if unusual:
+    header = header_of(jpeg)
+    if header.unusual:
         raise DecodeError(
-            f"the JPEG is {unusual}, expected one of {SAMPLE_BITS} bits, baseline or progressive; store it as such"
+            f"the JPEG is {header.unusual}, expected one of {SAMPLE_BITS} bits, baseline or progressive; store it "
+            "as such"
         )
-    if picture_size(jpeg) != (height, width):
+    if header.size != (height, width):
         raise DecodeError("the JPEG header is damaged: it says its size in an unknown way; store the frame again")
     scans = jpeg.count(_START_OF_SCAN_BYTES)
     if scans > limits.max_scans:

@@ -13,10 +13,10 @@ from loader_service.catalog.codecs import (
     SAMPLE_BITS,
     START_OF_SCAN,
     Codec,
+    PictureHeader,
     codec_of,
     goes_on,
-    picture_size_by,
-    unusual_jpeg,
+    read_header,
 )
 from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
@@ -147,9 +147,7 @@ def _look_at_one(
         found = found or (frame, codec)
         if frames is not None and _is_cut(hdf5, located, frame, codec, data):
             cut.append(f"{video.dataset_path!r}, frame {frame}")
-        read = _following(hdf5, located, frame, data)
-        _check_process(where, codec, read)
-        size = _size(where, codec, read)
+        size = _checked_size(where, codec, read_header(_following(hdf5, located, frame, data)))
         sizes += [size] * (size != (0, 0))
     codec = found[1] if found else video.codec
     if (codec is DEPTH) != (video.codec is DEPTH):
@@ -191,17 +189,14 @@ def _following(hdf5: HDF5File, located: Located, frame: int, data: bytes) -> Cal
     return read
 
 
-def _check_process(where: str, codec: Codec, read: Callable[[int, int], bytes]) -> None:
-    unusual = unusual_jpeg(read) if codec is JPEG else ""
-    if unusual:
+def _checked_size(where: str, codec: Codec, header: PictureHeader) -> tuple[int, int]:
+    """Return the size that a picture declares, or zeros; CatalogError for what is not decoded."""
+    if header.unusual:
         raise CatalogError(
-            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {unusual}; write it "
-            "as such or as PNG, or decode it in a Python source of your own (--source package.module:Name)"
+            f"{where}: expected a JPEG of {SAMPLE_BITS} bits, baseline or progressive, found one {header.unusual}; "
+            "write it as such or as PNG, or decode it in a Python source of your own (--source package.module:Name)"
         )
-
-
-def _size(where: str, codec: Codec, read: Callable[[int, int], bytes]) -> tuple[int, int]:
-    height, width = picture_size_by(read) or (0, 0)
+    height, width = header.size or (0, 0)
     if codec.name != "JPEG" and height * width > MAX_PIXELS:
         raise CatalogError(
             f"{where}: expected at most {MAX_PIXELS} pixels, found a {codec.name} that declares {height} x {width} "

@@ -15,6 +15,7 @@ from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.catalog.scan.axes_between import lines_of_axes_between
 from loader_service.catalog.scan.little_in_common import readings_of_numbers, refuse_little_in_common
+from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
 from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.errors import CatalogError
@@ -49,6 +50,7 @@ def merge_fields(
     if len({ONLY_CAMERA in fields for _, fields in by_file}) > 1:  # one that others have beside more keeps its place
         by_file = [(path, by_key(scan, named, alone=False)) for path, scan in files]
     _make_whole(by_file, files)
+    make_values([fields for _, fields in by_file])
     table = files[0][1].layout == "table"
     left_out: dict[str, str] = {}
     for path, scan in files:
@@ -72,6 +74,10 @@ def merge_fields(
     _check_any(merged, left_out, files, by_file)
     if not named:
         refuse_little_in_common(by_file, [scan for _, scan in files], merged)
+    if not named:
+        left_out = lines_of_same_numbers(merged, table=table) | left_out
+        for key in [key for key, fields in merged.items() if fields[0].storage == "value"]:
+            left_out.pop(f"{key} (constant)", None)  # it is of the whole video in other files
     if table and not named:
         left_out |= lines_of_axes_between(files, merged)
     names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})

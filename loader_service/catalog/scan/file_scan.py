@@ -19,6 +19,7 @@ from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.read_tree import read_tree
 from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.scan.content_sample import sample_of
+from loader_service.catalog.scan.static_numbers import numbers_of
 from loader_service.catalog.scan.undeclared import find_undeclared
 from loader_service.catalog.scan.unknown_files import works
 from loader_service.catalog.splits.choose import Chosen, find_in_split
@@ -39,6 +40,7 @@ from loader_service.stores.urls import is_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from loader_service.catalog.columns import Int64s
     from loader_service.catalog.labels.encode import Label
 
 #: How long a file is tried again when the disk or the network fails, in seconds.
@@ -175,7 +177,7 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
         names=[found.episodes[number].name for number in filled],
         labels=[labels[number] for number in filled],
         frame_counts=counts,
-        fields=[replace(field, sample=sample_of(hdf5, field, counts)) for field in fields if field is not declared],
+        fields=[_with_numbers(hdf5, field, counts) for field in fields if field is not declared],
         empty_videos=len(found.episodes) - len(filled),
         layout=found.layout,
         label_source="" if declared is None else declared.source,
@@ -222,6 +224,12 @@ def _labels(
             "out: a dataset 'label' or 'labels' with an entry for each row is a field of its own"
         )
     return labels
+
+
+def _with_numbers(hdf5: HDF5File, field: FieldScan, counts: Int64s) -> FieldScan:
+    """Return a field with what tells its content: a sample of it, and, of a small array, all."""
+    columns = {**field.columns, **numbers_of(hdf5, field, counts)}
+    return replace(field, sample=sample_of(hdf5, field, counts), columns=columns)
 
 
 def _is_label(field: FieldScan) -> bool:

@@ -58,6 +58,11 @@ _MAP = re.compile(
 #: What a list of the names of all classes is called.
 _CLASSES = re.compile(r"^(class|label|category|target)_?names?$|^(classes|categories|vocab(ulary)?)$", re.IGNORECASE)
 
+#: What is called that is of a whole video, or of all: a list, or a matrix of two axes.
+_STATIC = re.compile(
+    r"(^|_)(intrinsics?|extrinsics?|calibrations?|camera_matrix|distortion|limits|wave_?lengths)$", re.IGNORECASE
+)
+
 #: What the class of a whole video is called, which may be written as zeros and a one.
 _ONE_HOT = re.compile(r"one_?hot|(^|_)(labels?|class(es)?|targets?|category|y)$", re.IGNORECASE)
 
@@ -85,7 +90,8 @@ def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         if part.element >= 0 or part.first or shape[:1] not in {(count,), (count - 1,)} or part.digits >= 0:
             continue
         matrix = shape in MATRICES and (not table or any(each.kind == "image" for each in filled[0].parts.values()))
-        if matrix or (not shape[1:] and not table and _are_one_hot(key, filled, read)):
+        named = not shape[2:] and _STATIC.search(part.path.rpartition("/")[2])
+        if matrix or named or (not shape[1:] and not table and _are_one_hot(key, filled, read)):
             other = ' and with another name, such as "target",' if key in LABEL_NAMES else ","
             remedy = f'say kind = "value" of {key!r}, without its shape{other}'
         elif is_text(part.dtype) and _CLASSES.search(part.path.rpartition("/")[2]):
@@ -93,7 +99,7 @@ def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         else:
             continue
         less = ", or between two" if shape[0] < count else ""
-        files = ', and videos = "files"' if table and matrix else ""
+        files = ', and videos = "files"' if table and (matrix or named) else ""
         if all(each.frame_count == count for each in filled):
             lines[f"{key} (constant)"] = _BY_CHANCE.format(repr(part.path), shape[0], less, remedy, files)
     return lines
