@@ -12,6 +12,7 @@ from loader_service.catalog.inner_paths import parent_of, renumbered, to_bytes
 from loader_service.catalog.layouts.datasets import Datasets, DatasetsVideo, find_images, lengths_of, read_whole
 from loader_service.catalog.layouts.layout import Candidates, Extents
 from loader_service.catalog.natural import natural_key
+from loader_service.catalog.vocabulary import FRAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 #: A number behind a word for a frame, or in a group that is called so, and something in the group of that number;
 #: groups that only have numbers are samples.
-_FRAME = re.compile(r"(.*/)?(frame|step|timestep)s?[_-]?/?(?P<number>[0-9]+)(?P<inner>/.+)", re.IGNORECASE | re.DOTALL)
+_FRAME = re.compile(rf"(.*/)?({FRAMES})s?[_-]?/?(?P<number>[0-9]+)(?P<inner>/.+)", re.IGNORECASE | re.DOTALL)
 
 #: A frame's `position` is its number from the first one, and where in the path the number begins, in the lower bits.
 _DIGIT_BITS = 32

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.dtypes import is_floating, is_whole
+from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 #: Reads a small dataset of whole numbers.
 Read = Callable[[str], Any]
 
-_UNIT = r"((episode|ep|traj|trajectory|trajectorie|demo|video|vid|clip|seq|sequence|rollout|recording)s?)"
+_UNIT = rf"(({RECORDINGS})s?)"
 _ROW = r"(_?(idxs?|index|indices))?"
 ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to){_ROW}$|^indptr$|(^|_)ptr$", re.IGNORECASE)
 STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits){_ROW}$", re.IGNORECASE)

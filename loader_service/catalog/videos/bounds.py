@@ -29,6 +29,7 @@ from loader_service.catalog.videos.bound_lists import (
 )
 from loader_service.catalog.videos.end_flags import flagged_rows
 from loader_service.catalog.videos.row_columns import find_by_rows
+from loader_service.catalog.vocabulary import EPISODES
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.catalog.videos.bound_lists import Read
 
-_NUMBERS = re.compile(r"(^|_)(episode|ep|traj|trajectory|rollout|demo)_?(index|idx|id|number|num)?$", re.IGNORECASE)
+_NUMBERS = re.compile(rf"(^|_)({EPISODES})_?(index|idx|id|number|num)?$", re.IGNORECASE)
 _PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
 #: What is called so of no unit, and may be of something else than the rows: its numbers tell.
 _BARE = re.compile(r"^(starts?|begins?|ends?|stops?|lengths?|lens?)$", re.IGNORECASE)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.dtypes import is_number, is_text, is_whole
+from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     Read = Callable[[str], Any]
 
-_EPISODE = r"(episode|ep|traj|trajectory|demo|rollout|sequence|seq|video|clip)s?"
+_EPISODE = rf"({RECORDINGS})s?"
 _FIRST_FLAG = re.compile(rf"(is_first|({_EPISODE}_)(starts?|begins?|first))$", re.IGNORECASE)
 _LAST_FLAG = re.compile(rf"(is_last|({_EPISODE}_)(ends?|terminals?|dones?|last))$", re.IGNORECASE)
 _ANY_END_FLAG = re.compile(

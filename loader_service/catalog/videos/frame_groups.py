@@ -18,6 +18,7 @@ from loader_service.catalog.videos.episodes import VideoField
 from loader_service.catalog.videos.numbered import in_order, kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
 from loader_service.catalog.videos.sibling_groups import is_recording
+from loader_service.catalog.vocabulary import FRAMES
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def _frame_group(root: str) -> str:
 
 
 #: A number behind a word for a frame, or in a group that is called so; pictures that only have numbers are samples.
-_FRAME = re.compile(r"(.*/)?((frame|step|timestep)s?[_-]?/?|t[_-]?)[0-9]+(?=/|$)", re.IGNORECASE)
+_FRAME = re.compile(rf"(.*/)?(({FRAMES})s?[_-]?/?|t[_-]?)[0-9]+(?=/|$)", re.IGNORECASE)
 
 #: What groups of one picture are called that is no frame.
 _SAMPLE = re.compile(
@@ -201,7 +202,7 @@ _SAMPLE = re.compile(
 )
 
 #: A dataset behind a word for a frame, or in a group that is called so; the number at its end, and what follows it.
-_FRAME_DATASET = re.compile(r"(frame|step|timestep)s?[_-]?/?[0-9]+([_-][A-Za-z]+)?([.][A-Za-z0-9]*)?$", re.IGNORECASE)
+_FRAME_DATASET = re.compile(rf"({FRAMES})s?[_-]?/?[0-9]+([_-][A-Za-z]+)?([.][A-Za-z0-9]*)?$", re.IGNORECASE)
 _NUMBER_BEFORE_DOT = re.compile(r"[0-9]+(?=[^0-9]*$|[.][A-Za-z0-9]+$)")
 _ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 

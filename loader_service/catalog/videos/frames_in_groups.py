@@ -10,6 +10,7 @@ from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.group_readings import with_whole_groups
 from loader_service.catalog.videos.numbered import in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.vocabulary import FRAMES
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Groups = Mapping[str, Mapping[str, DatasetInfo]]
 
 #: How a group of one frame is called, or, inside of a video, one that only has a number.
-_FRAME = re.compile(r"(frame|step|timestep|t)s?[_-]?([0-9]+)$", re.IGNORECASE)
+_FRAME = re.compile(rf"({FRAMES}|t)s?[_-]?([0-9]+)$", re.IGNORECASE)
 _NUMBER = re.compile(r"([0-9]+)$")
 
 #: Numbers that are as far apart, on average, are those of samples.

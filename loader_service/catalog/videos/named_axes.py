@@ -17,6 +17,7 @@ from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.videos.matlab_axes import refuse_reversed
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
+from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -47,11 +48,10 @@ _DEPTH = re.compile(r"^(z|(level|lev|layer|pressure|altitude|depth|slice|plane|i
 #: What names of channels are called: so many rows as there are of these are no times.
 _CHANNELS = re.compile(r"^(ch|chan|channel|electrode|lead)s?(_?(names?|labels?))?$", re.IGNORECASE)
 
-#: What numbers of channels, and their times, are called beside a recording.
+#: What numbers of channels are called beside a recording.
 _NUMBERED_CHANNELS = re.compile(
     r"^(ch|chan|channel|electrode|lead|sensor)s?(_?(id|index|idx|no|number|name|label)s?)?$", re.IGNORECASE
 )
-_TIMES = re.compile(r"^(t|(frame|sample)_?(no|number|index|idx|id)s?|(time|date)(_?stamp)?s?)$", re.IGNORECASE)
 _RECORDING_AXES = 2
 
 #: What two matrices of the sides of a map are called that say where on earth each of its pixels is.
@@ -190,7 +190,11 @@ def _columns(tree: Tree) -> dict[tuple[str, int], str]:
     for info in tree.datasets.values():
         if len(info.shape) == 1:
             place = (info.parent, info.shape[0])
-            if place not in columns or _NUMBERED_CHANNELS.search(info.basename) or _TIMES.search(info.basename):
+            if (
+                place not in columns
+                or _NUMBERED_CHANNELS.search(info.basename)
+                or TIMES_OF_FRAMES.search(info.basename)
+            ):
                 columns[place] = info.basename
     return columns
 
@@ -200,7 +204,7 @@ def _of_columns(info: DatasetInfo | None, columns: Mapping[tuple[str, int], str]
     if info is None or not columns or len(info.shape) != _RECORDING_AXES or info.shape[0] == info.shape[1]:
         return []
     axes = [columns.get((info.parent, side), "") for side in info.shape]
-    return axes if _NUMBERED_CHANNELS.search(axes[0]) and _TIMES.search(axes[1]) else []
+    return axes if _NUMBERED_CHANNELS.search(axes[0]) and TIMES_OF_FRAMES.search(axes[1]) else []
 
 
 def _text(value: Any) -> str:

@@ -13,6 +13,7 @@ from loader_service.catalog.natural import are_times
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.catalog.videos.frame_axis import is_picture
 from loader_service.catalog.videos.single_pictures import sides_of
+from loader_service.catalog.vocabulary import FRAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,15 +25,13 @@ if TYPE_CHECKING:
 _DIGITS = re.compile(r"[0-9]+")
 
 #: What stands before the number of a frame, where its shape does not show that it is one.
-_FRAME_WORDS = re.compile(
-    r"(^|[^A-Za-z])(frame|img|image|picture|step|timestep|t|rgb|depth)s?[^A-Za-z]*$", re.IGNORECASE
-)
+_FRAME_WORDS = re.compile(rf"(^|[^A-Za-z])({FRAMES}|img|image|picture|t|rgb|depth)s?[^A-Za-z]*$", re.IGNORECASE)
 
 #: Of these, what no camera is called: ``depth_1`` of three axes is a sequence of its own.
-_STEP_WORDS = re.compile(r"(^|[^A-Za-z])(frame|step|timestep|t)s?[^A-Za-z]*$", re.IGNORECASE)
+_STEP_WORDS = re.compile(rf"(^|[^A-Za-z])({FRAMES}|t)s?[^A-Za-z]*$", re.IGNORECASE)
 
 #: What stands before numbers that count frames wherever they begin: a part of a longer video.
-_COUNTS_FRAMES = re.compile(r"(^|[^A-Za-z])(frame|step|timestep)s?[^A-Za-z0-9]*$", re.IGNORECASE)
+_COUNTS_FRAMES = re.compile(rf"(^|[^A-Za-z])({FRAMES})s?[^A-Za-z0-9]*$", re.IGNORECASE)
 
 #: Where frames were lost, this share of the numbers is still there.
 LEAST_SHARE = 0.8

@@ -13,6 +13,7 @@ from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.vocabulary import RECORDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 #: What is called that counts the real frames of each row.
 _LENGTHS = re.compile(
-    r"(^|_)(lens?|lengths?|(num|n|valid|seq|video|clip)_?(frames|steps|len|lens|length|lengths))$", re.IGNORECASE
+    rf"(^|_)(lens?|lengths?|(num|n|valid|{RECORDINGS})_?(frames|steps|len|lens|length|lengths))$", re.IGNORECASE
 )
 
 #: Of a picture that somebody looks at.

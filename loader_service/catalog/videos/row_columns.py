@@ -10,6 +10,7 @@ import numpy as np
 from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.videos.bound_lists import Bounds
+from loader_service.catalog.vocabulary import CLIPS, FRAMES, RECORDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,19 +20,17 @@ if TYPE_CHECKING:
 
 #: What a column is called that names the video of each row.
 _NAMES = re.compile(
-    r"(^|_)(video|vid|episode|ep|clip|traj|trajectory|demo|rollout|seq|sequence|recording|film)s?"
+    rf"(^|_)({RECORDINGS})s?"
     r"(_?(name|id|key|file|file_?name|path|uid|uuid))?s?$",
     re.IGNORECASE,
 )
 
 #: What a column of whole numbers is called that do; those of episodes are ends of their own.
-_IDS = re.compile(
-    r"(^|_)(video|vid|clip|seq|sequence|recording|film)s?_?(id|index|idx|number|num|no|key)s?$", re.IGNORECASE
-)
+_IDS = re.compile(rf"(^|_)({CLIPS})s?_?(id|index|idx|number|num|no|key)s?$", re.IGNORECASE)
 
 #: What a column is called that counts the rows of each video.
 _NUMBERS = re.compile(
-    r"(^|_)(frame|step|time_?step)s?_?(index|idx|id|number|num|no|count)?$",
+    rf"(^|_)({FRAMES})s?_?(index|idx|id|number|num|no|count)?$",
     re.IGNORECASE,
 )
 

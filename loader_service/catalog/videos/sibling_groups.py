@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.videos.frame_axis import are_numbered
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
+from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ MOST_PARTS = 8
 
 #: What groups are called that are a recording each, and no sensors, arms or persons of one.
 _RECORDING = re.compile(
-    r"(^|_)(trial|video|vid|clip|episode|ep|demo|traj|trajectory|run|session|rep|repetition|seq|sequence|utt|utterance|take|"
-    r"scan|recording|rec|sample|rollout|segment|seg|shot)s?[_-]?[0-9]*$",
+    rf"(^|_)({RECORDINGS}|trial|run|session|rep|repetition|utt|utterance|take|scan|rec|sample|segment|seg|shot)s?"
+    r"[_-]?[0-9]*$",
     re.IGNORECASE,
 )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
+from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,7 +184,7 @@ def _timed(datasets: Sequence[DatasetInfo]) -> dict[str, set[int]]:
     """Return how many times are listed in groups below each: ``data`` beside ``grid/t``."""
     found: dict[str, set[int]] = {}
     for info in datasets:
-        if len(info.shape) == 1 and _TIMES.search(info.basename):
+        if len(info.shape) == 1 and TIMES_OF_FRAMES.search(info.basename):
             above = info.parent
             while above:
                 above = parent_of(above)
@@ -209,9 +210,6 @@ def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, tuple[i
         found.setdefault(_place(info), set()).add(info.shape[0])
     return found
 
-
-#: What counts or times frames.
-_TIMES = re.compile(r"^(t|times?|time_?stamps?|frame_?(number|index|idx|id)s?)$", re.IGNORECASE)
 
 #: Types of the pixels of a grey picture, in any byte order.
 GREY = re.compile(r"^(u?int(8|16)|[<>][iu][12])$")

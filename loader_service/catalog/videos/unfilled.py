@@ -10,6 +10,7 @@ import numpy as np
 from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.videos.chance_notes import has_numbers
+from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ _MOST_VIDEOS = 8
 
 #: What is called that counts rows.
 _COUNT = re.compile(
-    r"^((num|n|total|episode|ep|traj|trajectory|valid|seq)_?)?"
+    rf"^((num|n|total|valid|{RECORDINGS})_?)?"
     r"(size|length|len|steps?|time_?steps|frames?|samples|count|rows)(_?count|_?len|_?length)?$",
     re.IGNORECASE,
 )

@@ -1,0 +1,25 @@
+"""Words that mean the same wherever a name is looked at, as parts of patterns, in the singular. Knows no rule.
+
+What a single rule looks for is its own, beside it; what several look for is here, so that all know the same words.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: A run of a robot, a game or a simulation.
+EPISODES = "episode|ep|demo|traj|trajectory|trajectorie|rollout"
+
+#: Any other recording that is a video here.
+CLIPS = "video|vid|clip|seq|sequence|recording|film"
+
+#: What lies end to end in datasets, or has a row of its own.
+RECORDINGS = f"{EPISODES}|{CLIPS}"
+
+#: What a recording has one after the other.
+FRAMES = "frame|step|time_?step"
+
+#: The whole name of what times or counts the frames of a recording.
+TIMES_OF_FRAMES = re.compile(
+    rf"^(t|({FRAMES}|sample)s?_?(no|number|index|idx|id)s?|(time|date)(_?stamp)?s?)$", re.IGNORECASE
+)
