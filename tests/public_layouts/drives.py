@@ -90,7 +90,11 @@ def frames_as_groups(folder: Path) -> Layout:
     ]
     (folder / "schema.toml").write_text(f'videos = "files"\nfield = [{{{"}, {".join(fields)}}}]\n')
     declared = Serves([Video("0000", {"depth": Array(depth), "image": Array(image)})])
-    says = ["4 groups", 'videos = "files".*frame_\\*/camera_00000/image', 'videos = "groups".*{video}/image']
+    says = [
+        "4 groups",
+        'videos = "files".*frame_\\*/camera_00000/image',
+        'videos = "groups".*{video}/camera_00000/image',
+    ]
     return Layout(Refused(says), {"schema": "./schema.toml"}, declared)
 
 

@@ -176,3 +176,18 @@ def numbers_beside_encoded_frames(folder: Path) -> Serves:
             }
             videos.append(Video(f"scene{scene}", fields))
     return Serves(videos, left_out=["key_"])
+
+
+@case("deblurring with events: voxels/voxel000000000, images/image000000000, sharp_images/…, masks/…", option=False)
+def numbered_groups_of_which_two_are_alike(folder: Path) -> Serves:
+    """Names tell groups of one form apart, and forms the others, whatever these are called."""
+    forms = {"voxels/voxel": (6, 16, 24), "images/image": (3, 16, 24), "sharp_images/image": (3, 16, 24)}
+    fields: dict[str, Form] = {}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for seed, (path, shape) in enumerate(forms.items()):
+            values = np.random.default_rng(seed).integers(0, 255, (5, *shape))
+            values = values.astype(np.float32 if shape[0] == 6 else np.uint8)
+            for number, each in enumerate(values):
+                root[f"{path}{number:09d}"] = each
+            fields[path.partition("/")[0]] = Array(values)
+    return Serves([Video("a", fields)])

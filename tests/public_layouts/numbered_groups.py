@@ -71,3 +71,34 @@ def groups_beside_their_actions(folder: Path) -> Layout:
     served = Serves([Video("run", {**fields, "actions": Array(numbers(1, 5, 7))})])
     asked = Refused(["5 groups such as 'obs/0'", re.escape(", ".join(lines)), "a video of one frame each"])
     return Layout(asked, {"schema": "./s.toml"}, served)
+
+
+@case("no one project: 0/image_0 beside 0/image_1 and 0/action, and no word for what the numbers count")
+def numbered_cameras_by_number(folder: Path) -> Serves:
+    """Where something that is not one for each picture lies beside them, a line says how the groups are frames."""
+    videos = []
+    with h5py.File(folder / "run.h5", "w") as root:
+        for number in range(5):
+            frames = pixels(number, 2, 16, 24)
+            root[f"{number}/image_0"], root[f"{number}/image_1"] = frames
+            root[f"{number}/action"] = np.zeros(7)
+            videos.append(Video(str(number), {"*": Array(frames)}))
+    shown = re.escape('{name = "image_1", kind = "image", dataset = "*/image_1", shape = [-1, -1, 3]}')
+    return Serves(videos, left_out=[f"5 groups such as '0' are videos of 2 frames; if.*{shown}"])
+
+
+@case("multi-agent recorders: agent_0/obs beside agent_1/obs, and rewards of the steps that they share", option=True)
+def agents_of_one_episode(folder: Path) -> Layout:
+    """Agents with as many rows each may be one recording, which is asked, whatever lies beside them."""
+    steps = {f"agent_{agent}/{name}": numbers(agent, 12, size) for agent in range(2) for name, size in _SIZES.items()}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for path, values in {**steps, "rewards": numbers(9, 12)}.items():
+            root[path] = values
+    lines = [f'{{name = "{path.replace("/", "_")}", kind = "array", dataset = "{path}"}}' for path in steps]
+    (folder / "s.toml").write_text(f'videos = "table"\nfield = [{", ".join(lines)}]\n')
+    columns: dict[str, Form] = {path.replace("/", "_"): Array(values) for path, values in steps.items()}
+    says = ["2 groups such as 'agent_0' of 12 rows each", re.escape(lines[0]), "a video of each group"]
+    return Layout(Refused(says), {"schema": "./s.toml"}, Serves([Video("a", columns)], kind="rows"))
+
+
+_SIZES = {"act": 2, "obs": 6}

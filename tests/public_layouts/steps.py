@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Video, case
+from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Video, case
 from tests.public_layouts.pictures import pixels
 from tests.public_layouts.robots import numbers
 
@@ -44,6 +45,55 @@ def steps_of_trajectories(folder: Path) -> Layout:
     field = 'name = "rgb", kind = "image", dataset = "{video}/step_*/obs/rgb", shape = [16, 20, 3]'
     (folder / "schema.toml").write_text(f'videos = "groups"\nfield = [{{{field}}}]\n')
     says = ["15 groups", r"video of each group above", r'dataset = "\{video\}/step_\*/obs/rgb"']
+    return Layout(Refused(says), {"schema": "./schema.toml"}, Serves(videos))
+
+
+@case("converters of RLDS: example_0/steps/step_0/observation/image_0 beside image_1, state and action", option=True)
+def numbered_cameras_of_steps(folder: Path) -> Layout:
+    """Two pictures with a number each in the group of a step are no video of two frames without a word."""
+    videos = []
+    with h5py.File(folder / "bridge.h5", "w") as root:
+        for number in range(2):
+            views = [pixels(10 * number + view, 4 + number, 16, 20) for view in range(2)]
+            actions = numbers(number, 4 + number, 7)
+            for step, action in enumerate(actions):
+                group = root.create_group(f"example_{number}/steps/step_{step}")
+                group["action"] = action
+                for view in range(2):
+                    group[f"observation/image_{view}"] = views[view][step]
+            fields: dict[str, Form] = {f"image_{view}": Array(frames) for view, frames in enumerate(views)}
+            videos.append(Video(f"example_{number}/steps", {**fields, "action": Array(actions)}))
+    fields_of_frames = [
+        *(
+            f'name = "image_{view}", kind = "image", dataset = "{{video}}/step_*/observation/image_{view}", '
+            "shape = [-1, -1, 3]"
+            for view in range(2)
+        ),
+        'name = "action", kind = "array", dataset = "{video}/step_*/action", shape = [-1]',
+    ]
+    (folder / "schema.toml").write_text(f'videos = "groups"\nfield = [{{{"}, {".join(fields_of_frames)}}}]\n')
+    shown = [re.escape(each.partition("dataset")[2]) for each in fields_of_frames]
+    says = ["9 groups such as .* of 2 frames each", *shown, r"a video of 2 frames each.*\{video\}/image_\*"]
+    return Layout(Refused(says), {"schema": "./schema.toml"}, Serves(videos))
+
+
+@case("zhejz/carla-roach: data_collect.py (step_7/obs/central_rgb/data, only steps that matter)", option=True)
+def steps_with_gaps(folder: Path) -> Layout:
+    """The schema that is shown has all that lies in the group of a step, not only what lies beside its picture."""
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for step in (3, 4, 5, 9, 10):
+            frame, action = pixels(step, 1, 16, 20), numbers(step, 1, 2)
+            root[f"step_{step}/obs/central_rgb/data"] = frame[0]
+            root[f"step_{step}/supervision/action"] = action[0]
+            videos.append(Video(f"step_{step}", {"rgb": Array(frame), "action": Array(action)}))
+    fields = [
+        'kind = "image", dataset = "{video}/obs/central_rgb/data", shape = [-1, -1, 3]',
+        'kind = "array", dataset = "{video}/supervision/action", shape = [-1]',
+    ]
+    named = [f'{{name = "{name}", {each}}}' for name, each in zip(("rgb", "action"), fields, strict=True)]
+    (folder / "schema.toml").write_text(f'videos = "groups"\nfield = [{", ".join(named)}]\n')
+    says = ["5 groups such as 'step_3", *map(re.escape, fields)]
     return Layout(Refused(says), {"schema": "./schema.toml"}, Serves(videos))
 
 

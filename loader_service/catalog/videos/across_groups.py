@@ -277,7 +277,8 @@ def numbered_fields(
 ) -> dict[str, list[tuple[str, NumberedFrames]]]:
     """Return, by the group above, the groups whose datasets are numbered alike and are fields of one video.
 
-    Their forms differ, or their names say what they are: classes of videos are alike, and named for something else.
+    Their forms differ, or, of those of one form, the names say what they are: classes of videos are alike, and named
+    for something else.
     """
     above: dict[str, dict[str, NumberedFrames]] = {}
     for group, families in found.items():
@@ -295,8 +296,10 @@ def numbered_fields(
             if frames.first_number == main.first_number and len(frames.members) in {count, count - 1}
         }
         words = [basename_of(group) for group in kept]
-        forms = {(frames.members[0].dtype, frames.members[0].shape) for frames in kept.values()}
-        told = len(forms) == len(kept) or are_fields(kept)
+        forms = {group: (frames.members[0].dtype, frames.members[0].shape) for group, frames in kept.items()}
+        counts = Counter(forms.values())
+        alike = [group for group, form in forms.items() if counts[form] > 1]
+        told = not alike or are_fields(alike)
         if len(kept) > 1 and told and not have_numbers_or_ids(words):
             fields[parent] = [(basename_of(group), frames) for group, frames in kept.items()]
     return fields

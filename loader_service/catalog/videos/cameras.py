@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.codecs import DEPTH
 from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join, parent_of
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, has_arrays, have_numbers_or_ids, have_roles
+from loader_service.catalog.videos.frame_axis import (
+    are_ids,
+    are_numbered,
+    are_parts,
+    has_arrays,
+    have_numbers_or_ids,
+    have_roles,
+)
 from loader_service.catalog.videos.readings import (
     Reading,
     TwoReadingsError,
@@ -32,12 +39,6 @@ Cameras = dict[str, list[str]]
 #: Words for what a camera is, or gives: a sequence called so says what is seen, not which video it is; no tag of HTML.
 _DEVICE = re.compile(
     r"(?<![A-Za-z<])(cam|camera|view|image|img|rgb|bgr|depth|flow|colou?r|ir|infrared|thermal|stereo)s?(?![A-Za-z])",
-    re.IGNORECASE,
-)
-
-#: What a recording has several of, each with a number: ``robot_0``, ``left_arm_1``. They may be recorded apart, too.
-_PART = re.compile(
-    r"(?<![A-Za-z])(robot|arm|hand|agent|player|gripper|finger|sensor|device|drone|vehicle)s?[_-]?[0-9]+(?![A-Za-z])",
     re.IGNORECASE,
 )
 
@@ -135,7 +136,7 @@ def _varying(paths: Collection[str]) -> list[set[str]]:
 def _are_cameras(names: Collection[str]) -> bool:
     """Tell whether names can be those of cameras: words for what is seen, or numbers behind a device."""
     if are_numbered(names):
-        return len(names) <= _MOST_NUMBERED and (all(map(_DEVICE.search, names)) or all(map(_PART.search, names)))
+        return len(names) <= _MOST_NUMBERED and (all(map(_DEVICE.search, names)) or are_parts(names))
     return have_roles(names)
 
 
@@ -162,7 +163,7 @@ def _parts(paths: Sequence[str]) -> list[str]:
     """Return the groups of numbered parts, as ``robot_0``, that sequences lie in; none where these are no such."""
     root = common_group(paths)
     names = differing_parts(paths)
-    return [join(root, name) for name in names] if all(map(_PART.search, names)) else []
+    return [join(root, name) for name in names] if are_parts(names) else []
 
 
 def _are_parts_of_more(tree: Tree, sets: Cameras) -> bool:

@@ -66,6 +66,18 @@ def have_roles(names: Iterable[str]) -> bool:
     return len({_stem(name) for name in each}) == 1
 
 
+def are_parts(names: Iterable[str]) -> bool:
+    """Tell whether all names are what a recording has several of, with numbers; they may be recorded apart, too."""
+    return all(map(_PART.search, names))
+
+
+#: ``robot_0``, ``left_arm_1``.
+_PART = re.compile(
+    r"(?<![A-Za-z])(robot|arm|hand|agent|player|gripper|finger|sensor|device|drone|vehicle)s?[_-]?[0-9]+(?![A-Za-z])",
+    re.IGNORECASE,
+)
+
+
 def _stem(name: str) -> str:
     """Return a name without an axis or a side at its end: ``video`` of ``video_u``; any other has one of its own."""
     head, separator, last = name.rpartition("_")

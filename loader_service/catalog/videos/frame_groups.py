@@ -1,38 +1,41 @@
-"""Groups that count, with one picture each: frames of one video, or a video each. Sees what videos were found."""
+"""Groups that count, with one picture, or one a camera: frames of one video, or a video each. Sees found videos."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
-from loader_service.catalog.layouts.datasets import DatasetsVideo
-from loader_service.catalog.layouts.nested import in_sequence, place_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import are_seconds, are_times, decimals_of
-from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.episodes import VideoField
-from loader_service.catalog.videos.numbered import in_order, kind_of_frames
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
+from loader_service.catalog.videos.frame_readings import (
+    count_of_frames,
+    of_few_frames,
+    of_one_video,
+    others_in,
+    sides_in,
+)
+from loader_service.catalog.videos.numbered import are_called_frames
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
 from loader_service.catalog.videos.sibling_groups import is_recording
 from loader_service.catalog.vocabulary import FRAMES
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Episode, Found
-    from loader_service.schema import FieldKind
 
 
 def refuse_frame_groups(tree: Tree, found: Found) -> None:
     """Refuse a file whose videos have one frame each, in groups with dense numbers that are called as frames are.
 
-    So it is with groups that only have numbers, where an array has an entry for each; without one they have a line.
+    So it is with groups that only have numbers, where an array has an entry for each; without one they have a line. In
+    groups that are called frames, as many numbered pictures in each may be cameras.
 
     Raises
     ------
@@ -42,7 +45,8 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     filled = [episode for episode in found.episodes if episode.frame_count]
     if tree.is_packed or found.layout != "groups" or len(filled) < 2:
         return
-    if any(episode.frame_count > 1 for episode in filled):
+    count = filled[0].frame_count
+    if any(episode.frame_count > 1 for episode in filled) and not _may_be_cameras(tree, filled):
         return
     names = [basename_of(episode.name) for episode in filled]
     datasets = all(episode.root is None for episode in filled)
@@ -50,7 +54,7 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     ordered = datasets and part.frames is not None and decimals_of(names)  # of --frames
     timed = are_times(names) or (are_seconds(names) and not ordered)
     if datasets and not timed:
-        _judge_datasets(found, [episode.name for episode in filled], replace(part, shape=_sides(filled, key)))
+        _judge_datasets(found, [episode.name for episode in filled], replace(part, shape=sides_in(filled, key)))
         return
     groups = [episode.name if timed else _frame_group(episode.root or "") for episode in filled]
     arrays: Sequence[DatasetInfo] = ()
@@ -63,28 +67,37 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
         if not arrays:
             _note_numbers(tree, found, filled, groups)
             return
-    several = tuple(
-        SchemaField(_name(key), part.kind, (_pattern(key, part),), "", None if part.frames else _sides(filled, key))
-        for key, part in filled[0].parts.items()
-        if not part.attribute
-    )
     kind = "datasets" if filled[0].root is None else "groups"
     whose = "names seem to be times in" if timed else "numbers seem to count the frames of"
     raise TwoReadingsError(
-        f"found {len(filled)} {kind} such as {filled[0].name!r} of one frame each, whose {whose} one video; encoded "
-        "frames of one video are served as datasets of one group (frame_0, frame_1, …), or at one path in groups "
-        "with such names of which no number is missing, raw ones as one dataset, and others by --source "
+        f"found {len(filled)} {kind} such as {filled[0].name!r} of {count_of_frames(count)} each, whose {whose} one "
+        "video; encoded frames of one video are served as datasets of one group (frame_0, frame_1, …), or at one path "
+        "in groups with such names of which no number is missing, raw ones as one dataset, and others by --source "
         "package.module:Name",
         [
-            *_of_one_video(tree, filled, groups, arrays),
-            Reading("a video of one frame each", Schema(("groups",), several)),
+            *of_one_video(tree, filled, groups, arrays),
+            of_few_frames(tree, filled, groups),
         ],
     )
 
 
-def _sides(filled: Sequence[Episode], key: str) -> tuple[int, ...]:
-    """Return the sides that a field has in all videos, 0 for one that differs."""
-    return common_shape([episode.parts[key].shape for episode in filled if key in episode.parts])
+def _may_be_cameras(tree: Tree, filled: Sequence[Episode]) -> bool:
+    """Tell whether groups that count frames hold as many numbered pictures each, not called frames themselves.
+
+    Where groups only have numbers, something lies beside the pictures that is not one for each.
+    """
+    count = filled[0].frame_count
+    roots = [episode.root or "" for episode in filled]
+    numbered = [part for episode in filled for part in episode.parts.values() if part.digits >= 0]
+    words = are_called_frames(basename_of(part.path) for part in numbered)
+    if not numbered or words or any(episode.frame_count != count for episode in filled):
+        return False
+    groups = list(map(_frame_group, roots))
+    if all(groups):
+        return _are_dense(groups)
+    own = set[str]().union(*(episode.helpers for episode in filled))
+    beside = [info for _, info in others_in(tree, filled, roots) if info.path not in own]
+    return _are_counted(roots) and any(info.shape[:1] not in {(), (count,)} for info in beside)
 
 
 def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField) -> None:
@@ -150,12 +163,13 @@ def _arrays_of_all(tree: Tree, groups: Sequence[str]) -> list[DatasetInfo]:
 
 def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
     """Say that the numbers of groups may count frames, with the schema that takes them for such."""
-    readings = _of_one_video(tree, filled, groups)
+    readings = of_one_video(tree, filled, groups)
     if not readings:
         _note_gaps(found, groups)
     for reading in readings:
         found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
-            f"{len(groups)} groups such as {groups[0]!r} are videos of one frame; if their numbers count frames, "
+            f"{len(groups)} groups such as {groups[0]!r} are videos of {count_of_frames(filled[0].frame_count)}; if "
+            "their numbers count frames, "
             f"{in_one_line(reading.schema)} in a --schema makes {reading.words}, in a file"
         )
 
@@ -170,10 +184,6 @@ def _note_gaps(found: Found, groups: Sequence[str]) -> None:
         )
 
 
-def _pattern(key: str, part: VideoField) -> str:
-    return part.pattern or (f"{VIDEO}/{key}" if key else VIDEO)
-
-
 def _are_dense(groups: Sequence[str]) -> bool:
     """Tell whether numbers at the end of paths count in each group above; some may be missing."""
     numbers: dict[str, set[int]] = {}
@@ -181,10 +191,6 @@ def _are_dense(groups: Sequence[str]) -> bool:
         digits = _NUMBER.search(group)
         numbers.setdefault(group[: digits.start()] if digits else group, set()).add(int(digits[0]) if digits else -1)
     return all(len(each) > 1 and max(each) - min(each) < len(each) / _LEAST_SHARE for each in numbers.values())
-
-
-def _name(key: str) -> str:
-    return key.replace("/", "_") or "frames"
 
 
 def _frame_group(root: str) -> str:
@@ -210,71 +216,3 @@ _ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 _LEAST_SHARE = 0.25
 _NUMBER = re.compile(r"[0-9]+$")
 _DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?")
-
-
-def _of_one_video(
-    tree: Tree, filled: Sequence[Episode], groups: Sequence[str], arrays: Sequence[DatasetInfo] = ()
-) -> list[Reading]:
-    """Return the reading as one video, or one for each group above, with fields that are a dataset in each frame's.
-
-    `arrays` have an entry for each frame.
-    """
-    members: dict[tuple[str, str], list[DatasetInfo]] = {}
-    parts: dict[str, VideoField] = {}
-    for episode, group in zip(filled, groups, strict=True):
-        for part in episode.parts.values():
-            info = _dataset_of(part)
-            if info is not None:
-                key = part.path[len(group) + 1 :]
-                members.setdefault((key, parent_of(group)), []).append(info)
-                parts.setdefault(key, part)
-    for group, info in _others_in(tree, filled, groups):
-        key = info.path[len(group) + 1 :]
-        members.setdefault((key, parent_of(group)), []).append(info)
-        parts.setdefault(key, VideoField(kind_of_frames(info), info.dtype, info.shape, info.path))
-    above = Counter(map(parent_of, dict.fromkeys(groups)))
-    fields = []
-    for key, part in parts.items():
-        inside = [(parent, members.get((key, parent), [])) for parent in above]
-        encoded = part.frames is not None
-        patterns = [_star(parent, each, encoded) for parent, each in inside if len(each) == above[parent]]
-        if len(patterns) == len(above) and all(patterns):
-            pattern = join(next(iter(above)) if len(above) == 1 else VIDEO, patterns[0])
-            kind: FieldKind = "array" if part.kind == "value" else part.kind
-            fields.append(SchemaField(_name(key), kind, (pattern,), "", None if part.frames else part.shape))
-    fields += [SchemaField(free_name(info.path), "array", (info.path,)) for info in arrays]
-    one = len(above) == 1
-    words = "one video, with a group for each frame" if one else "a video of each group above, with a group a frame"
-    return [Reading(words, Schema(("files",) if one else ("groups",), tuple(fields)))] if fields else []
-
-
-def _others_in(tree: Tree, filled: Sequence[Episode], groups: Sequence[str]) -> Iterator[tuple[str, DatasetInfo]]:
-    """Yield the numbers in the group of a frame that are no part of its picture's video, with that group."""
-    wanted = set(groups)
-    taken = {part.path for episode in filled for part in episode.parts.values()}
-    for info in tree.datasets.values():
-        if info.path in taken or not is_number(info.dtype):
-            continue
-        group = info.parent
-        while group and group not in wanted:
-            group = parent_of(group)
-        if group:
-            yield group, info
-
-
-def _dataset_of(part: VideoField) -> DatasetInfo | None:
-    """Return the dataset of a field that has one, with numbers, or an image, in it."""
-    if part.frames is not None:
-        members = part.frames.members if isinstance(part.frames, DatasetsVideo) else ()
-        return members[0] if len(members) == 1 else None
-    return None if part.info is None or not is_number(part.dtype) else part.info
-
-
-def _star(parent: str, members: Sequence[DatasetInfo], encoded: bool) -> str:
-    """Return the path of datasets in a group with a star for their number; empty if they are no sequence."""
-    if not encoded:
-        frames = in_order(members, from_any=True)
-        return frames.pattern[len(parent) :].removeprefix("/") if frames else ""
-    ordered = in_sequence(members)
-    place = None if ordered is None else place_of(ordered)
-    return f"{place.before[len(parent) :].removeprefix('/')}*/{place.inner}" if place else ""

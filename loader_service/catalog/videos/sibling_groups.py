@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
-from loader_service.catalog.videos.frame_axis import are_numbered
+from loader_service.catalog.videos.frame_axis import are_numbered, are_parts
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -102,7 +102,8 @@ def belong_to_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int, n
     Raises
     ------
     TwoReadingsError
-        Where matrices with as many rows lie beside groups that numbers or ids tell apart: bodies of one simulation.
+        Where matrices with as many rows lie beside groups that numbers or ids tell apart: bodies of one simulation. Of
+        parts, as agents are, wherever all have one length.
     """
     words, numbered = names
     if length and not words and not all(is_recording(basename_of(group)) for group in groups):
@@ -117,13 +118,15 @@ def belong_to_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int, n
 def _refuse_parts_of_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int) -> None:
     inside = {info.path for members in groups.values() for info in members.values()}
     alike = sorted((info for info in arrays if info.shape[0] == length), key=lambda info: info.path in inside)
-    beside = [info for info in alike if info.path not in inside and len(info.shape) > 1]
-    if not beside or length == len(groups):
+    parts = are_parts(map(basename_of, groups))
+    beside = [info for info in alike if info.path not in inside and (parts or len(info.shape) > 1)]
+    if not (beside or parts) or length == len(groups):
         return
     root, first = next(iter(groups.items()))
+    more = f"and {beside[0].describe()} beside them" if beside else "parts of one recording or videos of their own"
     each = (SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in first if first[name] in alike)
     raise TwoReadingsError(
-        f"found {len(groups)} groups such as {root!r} of {length} rows each, and {beside[0].describe()} beside them",
+        f"found {len(groups)} groups such as {root!r} of {length} rows each, {more}",
         [
             Reading("fields of one table", Schema(("table",), fields_of(alike, "array"))),
             Reading("a video of each group", Schema(("groups",), tuple(each))),

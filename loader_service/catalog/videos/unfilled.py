@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
 
+#: A writer that could not encode a frame may give a zero in its place; the smallest JPEG and PNG have more bytes.
+_LEAST_BYTES = 16
+
+
 def lines_of_empty(key: str, episodes: Sequence[Episode], lengths: Int64s) -> dict[str, str]:
-    """Return a line for the empty ones among encoded frames, which are bad samples when they are asked for.
+    """Return a line for encoded frames that are empty, or as short as no picture is: bad samples when asked for.
 
     Parameters
     ----------
@@ -33,7 +37,7 @@ def lines_of_empty(key: str, episodes: Sequence[Episode], lengths: Int64s) -> di
     lengths
         ``(frames,)`` of all of them, in bytes.
     """
-    empty = np.flatnonzero(lengths == 0)
+    empty = np.flatnonzero(lengths < _LEAST_BYTES)
     if not len(empty):
         return {}
     ends = np.cumsum([episode.frame_count for episode in episodes])
@@ -41,9 +45,9 @@ def lines_of_empty(key: str, episodes: Sequence[Episode], lengths: Int64s) -> di
     frame = int(empty[0] - ends[video] + episodes[video].frame_count)
     path = episodes[video].parts[key].path
     return {
-        f"{key} (empty)": f"{len(empty)} of {counted(len(lengths), 'frame')} have no bytes, such as {path!r}, frame "
-        f"{frame}, and are errors of their samples, or, with on_error='substitute', are passed over; where a recorder "
-        "made room for more than it wrote, write its datasets anew without them, in a file"
+        f"{key} (empty)": f"{len(empty)} of {counted(len(lengths), 'frame')} have no bytes, or too few for a picture, "
+        f"such as {path!r}, frame {frame}, and are errors of their samples, or, with on_error='substitute', are passed "
+        "over; where a recorder made room for more than it wrote, write its datasets anew without them, in a file"
     }
 
 

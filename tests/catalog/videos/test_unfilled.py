@@ -7,6 +7,7 @@ import numpy as np
 
 from loader_service.catalog.videos.episodes import Episode, VideoField
 from loader_service.catalog.videos.unfilled import lines_of_empty
+from tests.public_layouts.pictures import jpegs
 from tests.support.catalogs import catalog_of
 
 
@@ -18,13 +19,22 @@ def episodes(*counts):
 
 
 def test_empty_frames_are_counted_and_the_first_is_named_in_its_video():
-    lines = lines_of_empty("top", episodes(3, 4, 2), np.array([9, 9, 9, 9, 9, 0, 0, 9, 0]))
+    lines = lines_of_empty("top", episodes(3, 4, 2), np.array([99, 99, 99, 99, 99, 0, 0, 99, 0]))
     assert list(lines) == ["top (empty)"]
-    assert "3 of 9 frames have no bytes, such as 'v1/top', frame 2," in lines["top (empty)"]
+    assert "3 of 9 frames have no bytes, or too few for a picture, such as 'v1/top', frame 2," in lines["top (empty)"]
+
+
+def test_a_zero_in_place_of_a_frame_that_could_not_be_encoded_has_a_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        frames = file.create_dataset("top", 8, h5py.vlen_dtype(np.uint8))
+        for number, frame in enumerate(jpegs(1, 8)):
+            frames[number] = np.zeros(1, np.uint8) if number == 2 else np.frombuffer(frame, np.uint8)
+    lines = "\n".join(catalog_of(tmp_path).left_out)
+    assert "1 of 8 frames have no bytes, or too few for a picture, such as 'top', frame 2," in lines
 
 
 def test_frames_that_all_have_bytes_have_no_line():
-    assert lines_of_empty("top", episodes(3), np.array([1, 1, 1])) == {}
+    assert lines_of_empty("top", episodes(3), np.array([99, 99, 99])) == {}
 
 
 def test_chunks_that_were_never_written_have_a_line(tmp_path):

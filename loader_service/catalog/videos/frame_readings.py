@@ -1,0 +1,147 @@
+"""What groups with a picture each can be, as schemas: frames of one video, or a video each. Sees what was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.dtypes import is_number
+from loader_service.catalog.inner_paths import join, parent_of
+from loader_service.catalog.layouts.datasets import DatasetsVideo
+from loader_service.catalog.layouts.nested import in_sequence, place_of
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.episodes import VideoField
+from loader_service.catalog.videos.numbered import in_order, kind_of_frames
+from loader_service.catalog.videos.readings import Reading, free_name
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Episode
+    from loader_service.schema import FieldKind
+
+
+def of_one_video(
+    tree: Tree, filled: Sequence[Episode], groups: Sequence[str], arrays: Sequence[DatasetInfo] = ()
+) -> list[Reading]:
+    """Return the reading as one video, or one for each group above, with fields that are a dataset in each frame's.
+
+    `arrays` have an entry for each frame.
+    """
+    members, parts = _inside(tree, filled, groups)
+    above = Counter(map(parent_of, dict.fromkeys(groups)))
+    fields = []
+    for key, part in parts.items():
+        inside = [(parent, members.get((key, parent), [])) for parent in above]
+        encoded = part.frames is not None
+        patterns = [_star(parent, each, encoded) for parent, each in inside if len(each) == above[parent]]
+        if len(patterns) == len(above) and all(patterns):
+            pattern = join(next(iter(above)) if len(above) == 1 else VIDEO, patterns[0])
+            kind: FieldKind = "array" if part.kind == "value" else part.kind
+            fields.append(SchemaField(_name(key), kind, (pattern,), "", None if part.frames else part.shape))
+    fields.sort(key=lambda field: field.kind != "image")  # a refusal shows the first ones
+    fields += [SchemaField(free_name(info.path), "array", (info.path,)) for info in arrays]
+    one = len(above) == 1
+    words = "one video, with a group for each frame" if one else "a video of each group above, with a group a frame"
+    return [Reading(words, Schema(("files",) if one else ("groups",), tuple(fields)))] if fields else []
+
+
+def _inside(
+    tree: Tree, filled: Sequence[Episode], groups: Sequence[str]
+) -> tuple[dict[tuple[str, str], list[DatasetInfo]], dict[str, VideoField]]:
+    """Return the datasets in groups of frames by path inside and group above, and by path what each would be."""
+    members: dict[tuple[str, str], list[DatasetInfo]] = {}
+    parts: dict[str, VideoField] = {}
+    for episode, group in zip(filled, groups, strict=True):
+        for part in episode.parts.values():
+            info = _dataset_of(part)
+            if info is not None:
+                key = part.path[len(group) + 1 :]
+                members.setdefault((key, parent_of(group)), []).append(info)
+                parts.setdefault(key, part)
+    for group, info in others_in(tree, filled, groups):
+        key = info.path[len(group) + 1 :]
+        members.setdefault((key, parent_of(group)), []).append(info)
+        kind: FieldKind = kind_of_frames(info) if info.shape else "value"
+        parts.setdefault(key, VideoField(kind, info.dtype, info.shape, info.path))
+    return members, parts
+
+
+def others_in(tree: Tree, filled: Sequence[Episode], groups: Sequence[str]) -> Iterator[tuple[str, DatasetInfo]]:
+    """Yield the numbers in the group of a frame that are no part of its picture's video, with that group."""
+    wanted = set(groups)
+    parts = [part for episode in filled for part in episode.parts.values()]
+    taken = {part.path for part in parts} | {info.path for part in parts if (info := _dataset_of(part))}
+    for info in tree.datasets.values():
+        if info.path in taken or not is_number(info.dtype):
+            continue
+        group = info.parent
+        while group and group not in wanted:
+            group = parent_of(group)
+        if group:
+            yield group, info
+
+
+def _dataset_of(part: VideoField) -> DatasetInfo | None:
+    """Return the dataset of a field that has one, with numbers, or an image, in it."""
+    if part.frames is not None:
+        members = part.frames.members if isinstance(part.frames, DatasetsVideo) else ()
+        return members[0] if len(members) == 1 else None
+    return None if part.info is None or not is_number(part.dtype) else part.info
+
+
+def _star(parent: str, members: Sequence[DatasetInfo], encoded: bool) -> str:
+    """Return the path of datasets in a group with a star for their number; empty if they are no sequence."""
+    if not encoded:
+        frames = in_order(members, from_any=True)
+        return frames.pattern[len(parent) :].removeprefix("/") if frames else ""
+    ordered = in_sequence(members)
+    place = None if ordered is None else place_of(ordered)
+    return f"{place.before[len(parent) :].removeprefix('/')}*/{place.inner}" if place else ""
+
+
+def of_few_frames(tree: Tree, filled: Sequence[Episode], groups: Sequence[str]) -> Reading:
+    """Return the reading as a video of each group: of what counts the frames with all in it, where that can be told."""
+    count, first = filled[0].frame_count, filled[0]
+    own = {key: part for key, part in first.parts.items() if not part.attribute}
+    fields = [
+        SchemaField(_name(key), part.kind, (_pattern(key, part),), "", None if part.frames else sides_in(filled, key))
+        for key, part in own.items()
+    ]
+    if count == 1 and all(groups) and first.root and all(map(_dataset_of, own.values())):
+        members, parts = _inside(tree, filled, groups)
+        named = {key: [info for place, each in members.items() if place[0] == key for info in each] for key in parts}
+        fields = [
+            SchemaField(_name(key), part.kind, (_within(groups, each[0].path),), "", None if part.frames else sides)
+            for key, part in parts.items()
+            for each in [named[key]]
+            for sides in [common_shape([info.shape for info in each])]
+            if len(each) == len(set(groups))
+        ]
+    return Reading(f"a video of {count_of_frames(count)} each", Schema(("groups",), tuple(fields)))
+
+
+def _within(groups: Sequence[str], path: str) -> str:
+    """Return a path in one of some groups as a schema names it."""
+    group = next(each for each in groups if path.startswith(f"{each}/"))
+    return f"{VIDEO}{path[len(group) :]}"
+
+
+def sides_in(filled: Sequence[Episode], key: str) -> tuple[int, ...]:
+    """Return the sides that a field has in all videos, 0 for one that differs."""
+    return common_shape([episode.parts[key].shape for episode in filled if key in episode.parts])
+
+
+def _pattern(key: str, part: VideoField) -> str:
+    return part.pattern or (f"{VIDEO}/{key}" if key else VIDEO)
+
+
+def _name(key: str) -> str:
+    return key.replace("/", "_") or "frames"
+
+
+def count_of_frames(count: int) -> str:
+    """Return how many frames, in words."""
+    return "one frame" if count == 1 else f"{count} frames"
