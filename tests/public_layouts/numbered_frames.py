@@ -191,3 +191,16 @@ def numbered_groups_of_which_two_are_alike(folder: Path) -> Serves:
                 root[f"{path}{number:09d}"] = each
             fields[path.partition("/")[0]] = Array(values)
     return Serves([Video("a", fields)])
+
+
+@case("recorders of small cars: image_array_7 beside angle_7 and throttle_7, a number each")
+def a_number_beside_each_picture(folder: Path) -> Serves:
+    """Single numbers that count as pictures do are a field with an entry for each, and not a value of each name."""
+    frames, angles = pixels(1, 12, 16, 20), numbers(1, 12).astype(np.float64)
+    with h5py.File(folder / "tub.h5", "w") as root:
+        for number in range(12):
+            root[f"image_array_{number}"], root[f"angle_{number}"] = frames[number], angles[number]
+            if number < 11:
+                root[f"reward_{number}"] = number
+    fields: dict[str, Form] = {"frames": Array(frames), "angle": Array(angles), "reward": Array(np.arange(11))}
+    return Serves([Video("tub", fields)])

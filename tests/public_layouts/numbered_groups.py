@@ -101,4 +101,15 @@ def agents_of_one_episode(folder: Path) -> Layout:
     return Layout(Refused(says), {"schema": "./s.toml"}, Serves([Video("a", columns)], kind="rows"))
 
 
+@case("wuphilipp/gello_software: a pickle a step named by datetime.isoformat(), kept as groups")
+def steps_named_by_dates(folder: Path) -> Serves:
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for second in range(4):
+            frame, joints, name = pixels(second, 1, 16, 24), numbers(second, 1, 7), f"2024-01-31T12:00:0{second}.250"
+            root[f"{name}/wrist_rgb"], root[f"{name}/joint_positions"] = frame[0], joints[0]
+            videos.append(Video(name, {"*|frames": Array(frame), "joint_positions": Array(joints)}))
+    return Serves(videos, left_out=["4 groups such as '2024.* of one frame, since their names are dates; if"])
+
+
 _SIZES = {"act": 2, "obs": 6}

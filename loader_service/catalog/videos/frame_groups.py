@@ -175,10 +175,13 @@ def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: S
 
 
 def _note_gaps(found: Found, groups: Sequence[str]) -> None:
-    """Say that groups which only have numbers, whole or not, are samples, since some numbers are missing."""
-    if all(_DECIMAL.fullmatch(basename_of(group)) for group in groups):
+    """Say that groups which only have numbers, whole or not, are samples, since some are missing; so with dates."""
+    names = list(map(basename_of, groups))
+    dates = all(map(_DATE.fullmatch, names))
+    if dates or all(map(_DECIMAL.fullmatch, names)):
         found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
-            f"{len(groups)} groups such as {groups[0]!r} are videos of one frame, since some numbers are missing; if "
+            f"{len(groups)} groups such as {groups[0]!r} are videos of one frame, since "
+            f"{'their names are dates' if dates else 'some numbers are missing'}; if "
             "these count frames, give them whole numbers without a gap, and `inspect` shows the schema for frames of "
             "these, or serve them by --source package.module:Name, in a file"
         )
@@ -216,3 +219,6 @@ _ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 _LEAST_SHARE = 0.25
 _NUMBER = re.compile(r"[0-9]+$")
 _DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?")
+
+#: A day and a time of it, to the second: ``2024-01-31T12:00:00.123``, ``20240131_120000``.
+_DATE = re.compile(r"[0-9]{4}(-?[0-9]{2}){2}[T_ -][0-9]{2}([-:_]?[0-9]{2}){2}.*")

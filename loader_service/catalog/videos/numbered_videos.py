@@ -34,7 +34,10 @@ def find_numbered_videos(tree: Tree, datasets: Sequence[DatasetInfo], unnamed: S
         Those that are not called as labels are.
     """
     fields = numbered_fields(numbered_by_group(datasets))
-    return _of_groups(fields) or _of_numbered(tree, find_numbered(unnamed))
+    numbered = find_numbered(unnamed)
+    for group, families in numbered_by_group(info for info in datasets if not info.shape).items():
+        numbered.get(group, []).extend(families)  # an angle for each frame
+    return _of_groups(fields) or _of_numbered(tree, numbered)
 
 
 def _of_groups(fields: Mapping[str, Sequence[tuple[str, NumberedFrames]]]) -> Found | None:
