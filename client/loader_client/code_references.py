@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -42,9 +43,14 @@ def reference_of(option: str, value: Callable[..., Any]) -> str:
             f"{option}: {inner!r} is defined inside {outer!r}, where a service cannot import it; move it to the top "
             f"level of a module{_example(option, inner)}"
         )
+    if inspect.ismethod(value) and not isinstance(value.__self__, type):
+        raise ConfigError(
+            f"{option}: {name!r} is a method of one object, which no other process has; write it as a function, with "
+            f"`def`, at the top level of a module{_example(option)}"
+        )
     if module == "__main__":
         raise ConfigError(f"{option}: {name!r} is defined {_in_main(option, name)}")
-    if _found(module, name) is not value:
+    if _found(module, name) != value:  # a method of a class is made anew each time
         raise ConfigError(
             f"{option}: {module}:{name} is not the {type(value).__name__} that was given, as when one takes the place "
             f"of another; give it a name of its own in {module!r}"

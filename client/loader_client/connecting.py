@@ -186,6 +186,11 @@ def _start(files: Sequence[str], workers: WorkersGiven | None, service: ServiceO
 
 
 def _files(source: Any) -> list[str]:
+    if callable(source):
+        name = reference_of("source", source).partition(":")[2]
+        raise ConfigError(
+            f"source={name} is Python of your own, and no place of files; give service={{'source': {name}}} without it"
+        )
     names = [source] if isinstance(source, (str, os.PathLike)) else source
     try:
         return [os.fspath(each) for each in names]

@@ -134,7 +134,8 @@ def test_a_private_service_that_cannot_be_reached_is_ended(small_videos: Path, m
         (None, {"service": {"labels": "labels.csv"}}, "workers, ray_workers and service configure a private service"),
         ("tcp://localhost:1", {}, "'tcp://localhost:1' is not of the form ipc:///"),
         (5, {}, "source=5; give ipc:///path of a running service, a pattern or list of files, or None"),
-        (print, {}, "samples of your own Python are service={'source': …}"),
+        (print, {}, r"source=print is Python of your own, .*; give service={'source': print} without it"),
+        (lambda: iter("ab"), {}, r"source is a lambda, .*write it as a function"),
         ("none/*.h5", {"workers": 1}, r"none/\*\.h5' matches no file"),
     ],
 )

@@ -78,6 +78,7 @@ def _nested() -> Callable[..., Any]:
     [
         (lambda sample, _: sample, r"transform is a lambda.*`def`, at the top level of a module.*my_transform.py"),
         (_nested(), r"'inside' is defined inside '_nested'.*move it to the top level of a module"),
+        (own_sources.Items().__len__, r"'Items.__len__' is a method of one object.*write it as a function"),
         (functools.partial(np.add, 1), r"functools.partial.*has no name.*give a function or class that a module"),
     ],
 )
