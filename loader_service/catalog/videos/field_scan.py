@@ -12,12 +12,11 @@ import numpy as np
 from loader_service.catalog.codecs import SERVED
 from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.findings import FieldScan
-from loader_service.catalog.hdf5 import heap
 from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import text_of
 from loader_service.catalog.hdf5.file import HDF5File
-from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.hdf5.vlen_places import places_of_lists
 from loader_service.catalog.inner_paths import join, to_bytes
 from loader_service.catalog.layouts.extents import Located, locate_all
 from loader_service.catalog.layouts.pictures import look_at
@@ -268,27 +267,9 @@ def _address(hdf5: HDF5File, part: VideoField) -> int:
 
 def _vlen_addresses(hdf5: HDF5File, parts: Sequence[VideoField], elements: Int64s) -> Int64s:
     """Return where the rows of a vlen dataset lie; -1 for all where only HDF5 can read them."""
-    unknown = np.full(len(elements), -1)
     dtype = np.dtype(parts[0].dtype)
-    references = None
-    if hdf5.direct and dtype.isnative:
-        references = read_references(hdf5.descriptor, hdf5.file[to_bytes(parts[0].path)].id)
-    if references is None:
-        return unknown
-    counts = references["length"].astype(np.int64)
-    sized = references.copy()
-    sized["length"] = counts * dtype.itemsize
-    try:
-        offsets = heap.locate(hdf5.descriptor, sized, hdf5.size_bytes)
-    except heap.HeapError:
-        return unknown
-    # Trusted only when the bytes found there are what h5py gives, at the first row and at the last.
-    dataset = hdf5.file[to_bytes(parts[0].path)]
-    for row in {int(elements[0]), int(elements[-1])}:
-        expected = np.asarray(dataset[row]).tobytes()
-        if hdf5.read_at(int(offsets[row]), len(expected)) != expected:
-            return unknown
-    return offsets[elements]
+    places = places_of_lists(hdf5, parts[0].path, dtype.itemsize) if dtype.isnative else None
+    return np.full(len(elements), -1) if places is None else places[0][elements]
 
 
 def _text_width(hdf5: HDF5File, parts: Sequence[VideoField]) -> str:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 
 from loader_service.catalog.columns import RAW
 from loader_service.catalog.dtypes import is_vlen
-from loader_service.catalog.hdf5 import heap
-from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import to_bytes
+from loader_service.catalog.hdf5.vlen_places import places_of_lists
 from loader_service.catalog.layouts.vlen import Vlen
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.catalog.videos.flat_lists import flat_extents
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.layouts.layout import Extents
 
 #: Lists that are read at once to learn their lengths, where the file's bytes do not say them.
 _SLAB = 256
@@ -36,9 +34,6 @@ LIST_WAYS = (RAW, Vlen.name)
 
 #: Of one list: what the column of lengths holds.
 _MOST_BYTES = 2**32 - 1
-
-#: Offsets and lengths in bytes of the lists of a dataset.
-_Extents = tuple["Int64s", "Int64s"]
 
 
 def list_part(info: DatasetInfo) -> VideoField | None:
@@ -80,7 +75,7 @@ def list_columns(hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[i
     CatalogError
         When a list does not hold a whole number of entries of its field's shape.
     """
-    known: dict[str, tuple[int, _Extents]] = {}  # several videos may lie end to end in one dataset
+    known: dict[str, tuple[int, Extents]] = {}  # several videos may lie end to end in one dataset
     ways, offsets, lengths = [], [], []
     for part, count in zip(parts, counts, strict=True):
         if part.path not in known:
@@ -113,33 +108,17 @@ def _check_whole(part: VideoField, sizes: Int64s) -> None:
         )
 
 
-def _locate(hdf5: HDF5File, part: VideoField) -> tuple[int, _Extents]:
+def _locate(hdf5: HDF5File, part: VideoField) -> tuple[int, Extents]:
     """Return the way to the lists of a dataset, as its place in `LIST_WAYS`, and their extents."""
     itemsize = np.dtype(part.dtype).itemsize
     if part.bounds is not None and part.info is not None:
         bounds = np.asarray(hdf5.node(part.bounds.path)[()], np.int64)
         return 0, flat_extents(part.info.address, bounds, math.prod(part.shape[1:]) * itemsize)
-    dataset = h5py.h5d.open(hdf5.file.id, to_bytes(part.path))
-    references = read_references(hdf5.descriptor, dataset) if hdf5.direct else None
-    if references is None:
-        return 1, _plain(hdf5, part, itemsize)
-    lengths = references["length"].astype(np.int64) * itemsize
-    sized = references.copy()
-    sized["length"] = lengths
-    try:
-        offsets = heap.locate(hdf5.descriptor, sized, hdf5.size_bytes)
-    except heap.HeapError:
-        return 1, _plain(hdf5, part, itemsize)
-    # Trusted only when the bytes found there are what h5py gives, at the first list and at the last.
-    node, filled = hdf5.node(part.path), np.flatnonzero(lengths)
-    for row in {int(filled[0]), int(filled[-1])} if len(filled) else ():
-        expected = np.asarray(node[row]).tobytes()
-        if hdf5.read_at(int(offsets[row]), len(expected)) != expected:
-            return 1, _plain(hdf5, part, itemsize)
-    return 0, (offsets, lengths)
+    places = places_of_lists(hdf5, part.path, itemsize)
+    return (1, _plain(hdf5, part, itemsize)) if places is None else (0, places)
 
 
-def _plain(hdf5: HDF5File, part: VideoField, itemsize: int) -> _Extents:
+def _plain(hdf5: HDF5File, part: VideoField, itemsize: int) -> Extents:
     """Return the numbers of lists, and their lengths, for which all are read."""
     dataset = hdf5.node(part.path)
     starts = range(0, dataset.shape[0], _SLAB)
