@@ -179,12 +179,15 @@ class Case:
         Writes the files into a folder, and returns what they must become.
     has_option
         Whether that says what the files become with options.
+    is_refused
+        Whether they are always refused without one, as the type of what its function returns says.
     """
 
     name: str
     source: str
     write: Callable[[Path], Layout]
     has_option: bool = False
+    is_refused: bool = False
 
 
 CASES: list[Case] = []
@@ -204,7 +207,7 @@ def case(source: str, *, option: bool = False) -> Callable[[Writer], Writer]:
             assert (layout.declared is not None) == option, write.__name__
             return layout
 
-        CASES.append(Case(write.__name__, source, written, option))
+        CASES.append(Case(write.__name__, source, written, option, write.__annotations__["return"] == "Refused"))
         return write
 
     return add

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,9 @@ from tests.public_layouts.expectations import (
     missing,
 )
 from tests.support.catalogs import catalog_of, names_of
+
+#: How a message shows a schema.
+_SCHEMA = re.compile(r"`(videos = [^`]*)` and `(field = [^`]*)`")
 
 #: What no HDF5 file is named.
 _OTHERS = {".csv", ".toml", ".txt", ".json"}
@@ -80,10 +85,21 @@ def _check_refusal(folder: Path, files: list[Path], expected: Refused, options: 
         assert "\n" not in line, line
         assert str(folder) in line, f"names no file: {line}"
         assert not missing(expected.says, line), f"does not say {missing(expected.says, line)}: {line}"
+        if not options:
+            _check_schemas(folder, files[0], line)
         return
     found = describe(catalog)
     catalog.close()
     raise AssertionError(f"accepted as {found}")
+
+
+def _check_schemas(folder: Path, file: Path, line: str) -> None:
+    """Fail unless with each schema that a refusal shows the file is served."""
+    for number, (videos, fields) in enumerate(_SCHEMA.findall(line)):
+        path = folder / f"shown{number}.toml"
+        path.write_text(f"{videos}\n{fields}\n", encoding="utf-8")
+        with closing(catalog_of(folder, file, schema=str(path))) as found:
+            assert found.frame_count > 0, f"{videos}, {fields}: {describe(found)}"
 
 
 def check_catalog(catalog: Catalog, expected: Serves) -> None:
