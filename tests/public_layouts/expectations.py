@@ -179,15 +179,16 @@ class Case:
         Writes the files into a folder, and returns what they must become.
     has_option
         Whether that says what the files become with options.
-    is_refused
-        Whether they are always refused without one, as the type of what its function returns says.
+    may_be_served, may_be_refused
+        Whether they may be so without one, by the type of what its function returns.
     """
 
     name: str
     source: str
     write: Callable[[Path], Layout]
     has_option: bool = False
-    is_refused: bool = False
+    may_be_served: bool = True
+    may_be_refused: bool = True
 
 
 CASES: list[Case] = []
@@ -207,7 +208,8 @@ def case(source: str, *, option: bool = False) -> Callable[[Writer], Writer]:
             assert (layout.declared is not None) == option, write.__name__
             return layout
 
-        CASES.append(Case(write.__name__, source, written, option, write.__annotations__["return"] == "Refused"))
+        returns = write.__annotations__["return"]
+        CASES.append(Case(write.__name__, source, written, option, returns != "Refused", returns != "Serves"))
         return write
 
     return add

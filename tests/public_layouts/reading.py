@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from loader_service.errors import CatalogError, ConfigError
 from loader_service.worker.decode import DecodeLimits
 from loader_service.worker.reader import Reader
 from loader_service.worker.stored_pixels import stored_pixels
+from tests.catalog.advice import schemas_in
 from tests.public_layouts.expectations import (
     Array,
     Encoded,
@@ -30,9 +30,6 @@ from tests.public_layouts.expectations import (
     missing,
 )
 from tests.support.catalogs import catalog_of, names_of
-
-#: How a message shows a schema.
-_SCHEMA = re.compile(r"`(videos = [^`]*)` and `(field = [^`]*)`")
 
 #: What no HDF5 file is named.
 _OTHERS = {".csv", ".toml", ".txt", ".json"}
@@ -95,11 +92,11 @@ def _check_refusal(folder: Path, files: list[Path], expected: Refused, options: 
 
 def _check_schemas(folder: Path, file: Path, line: str) -> None:
     """Fail unless with each schema that a refusal shows the file is served."""
-    for number, (videos, fields) in enumerate(_SCHEMA.findall(line)):
+    for number, schema in enumerate(schemas_in(line) if "`videos = " in line else []):
         path = folder / f"shown{number}.toml"
-        path.write_text(f"{videos}\n{fields}\n", encoding="utf-8")
+        path.write_text(schema, encoding="utf-8")
         with closing(catalog_of(folder, file, schema=str(path))) as found:
-            assert found.frame_count > 0, f"{videos}, {fields}: {describe(found)}"
+            assert found.frame_count > 0, f"{schema}: {describe(found)}"
 
 
 def check_catalog(catalog: Catalog, expected: Serves) -> None:
