@@ -87,8 +87,9 @@ def test_extents_equal_h5py_for_frames_of_any_length(tmp_path_factory, lengths, 
     directory = tmp_path_factory.mktemp("extents")
     rng = np.random.default_rng(len(lengths))
     # Empty frames, frames below and above the 4 KiB of a heap collection, many frames in one.
-    # The scan begins at once: random bytes before it may declare a picture of 12 bits, which is refused.
-    frames = [b"\xff\xd8\xff\xda" + rng.bytes(length) + b"\xff\xd9" for length in lengths]
+    # A header of 16 x 16 pixels, and the scan at once: random bytes before it may declare a picture of 12 bits.
+    header = b"\xff\xd8\xff\xc0\x00\x0b\x08\x00\x10\x00\x10\x01\x01\x11\x00\xff\xda"
+    frames = [header + rng.bytes(length) + b"\xff\xd9" for length in lengths]
     storage = Storage(chunks=chunks and chunks * (1 if layout in {"vlen", "padded"} else 900), starts_only=starts_only)
     write_videos(directory / "a.h5", layout, {"v1": frames, "v2": frames[::-1]}, storage=storage)
     catalog = catalog_of(directory)
