@@ -97,6 +97,26 @@ def steps_with_gaps(folder: Path) -> Layout:
     return Layout(Refused(says), {"schema": "./schema.toml"}, Serves(videos))
 
 
+@case("recorders that keep every second step: step_0/view_0 beside view_1, view_2 and pose, raw", option=True)
+def numbered_cameras_of_steps_with_gaps(folder: Path) -> Layout:
+    """Where numbers are missing, each group can still be a sample with a field for each of its pictures."""
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for step in (0, 2, 4, 6):
+            views, pose = pixels(step, 3, 16, 20), numbers(step, 1, 4, 4)
+            for view, frame in enumerate(views):
+                root[f"step_{step}/view_{view}"] = frame
+            root[f"step_{step}/pose"] = pose[0]
+            fields: dict[str, Form] = {f"view_{view}": Array(views[view : view + 1]) for view in range(3)}
+            videos.append(Video(f"step_{step}", {**fields, "pose": Array(pose)}))
+    sides = "shape = [-1, -1, 3]"
+    shown = [f'{{name = "view_{n}", kind = "image", dataset = "{{video}}/view_{n}", {sides}}}' for n in range(3)]
+    last = '{name = "pose", kind = "array", dataset = "{video}/pose", shape = [-1, -1]}'
+    (folder / "schema.toml").write_text(f'videos = "groups"\nfield = [{", ".join([*shown, last])}]\n')
+    says = ["4 groups such as 'step_0' of 3 frames each", re.escape(", ".join(shown)), r"\{video\}/view_\*"]
+    return Layout(Refused(says), {"schema": "./schema.toml"}, Serves(videos))
+
+
 @case("no one project: raw frame_0/image beside frame_0/pose, of which the camera missed some")
 def frames_as_groups_with_gaps(folder: Path) -> Refused:
     with h5py.File(folder / "a.h5", "w") as root:

@@ -76,7 +76,7 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
         "package.module:Name",
         [
             *of_one_video(tree, filled, groups, arrays),
-            of_few_frames(tree, filled, groups),
+            *of_few_frames(tree, filled, groups),
         ],
     )
 

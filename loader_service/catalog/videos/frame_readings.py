@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
@@ -102,25 +103,36 @@ def _star(parent: str, members: Sequence[DatasetInfo], encoded: bool) -> str:
     return f"{place.before[len(parent) :].removeprefix('/')}*/{place.inner}" if place else ""
 
 
-def of_few_frames(tree: Tree, filled: Sequence[Episode], groups: Sequence[str]) -> Reading:
-    """Return the reading as a video of each group: of what counts the frames with all in it, where that can be told."""
+def of_few_frames(tree: Tree, filled: Sequence[Episode], groups: Sequence[str]) -> list[Reading]:
+    """Return the readings as a video of each group: of what counts the frames with all in it, where that can be told.
+
+    Of several numbered pictures, these are the frames, or each is a field of one.
+    """
     count, first = filled[0].frame_count, filled[0]
     own = {key: part for key, part in first.parts.items() if not part.attribute}
     fields = [
         SchemaField(_name(key), part.kind, (_pattern(key, part),), "", None if part.frames else sides_in(filled, key))
         for key, part in own.items()
     ]
-    if count == 1 and all(groups) and first.root and all(map(_dataset_of, own.values())):
-        members, parts = _inside(tree, filled, groups)
-        named = {key: [info for place, each in members.items() if place[0] == key for info in each] for key in parts}
-        fields = [
-            SchemaField(_name(key), part.kind, (_within(groups, each[0].path),), "", None if part.frames else sides)
-            for key, part in parts.items()
-            for each in [named[key]]
-            for sides in [common_shape([info.shape for info in each])]
-            if len(each) == len(set(groups))
-        ]
-    return Reading(f"a video of {count_of_frames(count)} each", Schema(("groups",), tuple(fields)))
+    readings = [Reading(f"a video of {count_of_frames(count)} each", Schema(("groups",), tuple(fields)))]
+    if not (all(groups) and first.root and all(map(_dataset_of, own.values()))):
+        return readings
+    members, parts = _inside(tree, filled, groups)
+    named = {key: [info for place, each in members.items() if place[0] == key for info in each] for key in parts}
+    fields = [
+        SchemaField(_name(key), part.kind, (_within(groups, each[0].path),), "", None if part.frames else sides)
+        for key, part in parts.items()
+        for each in [named[key]]
+        for sides in [common_shape([info.shape for info in each])]
+        if len(each) == len(set(groups))
+    ]
+    fields.sort(key=lambda field: field.kind != "image")
+    if count == 1:
+        return [replace(readings[0], schema=Schema(("groups",), tuple(fields)))]
+    return [
+        *readings,
+        Reading("a video of one frame each, with a field for each picture", Schema(("groups",), tuple(fields))),
+    ]
 
 
 def _within(groups: Sequence[str], path: str) -> str:
