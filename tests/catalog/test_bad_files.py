@@ -297,3 +297,16 @@ def test_the_schema_beside_films_in_numbered_groups_serves_the_numbers_of_all(tm
     with closing(catalog_of(tmp_path, schema=str(tmp_path / "s.toml"))) as found:
         assert names_of(found) == [f"data/demo_{number}" for number in range(3)]
         assert found.frame_counts.tolist() == [5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5\n", r"a pointer of Git LFS to it; run"),
+        ("<!DOCTYPE html><html><body>404</body></html>", r"a web page; download the file again"),
+    ],
+)
+def test_what_stands_in_place_of_a_file_is_named_with_its_remedy(tmp_path, content, words):
+    (tmp_path / "a.h5").write_text(content)
+    with pytest.raises(CatalogError, match=rf"a\.h5': expected an HDF5 file, got {words}"):
+        catalog_of(tmp_path)

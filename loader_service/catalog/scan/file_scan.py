@@ -48,6 +48,14 @@ _PATIENCE_S = 20.0
 
 _EMPTY = "expected an HDF5 file, got an empty one; write it again or leave it out"
 
+#: How files begin that stand where one should be, and what to do.
+_PLACEHOLDERS = {
+    b"version https://git-lfs": "a pointer of Git LFS to it; run `git lfs pull` in its folder",
+    b"<!doctype html": "a web page; download the file again, by the address of the file itself",
+    b"<html": "a web page; download the file again, by the address of the file itself",
+}
+_LONGEST_START = max(map(len, _PLACEHOLDERS))
+
 #: Why an external link that is allowed is no field.
 _LINK = "found an external link, which is not followed, in a group"
 
@@ -121,7 +129,15 @@ def _scan_local(path: str, options: ScanOptions) -> FileScan:
 def _open_hdf5(path: str, status: FileStat) -> h5py.File:
     if not status.size_bytes:
         raise CatalogError(_EMPTY)
-    return _opened(lambda: h5py.File(os.fsencode(path), "r"))
+    try:
+        return _opened(lambda: h5py.File(os.fsencode(path), "r"))
+    except CatalogError as error:
+        with open(path, "rb") as stream:
+            start = stream.read(_LONGEST_START).lower()
+        for known, words in _PLACEHOLDERS.items():
+            if start.startswith(known):
+                raise CatalogError(f"expected an HDF5 file, got {words}") from error
+        raise
 
 
 def _open_stored(source: ObjectBytes) -> h5py.File:
