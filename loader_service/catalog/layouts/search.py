@@ -208,6 +208,13 @@ def _in_order(datasets: Iterable[DatasetInfo]) -> list[DatasetInfo]:
     return sorted(datasets, key=lambda info: natural_key(info.path))
 
 
+def are_no_images(tree: Tree, empty: Sequence[FoundVideo]) -> bool:
+    """Tell whether videos without frames are lists of no texts, beside numbers that are data: a list of no classes."""
+    infos = [tree.datasets.get(video.dataset_path) for video in empty]
+    texts = all(info is not None and info.kind is ElementKind.TEXT for info in infos)
+    return texts and any(len(info.shape) > 1 and info.size_bytes for info in tree.datasets.values() if info.dtype)
+
+
 def empty_groups(tree: Tree, found: Sequence[FoundVideo]) -> list[FoundVideo]:
     """Return a video without frames for each group that holds nothing, where its neighbours are a video each."""
     neighbours = [

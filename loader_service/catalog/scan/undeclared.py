@@ -11,7 +11,7 @@ from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import Tree
-from loader_service.catalog.layouts.search import ForeignBytesError, find_frames
+from loader_service.catalog.layouts.search import ForeignBytesError, are_no_images, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
@@ -161,7 +161,8 @@ def _encoded(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str], pattern: str 
         raise with_numbers_beside(hdf5, tree, error) from error
     if pattern is None:
         frames = split_by_names(frames)
-    return [] if aside and not any(video.frame_count for video in frames) else frames
+    empty = bool(frames) and not any(video.frame_count for video in frames)
+    return [] if empty and (aside or are_no_images(tree, frames)) else frames
 
 
 def _refuse_arrays(file: UndeclaredFile) -> None:

@@ -28,6 +28,7 @@ from loader_service.catalog.videos.bound_lists import (
     whole_numbers,
 )
 from loader_service.catalog.videos.end_flags import flagged_rows
+from loader_service.catalog.videos.length_columns import lengths_in_columns
 from loader_service.catalog.videos.row_columns import find_by_rows
 from loader_service.catalog.vocabulary import EPISODES
 from loader_service.errors import CatalogError
@@ -81,6 +82,7 @@ def find_bounds(
         or _from_ends(short, frame_count, read)
         or _from_pairs([info for info in whole if info.shape[1:] == (2,)], frame_count, read)
         or _from_lengths(short, frame_count, read)
+        or _from_lengths_in_columns(whole, frame_count, read)
         or _from_numbers(columns, read)
         or (from_flags(datasets, frame_count, read, any_end=declared) if alone else None)
         or _from_last_rows(datasets, frame_count, read, declared=declared)
@@ -211,6 +213,11 @@ def _from_lengths(short: Sequence[DatasetInfo], frame_count: int, read: Read) ->
             ends = np.cumsum(lengths)
             return Bounds(ends - lengths, ends, frozenset({info.path}))
     return None
+
+
+def _from_lengths_in_columns(whole: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    lengths, path = lengths_in_columns(whole, frame_count, read) or (None, "")
+    return None if lengths is None else Bounds(np.cumsum(lengths) - lengths, np.cumsum(lengths), frozenset({path}))
 
 
 def _from_numbers(columns: Sequence[DatasetInfo], read: Read) -> Bounds | None:

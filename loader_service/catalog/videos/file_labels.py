@@ -14,7 +14,7 @@ from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, text_of, with_names
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import join, parent_of, to_bytes
-from loader_service.catalog.labels.encode import Label
+from loader_service.catalog.labels.encode import MOST_CLASSES, Label
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.videos.order_of_names import are_counted, rows_of_names, without_order
@@ -105,13 +105,13 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
         containers.setdefault(parent_of(video.name), []).append(number)
     for container, inside in containers.items():
         info = _named_in(tree, container)
-        if info is not None and not _is_per_frame(info, videos) and not _is_list_of_matlab(info, len(inside)):
+        if info is not None and not _is_per_frame(info, videos) and not _is_list_of_names(file, info, len(inside)):
             names = [videos[number].name for number in inside]
             for number, label in zip(inside, _in_order(file, tree, info, names), strict=True):
                 labels[number] = label
     root = _named_in(tree, "")
     unlabelled = all(label is None for label in labels)
-    if root is not None and "" not in containers and unlabelled and not _is_list_of_matlab(root, len(videos)):
+    if root is not None and "" not in containers and unlabelled and not _is_list_of_names(file, root, len(videos)):
         return [*_in_order(file, tree, root, [video.name for video in videos])]
     return labels
 
@@ -139,9 +139,16 @@ def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
     return len(videos) == 1 and info.shape not in {(), (1,)}
 
 
-def _is_list_of_matlab(info: DatasetInfo, count: int) -> bool:
-    """Tell whether a dataset is a cell of MATLAB of as many entries as there are no videos: names of channels."""
-    return info.kind is ElementKind.REFERENCE and math.prod(info.shape) != count
+def _is_list_of_names(file: h5py.File, info: DatasetInfo, count: int) -> bool:
+    """Tell whether a dataset is names of classes or channels: more or fewer than videos, a cell of MATLAB or texts.
+
+    No text is twice in it, as the labels of videos are.
+    """
+    if math.prod(info.shape) == count or info.kind is ElementKind.REFERENCE:
+        return info.kind is ElementKind.REFERENCE and math.prod(info.shape) != count
+    if info.kind is not ElementKind.TEXT or len(info.shape) != 1 or info.shape[0] > MOST_CLASSES:
+        return False
+    return len(set(np.ravel(_read(file, info)).tolist())) == info.shape[0]
 
 
 def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Episode) -> Label | None:

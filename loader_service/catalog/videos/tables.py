@@ -33,6 +33,7 @@ from loader_service.catalog.videos.frame_axis import (
 from loader_service.catalog.videos.group_readings import (
     with_groups,
 )
+from loader_service.catalog.videos.length_columns import are_length_columns
 from loader_service.catalog.videos.picture_sequences import of_dataset
 from loader_service.catalog.videos.picture_videos import (
     refuse_numbered_pictures,
@@ -78,7 +79,7 @@ def _of_lone_group(arrays: Sequence[DatasetInfo], table: Found) -> Found:
 
 def _find_rows(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> Found | None:
     """Return a file as one table, with as many rows as most of its datasets have."""
-    standing = with_columns(arrays)
+    standing = [info for info in with_columns(arrays) if not are_length_columns(info)]
     counted = [info for info in standing if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
     tall = [info for info in counted if len(info.shape) > 1]
     if not tall:

@@ -50,7 +50,7 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
         # Labels are read beside videos, and as one of a video.
         flat = (len(info.shape) < 2 or 1 in info.shape) and not is_vlen(info.dtype)
         read = info.basename in LABEL_NAMES and (
-            flat and (not info.parent or _is_beside(info, found))
+            flat and (not info.parent or _is_beside(info, found)) and not _are_names(info, found)
             if episode is None
             else not info.shape or 1 in info.shape[:1]
         )
@@ -67,6 +67,12 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
 def _is_beside(info: DatasetInfo, found: Found) -> bool:
     """Tell whether a dataset lies beside videos, where labels are read."""
     return info.parent in {parent_of(episode.name) for episode in found.episodes}
+
+
+def _are_names(info: DatasetInfo, found: Found) -> bool:
+    """Tell whether texts called labels are more or fewer than the videos beside them: those are names of classes."""
+    inside = sum(parent_of(episode.name) == info.parent for episode in found.episodes) or len(found.episodes)
+    return found.layout != "table" and info.kind is ElementKind.TEXT and info.shape not in {(), (1,), (inside,)}
 
 
 def _members(frames: FoundVideo | None) -> Collection[str]:
