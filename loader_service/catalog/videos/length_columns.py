@@ -27,9 +27,8 @@ _MOST_COLUMNS = 8
 
 def are_length_columns(info: DatasetInfo) -> bool:
     """Tell whether a dataset is called as lengths of sequences, and has one or a few for each of them."""
-    return (
-        whole and len(info.shape) == 2 and 0 < info.shape[1] <= _MOST_COLUMNS and bool(_LENGTHS.search(info.basename))
-    )
+    few = len(info.shape) == 2 and 0 < info.shape[1] <= _MOST_COLUMNS
+    return few and is_whole(info.dtype) and bool(_LENGTHS.search(info.basename))
 
 
 def lengths_in_columns(

@@ -61,14 +61,19 @@ def _of_groups(fields: Mapping[str, Sequence[tuple[str, NumberedFrames]]]) -> Fo
 
 
 def _line_of_samples(root: str, fields: Sequence[tuple[str, NumberedFrames]]) -> dict[str, str]:
-    """Return a line with the schema by which each number is a sample, as of pictures at two resolutions."""
-    parts = [(key, numbered_part(frames, "")) for key, frames in fields]
+    """Return a line with the schema by which each number is a sample, as of pictures at two resolutions.
+
+    Only groups whose datasets have the same names can be fields of one sample.
+    """
+    names = [info.basename for info in max((frames.members for _, frames in fields), key=len)]
+    alike = [(key, frames) for key, frames in fields if [info.basename for info in frames.members] == names]
+    parts = [(key, numbered_part(frames, "")) for key, frames in alike]
     each = Schema(
         ("groups",),
         tuple(SchemaField(key, part.kind, (join(root, f"{key}/{VIDEO}"),), "", part.shape) for key, part in parts),
     )
     return {
-        f"{fields[0][0]} (samples)": f"its numbers are taken for frames of one video; if each is a sample of its own, "
+        f"{alike[0][0]} (samples)": f"its numbers are taken for frames of one video; if each is a sample of its own, "
         f"{in_one_line(each)} in a --schema makes it one, in a file"
     }
 

@@ -46,7 +46,8 @@ class TwoReadingsError(Exception):
     def __init__(self, found: str, readings: Sequence[Reading]) -> None:
         super().__init__(found)
         self.found = found
-        self.readings = tuple(replace(reading, schema=for_siblings(reading.schema)) for reading in readings)
+        schemas = [(each, for_siblings(with_own_names(each.schema))) for each in readings if _counts(each.schema)]
+        self.readings = tuple(replace(each, schema=schema) for each, schema in schemas)
 
     def text(self, tried: Sequence[Reading]) -> str:
         """Return the error in one line, with the readings whose schema was tried and works, or with all."""
@@ -65,6 +66,19 @@ def for_siblings(schema: Schema) -> Schema:
     """Return a schema that was made of one file for others of its writer too, whose sides may differ."""
     fields = (replace(each, shape=None if each.shape is None else of_siblings(each.shape)) for each in schema.fields)
     return replace(schema, fields=tuple(fields))
+
+
+def with_own_names(schema: Schema) -> Schema:
+    """Return a schema of which no field is called as the real sides of another one are: ``mask_length``."""
+    names = {field.name for field in schema.fields}
+    taken = {f"{name}_{sides}" for name in names for sides in ("length", "shape")}
+    fields = (replace(each, name=f"{each.name}_of_file") if each.name in taken else each for each in schema.fields)
+    return replace(schema, fields=tuple(fields))
+
+
+def _counts(schema: Schema) -> bool:
+    """Tell whether a field of a schema can say how many frames there are: without one, it is no reading."""
+    return any(field.kind != "value" for field in schema.fields)
 
 
 def in_one_line(schema: Schema) -> str:
