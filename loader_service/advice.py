@@ -40,6 +40,9 @@ _MOST_IN_ENTRY = 16
 #: Rows that may be channels, at most, and how many times as long they are at least.
 _MOST_CHANNELS, _LONGER = 64, 8
 
+#: So few rows in each file may be those of a matrix, channels, or the classes of one episode.
+_FEW_ROWS = 4
+
 #: Frames of more axes than a slice that may be channels, at most.
 _FEW_VOLUMES = 4
 
@@ -105,7 +108,8 @@ def volume_advice(catalog: Catalog) -> str | None:
     if catalog.kind != "rows":
         return None
     counts = set(catalog.frame_counts.tolist())
-    least_axes = 1 if len(counts) == 1 and catalog.video_count > 1 else 2
+    alike = len(counts) == 1 and catalog.video_count > 1
+    least_axes = 1 if alike else 2
     found = [
         SchemaField(facts.field.name, "array", facts.sources[:1], "", (0,) * (len(facts.field.shape) + 1))
         for facts in catalog.facts
@@ -113,7 +117,7 @@ def volume_advice(catalog: Catalog) -> str | None:
     ]
     differ = any(catalog.field(each.name).differs for each in found)
     volumes = len(found) > 1 and len({catalog.field(each.name).shape for each in found}) == 1
-    alone = len(catalog.facts) == len(found) == 1 and len(counts) == 1 and catalog.video_count > 1
+    alone = alike and bool(found) and (len(catalog.facts) == len(found) == 1 or max(counts) <= _FEW_ROWS)
     if not differ and not alone and not (volumes and len(catalog.field(found[0].name).shape) == _AXES_OF_SLICE):
         return None
     said = "a row of a file has other sides than one of another" if differ else "all arrays of a file have one shape"

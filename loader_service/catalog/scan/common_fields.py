@@ -118,7 +118,7 @@ def _is_of_another(image: FieldScan, fields: Sequence[FieldScan]) -> bool:
 
 
 #: Words in the names of pictures that say what is where in another picture.
-_MASKS = frozenset({"mask", "masks", "seg", "segmentation", "annotation", "annotations"})
+_MASKS = frozenset({"mask", "masks", "seg", "segmentation", "annotation", "annotations", "label", "labels", "gt"})
 _LETTERS = re.compile(r"[a-z]+")
 
 

@@ -32,6 +32,7 @@ from loader_service.catalog.videos.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.padded_videos import cut_padded
+from loader_service.catalog.videos.paired_groups import refuse_paired_groups
 from loader_service.catalog.videos.paired_rows import lines_of_pairs
 from loader_service.catalog.videos.row_notes import lines_of_rows
 from loader_service.catalog.videos.set_aside import (
@@ -47,7 +48,7 @@ from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
 from loader_service.catalog.videos.widened_bytes import refuse_widened_rows
 from loader_service.catalog.videos.without_frames import find_without_frames
-from loader_service.scan_options import ScanOptions
+from loader_service.scan_options import GROUP, ScanOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,6 +71,8 @@ class UndeclaredFile:
         Its sequences of encoded frames.
     found
         Its videos; each step adds to them, or puts others in their place.
+    label
+        Where a user says that its labels are.
     """
 
     hdf5: HDF5File
@@ -77,6 +80,7 @@ class UndeclaredFile:
     aside: Mapping[str, str]
     frames: Sequence[FoundVideo]
     found: Found
+    label: str | None
 
     def row(self, path: str, number: int, axis: int = 0) -> object:
         """Return one row of a dataset, or the middle of an axis of it; of a damaged one something that is no zero."""
@@ -91,6 +95,8 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     # Fields: of datasets numbered as encoded frames are; of groups beside, by the videos' names; of the videos' own.
     lambda file: add_beside_encoded(file.tree, file.found),
     lambda file: add_across(file.tree, file.found, {video.name: frames_part(video) for video in file.frames}),
+    # Asked where groups pair up, unless a user says that they are classes.
+    lambda file: None if file.label == GROUP else refuse_paired_groups(file.found),
     lambda file: add_values_across(file.tree, file.found),
     lambda file: add_members(file.hdf5.file, file.tree, file.found, file.aside),
     lambda file: add_constants(file.tree, file.found, file.aside),
@@ -145,7 +151,7 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         first = group_frames(tree, main_frames(frames))
     if first is None:
         raise nothing_found(hdf5, tree, aside)
-    file = UndeclaredFile(hdf5, tree, aside, frames, first)
+    file = UndeclaredFile(hdf5, tree, aside, frames, first, options.label)
     for step in STEPS:
         file.found = step(file) or file.found
     _say(file, options)

@@ -19,7 +19,7 @@ from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, array_part, single_part
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -248,19 +248,20 @@ def _looks_alike(tree: Tree, episode: Episode, group: str) -> bool:
 def samples_of_groups(datasets: Iterable[DatasetInfo], groups: Sequence[str]) -> TwoReadingsError:
     """Return the error for groups that hold a dataset for each sample, whose first axes do not count the same."""
     shown, fields, wholes, infos = [], [], [], list(datasets)
+    names = _names_of(groups)
     for group in groups:
         members = [info for info in infos if info.parent == group]
         shown.append(members[0].describe())
         if len({len(info.shape) for info in members}) == 1:
             sides = common_shape([info.shape for info in members])
-            wholes.append(SchemaField(basename_of(group), "array", (join(group, VIDEO),), "", sides))
+            wholes.append(SchemaField(names[group], "array", (join(group, VIDEO),), "", sides))
         ordered = in_order(members)
         if ordered is not None:
-            fields.append(SchemaField(basename_of(group), "array", (ordered.pattern,), "", members[0].shape))
+            fields.append(SchemaField(names[group], "array", (ordered.pattern,), "", members[0].shape))
     numbered = [Reading("one video, of which each number is a frame", Schema(("files",), tuple(fields)))]
     uneven = len(wholes) == len(groups) and any(0 in field.shape for field in wholes if field.shape)
     samples = [Reading("samples of one frame, of sides that differ", Schema(("groups",), tuple(wholes)))]
-    across = tuple(SchemaField(basename_of(group), "array", (join(group, VIDEO),)) for group in groups)
+    across = tuple(SchemaField(names[group], "array", (join(group, VIDEO),)) for group in groups)
     return TwoReadingsError(
         f"found {' and '.join(shown)}, named alike in each group",
         [
@@ -270,6 +271,12 @@ def samples_of_groups(datasets: Iterable[DatasetInfo], groups: Sequence[str]) ->
             Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
         ],
     )
+
+
+def _names_of(groups: Sequence[str]) -> dict[str, str]:
+    """Return what fields of groups are called: as these are, or by their paths where several are called alike."""
+    alike = Counter(map(basename_of, groups))
+    return {group: basename_of(group) if alike[basename_of(group)] == 1 else free_name(group) for group in groups}
 
 
 def numbered_fields(

@@ -73,7 +73,8 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     if belong_to_rows(groups, arrays, next(iter(counts.values()))[0] if equal else 0, (words, numbered)):
         return None
     if numbered:
-        raise samples_of_groups(arrays, list(groups))
+        holders = dict.fromkeys(info.parent for each in groups.values() for info in each.values())
+        raise samples_of_groups(arrays, list(holders))  # a word apart from the number: `a/train/0`
     if have_own_data(groups):
         return None  # bands, each in a group of its own
     shared = set.intersection(*(set(members) for members in groups.values()))

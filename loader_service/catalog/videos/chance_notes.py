@@ -51,7 +51,7 @@ _SCALED = (
 
 #: What is called whose pixels are numbers of things: a mean of two of them is a third one.
 _MAP = re.compile(
-    r"(^|[/_.])(masks?|segs?|segm|segmentations?|semantics?|instances?|labels?|panoptic|ids?)([/_.0-9]|$)",
+    r"(^|[/_.])(masks?|segs?|segm|segmentations?|semantics?|instances?|labels?|panoptic|ids?|gt)([/_.0-9]|$)",
     re.IGNORECASE,
 )
 

@@ -175,11 +175,14 @@ def check_labels(tree: Tree, found: Found) -> None:
 
 
 def _labels_or_rows(rows: Sequence[DatasetInfo], count: int, shown: str, label: str) -> TwoReadingsError:
-    of_file = Schema(("files",), (SchemaField("label", "value", (label,)), *fields_of(rows, "array")))
-    one = [Reading("a recording a file, with a label", of_file)] if label else []
+    of_file = SchemaField("label", "value", (label,))
+    one = [Reading("a recording a file, with a label", Schema(("files",), (of_file, *fields_of(rows, "array"))))]
+    if any(len(info.shape) > 2 for info in rows):
+        whole = Schema(("files",), (of_file, *fields_of(rows, "array", whole=True)))
+        one.append(Reading("one sample a file, such as a volume, with a label", whole))
     return TwoReadingsError(
         f"expected {counted(count, 'label')}, one for each row; found {shown}",
-        [*one, Reading("rows without it", Schema(("table",), fields_of(rows, "array")))],
+        [*(one if label else []), Reading("rows without it", Schema(("table",), fields_of(rows, "array")))],
     )
 
 

@@ -11,6 +11,7 @@ from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.across_groups import are_fields, numbered_fields
 from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in
+from loader_service.catalog.videos.few_pictures import refuse_few_pictures
 from loader_service.catalog.videos.numbered import NumberedFrames, find_numbered, numbered_by_group, numbered_part
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -82,6 +83,8 @@ def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -
     """Return a video for each group of numbered datasets, each frame of which is a dataset in each field."""
     if not numbered:
         return None
+    pictures = {group: [one for one in each if one.members[0].shape] for group, each in numbered.items()}
+    refuse_few_pictures(tree.datasets.values(), {group: each[0] for group, each in pictures.items() if len(each) == 1})
     counts = {group: _frame_count(each) for group, each in numbered.items()}
     roots = find_roots(tree, list(numbered), list(counts.values()))
     episodes = []

@@ -66,6 +66,7 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
     for info in datasets:
         groups.setdefault(info.parent, []).append(info)
     lengths, timed = _first_axes(datasets), _timed(datasets)
+    layers = _counts_of_layers(datasets)
     sure: list[DatasetInfo] = []
     maybe: list[DatasetInfo] = []
     widths = {info.shape[1] for info in datasets if len(info.shape) == 3 and info.dtype == "uint8"}
@@ -74,7 +75,7 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
         counted = _counted(members) | timed.get(group, set())
         free = {info.path: sides for info in members if (sides := sides_of(info)) and info.shape[0] not in counted}
         for info in members:
-            if info.shape[2:] and info.shape[2] not in _CHANNELS and len(lengths[_place(info)]) > 1:
+            if info.shape[2:] and info.shape[2] not in _CHANNELS and len(layers[_role(info)]) > 1:
                 free.pop(info.path, None)  # three masks of objects, of which others have more, and no three colours
         colours = [info for info in members if info.path in free and info.dtype == "uint8"]
         series = _may_be_series(colours)
@@ -208,6 +209,18 @@ def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, tuple[i
     found: dict[tuple[str, str, tuple[int, ...]], set[int]] = {}
     for info in datasets:
         found.setdefault(_place(info), set()).add(info.shape[0])
+    return found
+
+
+def _role(info: DatasetInfo) -> tuple[str, str, int]:
+    return parent_of(info.parent), info.basename, len(info.shape)
+
+
+def _counts_of_layers(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, int], set[int]]:
+    """Return the first axes of the datasets of one name in groups beside each other, whatever their other sides are."""
+    found: dict[tuple[str, str, int], set[int]] = {}
+    for info in datasets:
+        found.setdefault(_role(info), set()).add(info.shape[0])
     return found
 
 
