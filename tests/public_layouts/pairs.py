@@ -96,7 +96,7 @@ def two_cameras_of_persons(folder: Path) -> Layout:
 
 
 @case("COCO as HDF5: image, masks (objects, H, W), boxes, labels, a group a picture")
-def masks_of_objects(folder: Path) -> Serves:
+def masks_of_pictures_of_any_size(folder: Path) -> Serves:
     """Three masks of one picture are no colours, whatever its size."""
     samples = []
     with h5py.File(folder / "coco.h5", "w") as root:
