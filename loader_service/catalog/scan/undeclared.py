@@ -25,7 +25,7 @@ from loader_service.catalog.videos.fields_beside import add_members, check_label
 from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.labels_apart import refuse_labels_apart
-from loader_service.catalog.videos.left_over import refuse_bounds_alone, refuse_most_left_out
+from loader_service.catalog.videos.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
 from loader_service.catalog.videos.matlab_axes import no_arrays
 from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
@@ -173,6 +173,7 @@ def _encoded(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str], pattern: str 
 
 def _refuse_arrays(file: UndeclaredFile) -> None:
     refuse_bounds_alone(file.tree, file.found)
+    refuse_own_tables(file.found)
     refuse_most_left_out(file.tree, file.found, file.aside)
     refuse_time_by_its_stamps(file.tree, file.found)
     refuse_time_behind(file.found)

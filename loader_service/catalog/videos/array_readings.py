@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
+from loader_service.catalog.videos.bound_lists import PAIRS
 from loader_service.catalog.videos.episodes import key_in
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_picture
 from loader_service.catalog.videos.readings import (
@@ -139,11 +141,25 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
         "them counts the frames",
         [
             *(_one_each(members) if root is None else ()),
+            *(_between_pairs(members) if root is None else ()),
             *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown),
             *_of_their_own(members, grouped=root is not None),
             *([_one_sample(members)] if root is None else []),
         ],
     )
+
+
+def _between_pairs(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of the largest arrays as videos that the pairs of numbers in another one bound."""
+    pairs = [
+        info for info in members if info.shape[1:] == (2,) and is_whole(info.dtype) and PAIRS.search(info.basename)
+    ]
+    others = [info for info in members if info not in pairs]
+    if len(pairs) != 1 or not others:
+        return []
+    count = max(others, key=lambda info: info.size_bytes).shape[0]
+    rows = [info for info in others if info.shape[0] == count]
+    return [Reading(f"videos that {pairs[0].path!r} bounds", Schema(("spans",), fields_of(rows, "array")))]
 
 
 def _of_their_own(members: Sequence[DatasetInfo], *, grouped: bool) -> list[Reading]:

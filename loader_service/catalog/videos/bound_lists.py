@@ -31,6 +31,7 @@ LENGTHS = re.compile(
     rf"^{_OTHERS}(.*_)?{_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE
 )
 OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
 #: Sides behind the first of a list of numbers.
 COLUMN = frozenset({(), (1,)})
 TIMES = re.compile(r"(^|_)(ts|stamps?|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)

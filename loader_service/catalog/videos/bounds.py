@@ -17,6 +17,7 @@ from loader_service.catalog.videos.bound_lists import (
     ENDS,
     LENGTHS,
     OF_UNIT,
+    PAIRS,
     STARTS,
     Bounds,
     LastRowsError,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.videos.bound_lists import Read
 
 _NUMBERS = re.compile(rf"(^|_)({EPISODES})_?(index|idx|id|number|num)?$", re.IGNORECASE)
-_PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
 #: What is called so of no unit, and may be of something else than the rows: its numbers tell.
 _BARE = re.compile(r"^(starts?|begins?|ends?|stops?|lengths?|lens?)$", re.IGNORECASE)
 _INDEX = re.compile(r"(index|idx|id|number|num)$", re.IGNORECASE)
@@ -84,8 +84,8 @@ def find_bounds(
         or _from_lengths(short, frame_count, read)
         or _from_lengths_in_columns(whole, frame_count, read)
         or _from_numbers(columns, read)
-        or (from_flags(datasets, frame_count, read, any_end=declared) if alone else None)
         or _from_last_rows(datasets, frame_count, read, declared=declared)
+        or (from_flags(datasets, frame_count, read, any_end=declared) if alone else None)
         or (find_first_rows(datasets, frame_count, read) if declared else None)
     )
     if bounds is None:
@@ -191,7 +191,7 @@ def _refuse_other_lengths(bounds: Bounds, others: Bounds | None, frame_count: in
 
 
 def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
-    for info in (each for each in pairs if each.shape[0] < frame_count or _PAIRS.search(each.basename)):
+    for info in (each for each in pairs if each.shape[0] < frame_count or PAIRS.search(each.basename)):
         found = whole_numbers(read, info).reshape(info.shape)
         for inclusive in (0, 1):
             first = found[0, 0] if len(found) and found[-1, 1] + inclusive - found[0, 0] == frame_count else 0

@@ -36,7 +36,6 @@ from loader_service.catalog.videos.picture_videos import (
 )
 from loader_service.catalog.videos.sibling_groups import (
     MOST_PARTS,
-    are_own_tables,
     belong_to_rows,
     have_namesakes,
     have_one_form,
@@ -81,7 +80,7 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     few_words = words and len(groups) <= MOST_PARTS
     if few_words and equal and len(shared) == 1:
         raise parts_or_videos(arrays, [members[name] for members in groups.values() for name in shared], *shared)
-    if few_words and (share_little(groups) or are_own_tables(groups)):
+    if few_words and share_little(groups):
         raise rivals([info for members in groups.values() for info in members.values()])
     if sounds := sounds_of(groups):
         raise channels_or_frames(sounds)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.dtypes import is_number, is_text, is_whole
+from loader_service.catalog.dtypes import is_number, is_text
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
@@ -75,7 +75,7 @@ def _with_owners(columns: Sequence[DatasetInfo], begins: Int64s, read: Read) -> 
         When rows of several of these lie in turns: then no episode lies in one piece.
     """
     for info in columns:
-        if not _OWNER.search(info.basename) or not (is_whole(info.dtype) or is_text(info.dtype)):
+        if not _OWNER.search(info.basename) or not (is_number(info.dtype) or is_text(info.dtype)):
             continue
         owners = np.ravel(read(info.path))
         changes = np.flatnonzero(owners[1:] != owners[:-1]) + 1

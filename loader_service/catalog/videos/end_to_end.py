@@ -91,7 +91,7 @@ def _readings(whole: Episode, error: CatalogError, *, alone: bool) -> list[Readi
     """Return the readings of rows with ends that do not fit: all together, or cut where these are last rows."""
     uncut = _uncut(whole, alone)
     all_rows = Reading("one video of all rows", uncut)
-    if not alone or not isinstance(error, LastRowsError):
+    if not isinstance(error, LastRowsError):
         return [all_rows]
     return [Reading("videos of which these are the last rows", replace(uncut, videos=("spans",))), all_rows]
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.schema_text import pattern_of
-from loader_service.catalog.videos.bound_lists import says_bounds
+from loader_service.catalog.videos.array_readings import rivals
+from loader_service.catalog.videos.bound_lists import is_index, says_bounds
 from loader_service.catalog.videos.episodes import key_in, owner_of
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.catalog.videos.set_aside import is_aside
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
@@ -84,7 +88,7 @@ def refuse_bounds_alone(tree: Tree, found: Found) -> None:
     """
     filled = [episode for episode in found.episodes if episode.frame_count]
     timed = [part for part in filled[0].parts.values() if part.kind != "value"] if filled else []
-    bounds = next((part for part in timed if says_bounds(basename_of(part.path)) and not part.shape), None)
+    bounds = next((part for part in timed if _are_places(part)), None)
     if bounds is None:
         return
     group, served = parent_of(bounds.path), sum(part.info.size_bytes for part in timed if part.info is not None)
@@ -100,6 +104,33 @@ def refuse_bounds_alone(tree: Tree, found: Found) -> None:
         "(frames, height, width, channels); as they lie there are",
         [Reading("bytes, a number each", numbers)],
     )
+
+
+def refuse_own_tables(found: Found) -> None:
+    """Refuse few groups with words as names, of several lengths, that have rows each under a name of their own.
+
+    Those are tables of different things: hits and particles, users and items.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for the rows of each.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    roots = [episode.root or "" for episode in filled]
+    if found.layout != "groups" or not all(roots) or not 1 < len(filled) <= MOST_PARTS:
+        return
+    if have_numbers_or_ids(map(basename_of, roots)) or len({episode.frame_count for episode in filled}) == 1:
+        return
+    timed = [{key: part.info for key, part in each.parts.items() if part.kind != "value"} for each in filled]
+    counts = Counter(key for each in timed for key in each)
+    if all(any(counts[key] == 1 for key in each) for each in timed):
+        raise rivals([info for each in timed for info in each.values() if info is not None])
+
+
+def _are_places(part: VideoField) -> bool:
+    """Tell whether a field is a list that is called as places or lengths are."""
+    return part.info is not None and not part.shape and (says_bounds(part.info.basename) or is_index(part.info))
 
 
 def _is_flat(info: DatasetInfo, count: int) -> bool:

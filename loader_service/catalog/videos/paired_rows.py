@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of
 from loader_service.catalog.videos.across_groups import are_fields
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, have_roles
-from loader_service.catalog.videos.readings import free_name, in_one_line
+from loader_service.catalog.videos.readings import fields_of, free_name, in_one_line
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
 _PAIRED = (
@@ -23,6 +25,11 @@ _PAIRED = (
 _APART = (
     "row n of {0!r} and of {1!r} are served as one sample, and nothing else has a row for each; if they do not belong "
     "together, {2} in a --schema makes a video of each of the {3}, in a file"
+)
+
+_TABLES = (
+    "row n of {0!r} and of {1!r} are served as one sample; if they do not belong together, {2} in a --schema serves "
+    "the rows of {0!r} alone, in a file"
 )
 
 
@@ -62,12 +69,30 @@ def _of_fields(table: Episode) -> dict[str, str]:
     names = differing_parts([info.path for info in infos])
     one_name = {info.basename for info in infos}
     above = {parent_of(info.path) if len(one_name) > 1 else parent_of(info.parent) for info in infos}
-    if len(forms) > 1 or not parts[0].shape or len(above) > 1 or not _are_words(names):
+    if not _are_words(names):
         return {}
+    if len(forms) > 1 or not parts[0].shape or len(above) > 1:
+        return _of_tables(infos, names)
     inside = infos[0].basename if len(one_name) == 1 else ""
     field = SchemaField(free_name(inside or "values"), parts[0].kind, (join(VIDEO, inside),))
     shown = in_one_line(Schema(("groups",), (field,)))
     return {f"{infos[0].path} (pairs)": _APART.format(infos[0].path, infos[1].path, shown, len(infos))}
+
+
+def _of_tables(infos: Sequence[DatasetInfo], groups: Sequence[str]) -> dict[str, str]:
+    """Return the line of groups whose rows are put together, and which are alike in a name: tables, ``hits/id``.
+
+    `groups`: of each dataset, the first part of its path that not all have.
+    """
+    own: dict[str, list[DatasetInfo]] = {}
+    for info, group in zip(infos, groups, strict=True):
+        own.setdefault(group, []).append(info)
+    names = Counter(info.basename for info in infos)
+    if not 1 < len(own) < len(infos) or max(names.values()) < len(own):
+        return {}
+    first, second, *_ = own.values()
+    shown = in_one_line(Schema(("table",), fields_of(first, "array")))
+    return {f"{first[0].path} (pairs)": _TABLES.format(first[0].parent, second[0].parent, shown)}
 
 
 def _timed(episode: Episode) -> list[tuple[str, VideoField]]:

@@ -142,12 +142,6 @@ def have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     return deep and all(counts[name] == 1 for name in largest)
 
 
-def are_own_tables(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether each group has rows under a name that no other group has: tables of different things."""
-    counts = Counter(name for members in groups.values() for name in members)
-    return all(any(counts[name] == 1 for name in members) for members in groups.values())
-
-
 def have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     """Tell whether what groups hold under one name may be a field of videos; else groups are what differs: fields.
 

@@ -14,11 +14,12 @@ from tests.support.catalogs import catalog_of
 
 
 @pytest.mark.parametrize("beside", [{}, {"lengths": [100, 200, 200, 500]}, {"label": 3}, {"t": np.arange(4.0)}])
-def test_places_in_raw_bytes_are_no_frames(tmp_path, beside):
+@pytest.mark.parametrize("places", ["offsets", "index"])
+def test_places_in_raw_bytes_are_no_frames(tmp_path, places, beside):
     with h5py.File(tmp_path / "a.h5", "w") as root:
         for video in range(3):
             root[f"v{video}/bytes"] = np.full(1000 + video, video, np.uint8)
-            root[f"v{video}/offsets"] = np.array([0, 100, 300, 500])
+            root[f"v{video}/{places}"] = np.array([0, 100, 300, 500])
             for name, values in beside.items():
                 root[f"v{video}/{name}"] = values
     with pytest.raises(CatalogError, match="found raw bytes in 'v0/bytes'") as said:

@@ -48,16 +48,35 @@ def test_rows_decide_whether_ends_are_last_rows(tmp_path, count, ends, beside, l
     assert ("1 of 31 rows lie in no video" in lines) == (count == 31)
 
 
-def test_ends_of_which_no_row_says_more_have_both_readings(tmp_path):
-    _write(tmp_path, 30, episode_ends=np.array([9, 19, 29]))
+@pytest.mark.parametrize("beside", [{}, {"done": _flags(30, 5, 12)}])
+def test_ends_of_which_no_row_says_more_have_both_readings(tmp_path, beside):
+    _write(tmp_path, 30, episode_ends=np.array([9, 19, 29]), **beside)
     with pytest.raises(CatalogError, match="videos of which these are the last rows or one video of all rows") as said:
         catalog_of(tmp_path)
     served = [_counts(tmp_path, schema)[0] for schema in schemas_in(str(said.value))]
     assert served == [[10, 10, 10], [30]]
 
 
-def test_rows_of_environments_in_turns_are_not_cut_and_the_remedy_works(tmp_path):
-    owners, done = np.tile(np.arange(3), 10), _flags(30, 9, 20, 29)
+def test_pairs_alone_beside_rows_may_bound_videos(tmp_path):
+    _write(tmp_path, 30, episode_ranges=np.array([[0, 9], [10, 19], [20, 29]]))
+    with pytest.raises(CatalogError, match="videos that 'episode_ranges' bounds") as said:
+        catalog_of(tmp_path)
+    assert _counts(tmp_path, schemas_in(str(said.value))[0])[0] == [10, 10, 10]
+
+
+def test_ends_in_groups_have_both_readings(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for task in range(2):
+            root[f"task{task}/obs"] = np.zeros((30, 4), np.float32)
+            root[f"task{task}/episode_ends"] = np.array([9, 19, 29])
+    with pytest.raises(CatalogError, match="videos of which these are the last rows or one video of all rows") as said:
+        catalog_of(tmp_path)
+    assert [_counts(tmp_path, schema)[0] for schema in schemas_in(str(said.value))] == [[10] * 6, [30, 30]]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32, "S1"])
+def test_rows_of_environments_in_turns_are_not_cut_and_the_remedy_works(tmp_path, kind):
+    owners, done = np.tile(np.arange(3), 10).astype(kind), _flags(30, 9, 20, 29)
     _write(tmp_path, 30, env_id=owners, done=done)
     _, lines = _counts(tmp_path)
     assert "rows of 3 environments, or agents, lie in turns" in lines

@@ -29,6 +29,7 @@ def _lines(path):
 
 _GROUPS = {"noise/strain": (20, 8), "noise/snr": (20,), "injections/strain": (20, 8), "injections/snr": (20,)}
 _ENCODED = {"positive/images": None, "negative/images": None}
+_TABLES = {"events/id": (20,), "events/energy": (20, 3), "hits/id": (20,), "hits/charge": (20, 3)}
 _FIELDS = {"clean": (20, 8), "noisy": (20, 8)}
 
 
@@ -38,6 +39,7 @@ _FIELDS = {"clean": (20, 8), "noisy": (20, 8)}
         (_GROUPS, [20, 20], [20], {"injections_strain", "injections_snr", "noise_strain"}),
         (_ENCODED, [6, 6], [6], {"positive_images", "negative_images"}),
         (_FIELDS, [20], [20, 20], {"values"}),
+        (_TABLES, [20], [20], {"events_id", "events_energy"}),
     ],
 )
 def test_the_other_reading_has_a_line_whose_schema_works(tmp_path, arrays, served, declared, names):
@@ -59,6 +61,7 @@ def test_the_other_reading_has_a_line_whose_schema_works(tmp_path, arrays, serve
         {"clean": (20, 8), "noisy": (20, 8), "snr": (20,)},
         {"rgb": (20, 8), "depth": (20, 8)},
         {"x": (20, 8), "y": (20, 3)},
+        {"imu/accelerometer": (20, 3), "pose/position": (20, 3), "pose/speed": (20,)},
     ],
 )
 def test_what_is_told_has_no_such_line(tmp_path, arrays):

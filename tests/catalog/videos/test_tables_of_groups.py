@@ -41,3 +41,13 @@ def test_levels_of_a_picture_may_be_the_largest_alone(tmp_path):
     served = list(_served(tmp_path))
     assert ((10,), frozenset({"s0"})) in served
     assert ((10,), frozenset({"s0", "s1", "s2"})) in served
+
+
+def test_tables_of_texts_are_no_videos_of_their_ids(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for table, rows in {"users": 10, "items": 30}.items():
+            root[f"{table}/id"] = np.arange(rows)
+            root[f"{table}/{table}_name"] = np.array([f"{row:03}".encode() for row in range(rows)])
+    served = list(_served(tmp_path))
+    assert ((10,), frozenset({"users_id", "users_users_name"})) in served
+    assert ((30,), frozenset({"items_id", "items_items_name"})) in served
