@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.public_layouts.columns import Columns, texts, whole, write
-from tests.public_layouts.expectations import Array, Refused, Serves, Value, Values, Video, case
+from tests.public_layouts.expectations import Array, Form, Refused, Serves, Value, Values, Video, case
 from tests.public_layouts.robots import numbers
 
 
@@ -96,3 +96,21 @@ def flow_between_pictures(folder: Path) -> Serves:
     }
     said = r'`field = \[\{name = "images", kind = "array", dataset = "images/\{video\}", shape = \[-1, -1\]\}\]`'
     return Serves([Video("seq", fields)], left_out=[said])
+
+
+@case("EEG of seizures, augmented: <class>/seg_0000000/{original (C, T), augmented (views, C, T)}")
+def views_of_a_segment(folder: Path) -> Serves:
+    """Three views beside four channels are taken for what lies between frames; a line says that, and what it takes."""
+    datasets: dict[str, Values] = {}
+    videos = []
+    for number in range(6):
+        original, augmented = numbers(number, 4, 60), numbers(number + 9, 3, 4, 60)
+        segment = f"{('ictal', 'normal')[number // 3]}/seg_{number:07d}"
+        datasets |= {f"{segment}/original": original, f"{segment}/augmented": augmented}
+        fields: dict[str, Form] = {"original": Array(original), "augmented": Array(augmented)}
+        videos.append(Video(segment, fields))
+    write(folder / "aug.h5", datasets)
+    return Serves(
+        videos,
+        says=["about 'ictal/'", "about 'augmented': .* has 3 entries for 4 frames.*without it they have all frames"],
+    )

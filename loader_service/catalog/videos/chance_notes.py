@@ -36,6 +36,14 @@ _BY_CHANCE = (
     "`inspect --toml` prints{}, in a file"
 )
 
+_ONE_LESS = (
+    "{!r} has {} entries for {} frames, and so one between each two, perhaps by chance: with it among `fields`, "
+    "samples end with its last entry; without it they have all frames, in a file"
+)
+
+#: What lies between frames: what is done there, and what it changes or brings.
+_BETWEEN = re.compile(r"act|delta|diff|reward|flow|command|control|veloc|ctrl|torque|motion|transition", re.IGNORECASE)
+
 _ZEROS = (
     "{} in zeros alone, from entry {} of {} on in {!r}: padding, or room that a recorder did not fill, perhaps, and "
     "it is served as it is; {}, in a file"
@@ -96,6 +104,9 @@ def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
             remedy = f'say kind = "value" of {key!r}, without its shape{other}'
         elif is_text(part.dtype) and _CLASSES.search(part.path.rpartition("/")[2]):
             remedy = f"take {key!r} out"
+        elif shape[0] < count and not table and not _BETWEEN.search(key):
+            lines[f"{key} (constant)"] = _ONE_LESS.format(part.path, shape[0], count)
+            continue
         else:
             continue
         less = ", or between two" if shape[0] < count else ""
