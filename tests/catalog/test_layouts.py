@@ -24,6 +24,9 @@ STORAGES = {
 }
 NATURAL = ["video0", "video1", "video2", "video10"]
 
+#: Of a JPEG of 16 x 16 grey pixels.
+HEADER = b"\xff\xd8\xff\xc0\x00\x0b\x08\x00\x10\x00\x10\x01\x01\x11\x00"
+
 
 def some_videos(layout):
     videos = make_videos([5, 1, 8] if layout != "file" else [7])
@@ -87,9 +90,8 @@ def test_extents_equal_h5py_for_frames_of_any_length(tmp_path_factory, lengths, 
     directory = tmp_path_factory.mktemp("extents")
     rng = np.random.default_rng(len(lengths))
     # Empty frames, frames below and above the 4 KiB of a heap collection, many frames in one.
-    # A header of 16 x 16 pixels, and the scan at once: random bytes before it may declare a picture of 12 bits.
-    header = b"\xff\xd8\xff\xc0\x00\x0b\x08\x00\x10\x00\x10\x01\x01\x11\x00\xff\xda"
-    frames = [header + rng.bytes(length) + b"\xff\xd9" for length in lengths]
+    # The scan begins at once: random bytes before it may declare a picture of 12 bits.
+    frames = [HEADER + b"\xff\xda" + rng.bytes(length) + b"\xff\xd9" for length in lengths]
     storage = Storage(chunks=chunks and chunks * (1 if layout in {"vlen", "padded"} else 900), starts_only=starts_only)
     write_videos(directory / "a.h5", layout, {"v1": frames, "v2": frames[::-1]}, storage=storage)
     catalog = catalog_of(directory)
@@ -140,7 +142,7 @@ def test_padded_rows_split_over_chunks_are_read_through_hdf5(tmp_path):
 
 
 def test_a_padded_frame_full_of_zeros_keeps_them(tmp_path):
-    frame = b"\xff\xd8" + b"\0" * 9000 + b"\xff\xd9"
+    frame = HEADER + b"\0" * 9000 + b"\xff\xd9"
     row = np.zeros((1, 30_000), np.uint8)
     row[0, : len(frame)] = np.frombuffer(frame, np.uint8)
     with h5py.File(tmp_path / "a.h5", "w") as file:

@@ -18,6 +18,7 @@ from loader_service.catalog.videos.episodes import Episode, Found, VideoField, k
 from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.frame_axis import is_column_of, is_picture
 from loader_service.catalog.videos.number_lists import list_part
+from loader_service.catalog.videos.numbered import kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.set_aside import is_aside
 from loader_service.schema import Schema, SchemaField
@@ -200,8 +201,7 @@ def column_part(info: DatasetInfo) -> VideoField:
 
 def single_part(info: DatasetInfo) -> VideoField:
     """Return a dataset as the only frame of its video."""
-    image = info.dtype == "uint8" and len(info.shape) == 3 and info.shape[2] in {1, 3}
-    return VideoField("image" if image else "array", info.dtype, info.shape, info.path, info=info)
+    return VideoField(kind_of_frames(info), info.dtype, info.shape, info.path, info=info)
 
 
 def _add_attributes(file: h5py.File, tree: Tree, found: Found, episodes: list[Episode]) -> None:

@@ -193,7 +193,7 @@ def _are_dense(groups: Sequence[str]) -> bool:
     for group in groups:
         digits = _NUMBER.search(group)
         numbers.setdefault(group[: digits.start()] if digits else group, set()).add(int(digits[0]) if digits else -1)
-    return all(len(each) > 1 and max(each) - min(each) < len(each) / _LEAST_SHARE for each in numbers.values())
+    return all(len(each) > 1 and max(each) - min(each) < len(each) / LEAST_SHARE_OF_FRAMES for each in numbers.values())
 
 
 def _frame_group(root: str) -> str:
@@ -215,8 +215,8 @@ _FRAME_DATASET = re.compile(rf"({FRAMES})s?[_-]?/?[0-9]+([_-][A-Za-z]+)?([.][A-Z
 _NUMBER_BEFORE_DOT = re.compile(r"[0-9]+(?=[^0-9]*$|[.][A-Za-z0-9]+$)")
 _ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 
-#: Of numbers that are farther apart, pictures are samples.
-_LEAST_SHARE = 0.25
+#: Frames have this share of a span of numbers, at least; numbers that are farther apart are those of samples.
+LEAST_SHARE_OF_FRAMES = 0.25
 _NUMBER = re.compile(r"[0-9]+$")
 _DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.natural import natural_key
+from loader_service.catalog.videos.frame_groups import LEAST_SHARE_OF_FRAMES
 from loader_service.catalog.videos.group_readings import with_whole_groups
 from loader_service.catalog.videos.numbered import in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 #: How a group of one frame is called, or, inside of a video, one that only has a number.
 _FRAME = re.compile(rf"({FRAMES}|t)s?[_-]?([0-9]+)$", re.IGNORECASE)
 _NUMBER = re.compile(r"([0-9]+)$")
-
-#: Numbers that are as far apart, on average, are those of samples.
-_LEAST_SHARE = 0.25
 
 
 def refuse_groups_of_frames(groups: Groups) -> None:
@@ -66,7 +64,7 @@ def _called_frames(groups: Groups) -> Groups:
 
 
 def _count(numbers: Collection[int]) -> bool:
-    return len(numbers) > 1 and max(numbers) - min(numbers) < len(numbers) / _LEAST_SHARE
+    return len(numbers) > 1 and max(numbers) - min(numbers) < len(numbers) / LEAST_SHARE_OF_FRAMES
 
 
 def _numbered_inside(groups: Groups) -> Groups:

@@ -9,6 +9,7 @@ from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.numbered import kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.schema import VIDEO, Schema, SchemaField
 
@@ -48,15 +49,15 @@ def refuse_labels_apart(hdf5: HDF5File, tree: Tree, found: Found) -> None:
 
 def _readings(labelled: Sequence[DatasetInfo]) -> list[Reading]:
     first = labelled[0]
-    picture = first.dtype == "uint8" and len(first.shape) == 3 and first.shape[2] in {1, 3}
+    kind = kind_of_frames(first)
     shape = common_shape([info.shape for info in labelled if len(info.shape) == len(first.shape)])
     kinds: list[tuple[str, FieldKind, tuple[int, ...] | None]] = [
-        ("a sample each", "image" if picture else "array", shape),
+        ("a sample each", kind, shape),
         ("videos of their own", "image" if is_picture(first) else "array", None),
     ]
     return [
-        Reading(words, Schema(("groups",), (SchemaField("frames", kind, (VIDEO,), "", sides),)))
-        for words, kind, sides in kinds[: 1 if picture else 2]
+        Reading(words, Schema(("groups",), (SchemaField("frames", each, (VIDEO,), "", sides),)))
+        for words, each, sides in kinds[: 1 if kind == "image" else 2]
     ]
 
 

@@ -13,6 +13,7 @@ from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
 from loader_service.catalog.vocabulary import RECORDINGS
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 _LENGTHS = re.compile(
     rf"(^|_)(lens?|lengths?|(num|n|valid|{RECORDINGS})_?(frames|steps|len|lens|length|lengths))$", re.IGNORECASE
 )
-
-#: Of a picture that somebody looks at.
-_LEAST_SIDE = 16
 
 
 def frame_part(info: DatasetInfo) -> VideoField | None:
@@ -141,7 +139,7 @@ def _is_film(info: DatasetInfo) -> bool:
     """Tell whether rows are sequences of pictures, in colours, or in grey, of which no axis is that of colours."""
     grey = info.dtype == "uint8" and len(info.shape) == 4 and {1, 3, 4}.isdisjoint(info.shape[1:])
     part = frame_part(info)
-    return part is not None and (part.kind == "image" or (grey and min(info.shape[2:]) >= _LEAST_SIDE))
+    return part is not None and (part.kind == "image" or (grey and min(info.shape[2:]) >= LEAST_GREY_SIDE))
 
 
 def _is_value(info: DatasetInfo, lengths: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.videos.padded_videos import MASK, flags_of, lengths_beside
 from loader_service.catalog.videos.readings import fields_of, free_name, in_one_line
+from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ _PADDED = (
     "with that beside them; for clips of frames {}, in a file"
 )
 _BY_MASK = "write each as a dataset of its own, or how many frames of each row are real, these first, as 'lengths'"
-
-#: Of a picture that somebody looks at.
-_LEAST_SIDE = 16
 
 #: So few rows of which the last axis is so many times longer may lie the other way round.
 _FEW_ROWS, _FAR_MORE = 4, 32
@@ -151,7 +149,7 @@ def _of_volumes(found: Found) -> dict[str, str]:
 
 def _may_be_times(part: VideoField, count: int) -> bool:
     """Tell whether rows are fewer than the grey pictures in each, as in mnist_test_seq.npy."""
-    grey = part.dtype == "uint8" and len(part.shape) == _AXES_OF_GREY and min(part.shape[1:]) >= _LEAST_SIDE
+    grey = part.dtype == "uint8" and len(part.shape) == _AXES_OF_GREY and min(part.shape[1:]) >= LEAST_GREY_SIDE
     return grey and part.shape[0] not in {1, 3} and count < part.shape[0]
 
 
