@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.layouts.search import EXPECTED, ForeignBytesError, explain_texts
 from loader_service.catalog.videos.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.field_scan import scan_fields
-from loader_service.catalog.videos.file_labels import read_labels
+from loader_service.catalog.videos.file_labels import LabelOrderError, read_labels
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.videos.group_readings import videos_of_groups
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, in_one_line
@@ -34,7 +35,8 @@ def works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
     try:
         found = find_declared(hdf5, tree, schema)
         if found.layout != "table" and not declares_label(schema):
-            read_labels(hdf5.file, tree, found.episodes, None)
+            with suppress(LabelOrderError):  # asked next, with a remedy of its own
+                read_labels(hdf5.file, tree, found.episodes, None)
         return bool(scan_fields(hdf5, found, schema)[0])
     except (CatalogError, TwoReadingsError):
         return False

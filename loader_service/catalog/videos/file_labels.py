@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from loader_service.catalog.videos.episodes import Episode
 
 
+class LabelOrderError(CatalogError):
+    """Nothing says which entry of the labels is whose; what the error advises helps, whatever a video is."""
+
+
 def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str | None) -> list[Label | None]:
     """Return the label of each video of a file, or None for those that have none.
 
@@ -125,7 +129,7 @@ def _in_order(
     if rows is not None:
         return [labels[row] for row in rows]
     if not chosen and not are_counted(names):
-        raise CatalogError(
+        raise LabelOrderError(
             f"{without_order(info, names)}: `--label {info.path}` takes them in the order of names, {names[0]!r} "
             "first; texts beside it may name the video of each; or give --labels FILE.csv"
         )

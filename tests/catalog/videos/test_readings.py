@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
+from tests.catalog.advice import schemas_in
+from tests.support.catalogs import catalog_of
 
 
 def _reading(words: str, shape: tuple[int, ...] | None = None) -> Reading:
@@ -24,3 +33,20 @@ def test_shapes_that_are_shown_take_any_side_but_few_channels():
     assert "shape = [-1]" in text
     assert text.endswith("; in a shape, -1 is any side, 0 one that differs")
     assert "-1" not in TwoReadingsError("found", [_reading("rows")]).text([_reading("rows")])
+
+
+def test_a_schema_is_shown_though_the_order_of_labels_is_asked_next(tmp_path: Path):
+    with h5py.File(tmp_path / "flow.h5", "w") as root:
+        root["labels"] = np.arange(3)
+        for number, name in enumerate(("run_g01", "jump_g01", "sit_g02")):
+            root[f"u/{name}"] = root[f"v/{name}"] = np.zeros((5 + number, 24, 32), np.uint8)
+    with pytest.raises(CatalogError, match="named alike in each group") as asked:
+        catalog_of(tmp_path)
+    schema = next(each for each in schemas_in(str(asked.value)) if "u/{video}" in each)
+    (tmp_path / "s.toml").write_text(schema)
+    with pytest.raises(CatalogError, match="`--label labels` takes them in the order of names"):
+        catalog_of(tmp_path, schema=str(tmp_path / "s.toml"))
+    catalog = catalog_of(tmp_path, schema=str(tmp_path / "s.toml"), label="labels")
+    assert catalog.labels is not None
+    assert catalog.labels.tolist() == [0, 1, 2]
+    catalog.close()
