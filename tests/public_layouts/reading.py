@@ -70,6 +70,8 @@ def _check(folder: Path, files: list[Path], expected: Serves | Refused, options:
     catalog = catalog_of(folder, *files, **options)
     try:
         check_catalog(catalog, expected)
+        if not options:
+            _check_schemas(folder, files[0], "; ".join(catalog.left_out))
     finally:
         catalog.close()
 
@@ -91,8 +93,8 @@ def _check_refusal(folder: Path, files: list[Path], expected: Refused, options: 
 
 
 def _check_schemas(folder: Path, file: Path, line: str) -> None:
-    """Fail unless with each schema that a refusal shows the file is served."""
-    for number, schema in enumerate(schemas_in(line) if "`videos = " in line else []):
+    """Fail unless with each schema that a refusal or a line shows the file is served."""
+    for number, schema in enumerate(schemas_in(line) if "`field = [" in line else []):
         path = folder / f"shown{number}.toml"
         path.write_text(schema, encoding="utf-8")
         with closing(catalog_of(folder, file, schema=str(path))) as found:

@@ -71,7 +71,10 @@ def _line_of_samples(root: str, fields: Sequence[tuple[str, NumberedFrames]]) ->
     parts = [(key, numbered_part(frames, "")) for key, frames in alike]
     each = Schema(
         ("groups",),
-        tuple(SchemaField(key, part.kind, (join(root, f"{key}/{VIDEO}"),), "", part.shape) for key, part in parts),
+        tuple(
+            SchemaField(key, part.kind if part.shape else "value", (join(root, f"{key}/{VIDEO}"),), "", part.shape)
+            for key, part in parts
+        ),
     )
     return {
         f"{alike[0][0]} (samples)": f"its numbers are taken for frames of one video; if each is a sample of its own, "
