@@ -60,8 +60,12 @@ class DatasetInfo(NamedTuple):
 
     def describe(self) -> str:
         """Return path, type and shape, for messages."""
-        kind = self.dtype if self.kind is ElementKind.OTHER and self.dtype else self.kind.value
+        kind = self.dtype if self.kind in _TOLD_BY_DTYPE and self.dtype else self.kind.value
         return f"{self.path!r} {kind} {self.shape}"
+
+
+#: Kinds of which the type of numbers says more: bytes may have a sign.
+_TOLD_BY_DTYPE = frozenset({ElementKind.BYTES, ElementKind.VLEN_BYTES, ElementKind.OTHER})
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ def bounds_of(columns, frame_count):
 
 def test_flags_are_called_by_their_type():
     assert info("p", (3,), "bool", ElementKind.OTHER).describe() == "'p' bool (3,)"
+    assert info("p", (3,), "int8", ElementKind.BYTES).describe() == "'p' int8 (3,)"
 
 
 # --- numbered datasets ------------------------------------------------------------------------------------------------
