@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.catalog.names import PACKED
 from loader_service.catalog.schema_text import schema_toml
 from tests.public_layouts.pictures import pixels
 from tests.support.catalogs import catalog_of
@@ -40,6 +41,14 @@ def test_the_same_numbers_in_all_files_have_a_line_whose_remedy_works(tmp_path, 
     with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
         assert (found.field(name).kind, found.field(name).shape) == ("value", _LIMITS.shape)
         assert np.array_equal(found.values(name), np.stack([_LIMITS] * 3))
+
+
+def test_what_pack_wrote_has_no_such_line(tmp_path):
+    _write(tmp_path, (5, 5, 5), joint_limits=_LIMITS)
+    for path in tmp_path.glob("*.h5"):
+        with h5py.File(path, "a") as root:
+            root.attrs[PACKED] = "1"
+    assert _constants(tmp_path)[0] == []
 
 
 def test_names_that_are_the_same_in_all_videos_have_a_line(tmp_path):

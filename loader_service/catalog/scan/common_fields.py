@@ -74,7 +74,6 @@ def merge_fields(
     _check_any(merged, left_out, files, by_file)
     if not named:
         refuse_little_in_common(by_file, [scan for _, scan in files], merged)
-    if not named:
         left_out = lines_of_same_numbers(merged, table=table) | left_out
         for key in [key for key, fields in merged.items() if fields[0].storage == "value"]:
             left_out.pop(f"{key} (constant)", None)  # it is of the whole video in other files

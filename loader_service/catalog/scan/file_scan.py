@@ -193,7 +193,7 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
         names=[found.episodes[number].name for number in filled],
         labels=[labels[number] for number in filled],
         frame_counts=counts,
-        fields=[_with_numbers(hdf5, field, counts) for field in fields if field is not declared],
+        fields=[_with_numbers(hdf5, tree, field, counts) for field in fields if field is not declared],
         empty_videos=len(found.episodes) - len(filled),
         layout=found.layout,
         label_source="" if declared is None else declared.source,
@@ -242,10 +242,10 @@ def _labels(
     return labels
 
 
-def _with_numbers(hdf5: HDF5File, field: FieldScan, counts: Int64s) -> FieldScan:
-    """Return a field with what tells its content: a sample of it, and, of a small array, all."""
-    columns = {**field.columns, **numbers_of(hdf5, field, counts)}
-    return replace(field, sample=sample_of(hdf5, field, counts), columns=columns)
+def _with_numbers(hdf5: HDF5File, tree: Tree, field: FieldScan, counts: Int64s) -> FieldScan:
+    """Return a field with what tells its content: a sample, and all of a small array, unless `pack` wrote it."""
+    numbers = {} if tree.is_packed else numbers_of(hdf5, field, counts)
+    return replace(field, sample=sample_of(hdf5, field, counts), columns={**field.columns, **numbers})
 
 
 def _is_label(field: FieldScan) -> bool:

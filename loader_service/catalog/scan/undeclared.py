@@ -124,7 +124,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_rows(file.found, file.hdf5.entries, file.tree),
     lambda file: lines_of_chance(file.found, file.hdf5.entries),
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
-    lambda file: lines_of_pairs(file.found),
+    lambda file: {} if file.tree.is_packed else lines_of_pairs(file.found),
     lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.row),
     lambda file: lines_of_unwritten(file.found, partial(chunk_counts, file.hdf5.file)),
 )
