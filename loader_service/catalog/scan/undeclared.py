@@ -119,12 +119,13 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     lambda file: refuse_widened_rows(file.found, partial(_row, file.hdf5, most=LOOK_BYTES)),
 )
 
-#: What is said of videos that may be read otherwise, as lines of what is no field. None looks at the lines of others.
+#: What is said of videos that may be read otherwise, as lines of what is no field; of those that `pack` wrote, nothing.
+#: None looks at the lines of others.
 LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_rows(file.found, file.hdf5.entries, file.tree),
     lambda file: lines_of_chance(file.found, file.hdf5.entries),
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
-    lambda file: {} if file.tree.is_packed else lines_of_pairs(file.found),
+    lambda file: lines_of_pairs(file.found),
     lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.row),
     lambda file: lines_of_unwritten(file.found, partial(chunk_counts, file.hdf5.file)),
 )
@@ -184,7 +185,7 @@ def _say(file: UndeclaredFile, options: ScanOptions) -> None:
     """Add a line for each thing that may be read otherwise, and for all that is in no field."""
     found = file.found
     said: dict[str, str] = {}
-    for lines in LINES:
+    for lines in () if file.tree.is_packed else LINES:
         said |= lines(file)
     zeros = lines_of_zeros(found, file.row, said)
     found.left_out.update(said | zeros)
