@@ -1,8 +1,9 @@
-"""A hard link to a dataset in its own group is another name of it, and no second camera."""
+"""A hard link to a dataset in its own group, and a link to a file, are other names of what is there already."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -43,3 +44,18 @@ def test_labels_that_have_another_name_are_labels(tmp_path):
         root["label"] = root["classes"]
     with closing(catalog_of(tmp_path)) as found:
         assert {field.name for field in found.fields} == {"x", "classes", "label"}
+
+
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_a_link_to_a_file_given_beside_it_has_a_line(tmp_path, link):
+    for number, name in enumerate("ab"):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            root["rgb"] = pixels(number, 6)
+    with closing(catalog_of(tmp_path)) as found:
+        assert not found.left_out
+    link(tmp_path / "c.h5", tmp_path / "a.h5")
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.video_count == 3
+        (line,) = found.left_out
+        assert "c.h5' is '" in line
+        assert "its videos are served twice; leave one out" in line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -101,7 +102,7 @@ def _index_of(contents: Candidates, info: DatasetInfo) -> tuple[DatasetInfo, NDA
         return starts, contents.read(starts)
     for names in (_END_NAMES, LENGTH_NAMES):
         beside = contents.beside(info, names)
-        if beside is not None and beside.shape[0]:
+        if beside is not None and 0 not in beside.shape:
             numbers = contents.read_numbers(beside)
             ends = numbers if names is _END_NAMES else np.cumsum(numbers)
             if ends[-1] == info.shape[0] and (np.diff(ends) >= 0).all() and ends[0] >= 0:
@@ -133,7 +134,7 @@ def _extents(
     """Return the datasets that say where frames begin and how long they are, and what they say."""
     begins = as_whole_numbers(starts, found)
     beside = contents.beside(info, LENGTH_NAMES)
-    if beside is None or beside.shape != starts.shape or beside.path == starts.path:
+    if beside is None or math.prod(beside.shape) != len(begins) or beside.path == starts.path:
         return frozenset({starts.path}), _between(info, starts, begins)
     lengths = contents.read_numbers(beside)
     bad = np.flatnonzero((begins < 0) | (lengths < 0) | (begins + lengths > info.shape[0]))

@@ -104,20 +104,23 @@ class Candidates:
         return [info for info in self.candidates if info.kind is kind and len(info.shape) == rank]
 
     def beside(self, info: DatasetInfo, names: Sequence[str]) -> DatasetInfo | None:
-        """Return the first 1-D dataset of numbers in the same group with one of these names (``{}``: its basename)."""
+        """Return the first list of numbers in the same group with one of these names (``{}``: its basename).
+
+        It has one axis, ``(N,)``, or is a row or column of numbers, ``(1, N)`` or ``(N, 1)``.
+        """
         for name in names:
             path = join(info.parent, name.format(info.basename))
             found = self.tree.datasets.get(path)
-            if found and found.kind in _NUMBERS and len(found.shape) == 1 and path != info.path:
+            if found and found.kind in _NUMBERS and _is_list(found.shape) and path != info.path:
                 return found
         return None
 
     def read(self, info: DatasetInfo) -> NDArray[Any]:
-        """Return a dataset as it is."""
-        return np.asarray(self.hdf5.node(info.path)[()])
+        """Return the numbers of a list as they are, ``(N,)``."""
+        return np.ravel(self.hdf5.node(info.path)[()])
 
     def read_numbers(self, info: DatasetInfo) -> Int64s:
-        """Return a 1-D dataset of whole numbers, which may be kept as floats; CatalogError if they are not whole."""
+        """Return a list of whole numbers, which may be kept as floats; CatalogError if they are not whole."""
         return as_whole_numbers(info, self.read(info))
 
     def images(
@@ -179,6 +182,10 @@ def _peek(hdf5: HDF5File, info: DatasetInfo, places: Sequence[int]) -> list[byte
         if getattr(error, "errno", None) or len(places) == 1:
             raise
     return _peek(hdf5, info, places[1:])
+
+
+def _is_list(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 1 or (len(shape) == 2 and 1 in shape)
 
 
 #: Kinds of datasets that can be offsets or lengths.

@@ -17,6 +17,7 @@ from loader_service.catalog.names import RESERVED
 from loader_service.catalog.scan.common_fields import merge_fields
 from loader_service.catalog.scan.field_columns import field_columns
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
+from loader_service.catalog.scan.given_twice import lines_of_one_file
 from loader_service.catalog.sides import sides_column
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.video_split import words_of_names
@@ -73,7 +74,7 @@ def assemble(
     scans = [each.scan for each in files]
     filled = [each for each in files if each.scan.names]
     if not filled:
-        raise _nothing_there(scans, len(skipped))
+        raise _nothing_there(files, len(skipped))
     _check_alike(filled)
     if labelling.table is not None:
         _check_labels_free(filled[0], named)
@@ -97,7 +98,7 @@ def assemble(
         name_width=int(np.diff(columns["name_bounds"]).max()),
         largest_frame_bytes=_largest_frame_bytes(columns),
         layouts=tuple(dict.fromkeys(each.scan.layout for each in filled)),
-        left_out=(*left_out, *not_labels),
+        left_out=(*left_out, *not_labels, *lines_of_one_file((each.path, each.scan.status) for each in filled)),
         fetched=_fetched(scans),
     )
     return header, columns
@@ -132,8 +133,9 @@ def _add_fields(
     return facts
 
 
-def _nothing_there(scans: Sequence[FileScan], skipped: int) -> CatalogError:
+def _nothing_there(files: Sequence[Scanned], skipped: int) -> CatalogError:
     """Return what to say of files of which no video is left."""
+    scans = [each.scan for each in files]
     not_chosen = sum(scan.not_chosen for scan in scans)
     if not_chosen:
         return CatalogError(
@@ -141,9 +143,10 @@ def _nothing_there(scans: Sequence[FileScan], skipped: int) -> CatalogError:
             "splits that they say, or leave it out, to be told which"
         )
     empty_videos = sum(scan.empty_videos for scan in scans)
+    such_as = f" such as {files[0].path!r}" if files else ""
     return CatalogError(
-        f"no video with frames in {counted(len(scans), 'file')} ({counted(empty_videos, 'video')} without frames, "
-        f"{counted(skipped, 'file')} skipped); give files with frames, or write those of these again"
+        f"no video with frames in {counted(len(scans), 'file')}{such_as} ({counted(empty_videos, 'video')} without "
+        f"frames, {counted(skipped, 'file')} skipped); give files with frames, or write those of these again"
     )
 
 

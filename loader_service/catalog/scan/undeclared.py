@@ -53,7 +53,6 @@ from loader_service.scan_options import GROUP, ScanOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.layouts.layout import FoundVideo
 
 

@@ -57,7 +57,10 @@ def says_bounds(name: str) -> bool:
 
 
 def short_lists(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *, alone: bool) -> list[DatasetInfo]:
-    """Return the lists of whole numbers that are shorter than the rows, in one axis or two; those of times aside."""
+    """Return the lists of whole numbers that are shorter than the rows, in one axis or two; those of times aside.
+
+    So is one that is as long by chance, and runs from 0 to the row behind the last.
+    """
     least = 0 if alone else 1
     most = frame_count if frame_count > 1 else 2
     short = [
@@ -66,6 +69,7 @@ def short_lists(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *
         if (info.shape[1:] in COLUMN and info.shape and least < info.shape[0] < most and info.shape != (1, 1))
         or (info.shape[:1] == (1,) and info.shape[2:] == () and (1,) < info.shape[1:] < (most,))
     ]
+    short += [info for info in datasets if _runs_through(info, frame_count, read)]
     plain = [info for info in short if not TIMES.search(info.basename)]
     whole = [info for info in plain if is_whole(info.dtype)]
     floats = [info for info in plain if is_floating(info.dtype) and _are_whole(info, read)]
@@ -73,6 +77,20 @@ def short_lists(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *
         if 2 * np.sum(whole_numbers(read, other) - whole_numbers(read, first)) < frame_count:
             return whole + [info for info in floats if info.shape != first.shape]  # seconds, whole by chance
     return whole + floats
+
+
+def _runs_through(info: DatasetInfo, frame_count: int, read: Read) -> bool:
+    """Tell whether a list that is called as starts or ends has an entry for each row by chance: none is its own row."""
+    if info.shape not in {(frame_count,), (frame_count, 1)} or frame_count < _FEWEST_ROWS or not is_whole(info.dtype):
+        return False
+    if not (STARTS.search(info.basename) or ENDS.search(info.basename)):
+        return False
+    numbers = whole_numbers(read, info)
+    return bool(numbers[0] == 0 and numbers[-1] == frame_count and (np.diff(numbers) >= 0).all())
+
+
+#: Two videos, of which one has two rows, as a list of starts with the end of all.
+_FEWEST_ROWS = 3
 
 
 def is_index(info: DatasetInfo) -> bool:

@@ -6,13 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.videos.across_groups import (
-    Neighbours,
-)
-from loader_service.catalog.videos.array_readings import (
-    classes_or_fields,
-    unequal,
-)
+from loader_service.catalog.videos.across_groups import Neighbours
+from loader_service.catalog.videos.array_readings import classes_or_fields, unequal
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
     are_masked,
@@ -23,14 +18,8 @@ from loader_service.catalog.videos.frame_axis import (
 )
 from loader_service.catalog.videos.parts_readings import parts_or_videos
 from loader_service.catalog.videos.picture_sequences import parts_of, tails_of
-from loader_service.catalog.videos.picture_videos import (
-    refuse_grey_pictures,
-)
-from loader_service.catalog.videos.sibling_groups import (
-    MOST_PARTS,
-    are_levels,
-    is_recording,
-)
+from loader_service.catalog.videos.picture_videos import refuse_grey_pictures
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS, are_levels, is_recording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.natural import natural_key
-from loader_service.catalog.videos.across_groups import (
-    by_number,
-    samples_of_groups,
-)
-from loader_service.catalog.videos.array_readings import (
-    channels_or_frames,
-    rivals,
-    tables_of_columns,
-)
+from loader_service.catalog.videos.across_groups import by_number, samples_of_groups
+from loader_service.catalog.videos.array_readings import channels_or_frames, rivals, tables_of_columns
 from loader_service.catalog.videos.episodes import Found, found_of
 from loader_service.catalog.videos.frame_axis import (
     frame_counts_of,
@@ -24,16 +17,10 @@ from loader_service.catalog.videos.frame_axis import (
     rival_of,
 )
 from loader_service.catalog.videos.frames_in_groups import refuse_groups_of_frames
-from loader_service.catalog.videos.group_readings import (
-    refuse_numbered_parts,
-    with_fields_of_groups,
-    with_whole_groups,
-)
+from loader_service.catalog.videos.group_readings import refuse_numbered_parts, with_fields_of_groups, with_whole_groups
 from loader_service.catalog.videos.parts_readings import parts_or_videos
 from loader_service.catalog.videos.picture_sequences import of_dataset
-from loader_service.catalog.videos.picture_videos import (
-    refuse_grey_groups,
-)
+from loader_service.catalog.videos.picture_videos import refuse_grey_groups
 from loader_service.catalog.videos.sibling_groups import (
     MOST_PARTS,
     belong_to_rows,

@@ -22,6 +22,20 @@ def test_offsets_that_lead_to_no_image_are_refused_by_name(tmp_path):
         catalog_of(tmp_path)
 
 
+@pytest.mark.parametrize("sides", [(-1, 1), (1, -1)])
+def test_offsets_and_lengths_may_be_a_row_or_a_column(tmp_path, sides):
+    frames = jpegs(0, 6)
+    offsets = np.cumsum([0, *map(len, frames)])
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for name, numbers in {"bounds": {"offsets": offsets}, "both": {"starts": offsets[:-1]}, "sizes": {}}.items():
+            root[f"{name}/data"] = np.frombuffer(b"".join(frames), np.uint8)
+            for key, each in (numbers if name == "bounds" else {**numbers, "lengths": np.diff(offsets)}).items():
+                root[f"{name}/{key}"] = each.reshape(sides)
+    with closing(catalog_of(tmp_path)) as found:
+        assert names_of(found) == ["both", "bounds", "sizes"]
+        assert [frames_of(found, video) for video in range(3)] == [frames] * 3
+
+
 def test_one_list_of_starts_beside_frames_of_a_dataset_each_counts_frames(tmp_path):
     frames = {name: jpegs(number, 12) for number, name in enumerate(("v0", "v1"))}
     with h5py.File(tmp_path / "a.h5", "w") as root:
