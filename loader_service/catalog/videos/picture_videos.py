@@ -77,6 +77,8 @@ def find_picture_videos(
             raise _parts_or_classes(groups)
         if are_numbered(names[0]) and all(map(str.isdecimal, names[0])):
             raise frames_with_gaps(sure, len(groups))
+    if not together and not declared and (pairs := _pairs_of_sets(by_name)):
+        raise _parts_or_classes({group: groups[group] for group in pairs})
     if declared or not together:
         return found_of([Episode(info.path, None, 1, info.path, {"": single_part(info)}) for info in sure])
     roots = _roots([*plain, *scalars], list(groups)) if len(groups) > 1 else [""]
@@ -85,6 +87,21 @@ def find_picture_videos(
         parts = {key_in(root, info.path): single_part(info) for info in members}
         episodes.append(Episode(root, root, 1, members[0].path, parts))
     return found_of(episodes)
+
+
+def _pairs_of_sets(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> Sequence[str]:
+    """Return the groups of the first of several sets, each of which has the same groups, with one set of numbers.
+
+    So lie ``Set5/lr/0`` beside ``Set5/hr/0``, and other numbers of pictures in the same groups of ``Set14``.
+    """
+    sets: dict[str, dict[str, Mapping[str, DatasetInfo]]] = {}
+    for group, members in groups.items():
+        sets.setdefault(parent_of(group), {})[group] = members
+    first, *others = sets.values()
+    words = {basename_of(group) for group in first}
+    alike = others and all({basename_of(group) for group in each} == words for each in others)
+    paired = alike and all(len({frozenset(members) for members in each.values()}) == 1 for each in sets.values())
+    return list(first) if paired and len(first) > 1 and by_number(first) else []
 
 
 def _roots(datasets: Sequence[DatasetInfo], groups: Sequence[str]) -> Sequence[str]:
@@ -119,10 +136,13 @@ def _parts_or_classes(groups: Mapping[str, Sequence[DatasetInfo]]) -> TwoReading
     )
     each = SchemaField("frames", kinds[min(kinds)], (VIDEO,), "", common_shape(sides.values()))
     shown = " beside ".join(members[0].describe() for members in islice(groups.values(), 2))
+    above = parent_of(next(iter(groups)))
     return TwoReadingsError(
         f"found {shown}, and pictures of the same names in {len(groups)} groups",
         [
-            Reading("samples with a picture in each group", Schema(("groups",), across)),
+            Reading(
+                f"samples with a picture in each group{f' of {above!r}' if above else ''}", Schema(("groups",), across)
+            ),
             Reading("pictures of their own, such as of a class", Schema(("groups",), (each,))),
         ],
     )

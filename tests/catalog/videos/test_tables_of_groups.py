@@ -1,4 +1,4 @@
-"""Groups that hold different tables are asked about, and so are levels of one picture; each remedy works."""
+"""Groups that hold different tables are asked about, and so are pairs and levels of pictures; each remedy works."""
 
 from __future__ import annotations
 
@@ -51,3 +51,12 @@ def test_tables_of_texts_are_no_videos_of_their_ids(tmp_path):
     served = list(_served(tmp_path))
     assert ((10,), frozenset({"users_id", "users_users_name"})) in served
     assert ((30,), frozenset({"items_id", "items_items_name"})) in served
+
+
+def test_pictures_in_pairs_of_several_sets_are_asked_about(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for name, count in {"Set5": 5, "Set14": 7}.items():
+            for number, image in enumerate(pixels(count, count)):
+                root[f"{name}/hr/{number}"] = image[: 16 + number]
+                root[f"{name}/lr/{number}"] = image[: 16 + number : 2, ::2]
+    assert list(_served(tmp_path)) == [((1,) * 7, frozenset({"hr", "lr"})), ((1,) * 24, frozenset({"frames"}))]
