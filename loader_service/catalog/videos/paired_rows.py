@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,8 @@ _TABLES = (
 def lines_of_pairs(found: Found) -> dict[str, str]:
     """Return a line where groups, or fields, whose names are words have as many rows, and nothing says if in pairs.
 
-    So lie ``clean`` and ``noisy`` in a file, which belong together, and ``signal`` and ``background``, which do not.
+    So lie ``clean`` and ``noisy`` in a file, which belong together, and ``signal`` and ``background``, which do not; or
+    groups of a word and a number, ``person_1`` and ``person_2``, who were seen together or not.
     """
     filled = [episode for episode in found.episodes if episode.frame_count]
     if found.layout == "groups" and 1 < len(filled) <= MOST_PARTS:
@@ -49,11 +51,14 @@ def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
     first, second = filled[:2]
     roots = [episode.root or "" for episode in filled]
     counts = {episode.frame_count for episode in filled}
-    if not all(roots) or len(counts) > 1 or counts == {1} or not _are_words(differing_parts(roots)):
+    names = differing_parts(roots)
+    if not all(roots) or len(counts) > 1 or counts == {1} or not (_are_words(names) or _are_counted(names)):
         return {}
     timed = [(root, key, part) for root, each in zip(roots, filled, strict=True) for key, part in _timed(each)]
     fields = tuple(SchemaField(free_name(join(root, key)), part.kind, (join(root, key),)) for root, key, part in timed)
     encoded = any(part.frames for _, _, part in timed)
+    if encoded and not _are_words(names):
+        return {}
     shown = in_one_line(Schema(("files" if encoded else "table",), fields))
     line = _PAIRED.format(first.root, second.root, first.frame_count, len(filled), shown)
     return {f"{parent_of(roots[0])}/ (pairs)": line}
@@ -103,3 +108,13 @@ def _are_words(names: Sequence[str]) -> bool:
     """Tell whether names are words that say neither a number nor what is seen: of classes, or of halves of pairs."""
     told = have_numbers_or_ids(names) or have_roles(names) or are_fields(names)
     return not told and not all(is_recording(basename_of(name)) for name in names)
+
+
+def _are_counted(names: Sequence[str]) -> bool:
+    """Tell whether names are one word that says no recording, each with another small number."""
+    stems = {found[1] for name in names if (found := _COUNTED.fullmatch(name))}
+    return len(stems) == 1 and all(map(_COUNTED.fullmatch, names)) and not any(map(is_recording, names))
+
+
+#: Shorter words are no words: `v1`.
+_COUNTED = re.compile(r"([A-Za-z]{3,})[_ -]?[0-9]{1,2}")

@@ -28,6 +28,7 @@ def _lines(path):
 
 
 _GROUPS = {"noise/strain": (20, 8), "noise/snr": (20,), "injections/strain": (20, 8), "injections/snr": (20,)}
+_PERSONS = {"person_0/joints": (20, 8), "person_1/joints": (20, 8)}
 _ENCODED = {"positive/images": None, "negative/images": None}
 _TABLES = {"events/id": (20,), "events/energy": (20, 3), "hits/id": (20,), "hits/charge": (20, 3)}
 _FIELDS = {"clean": (20, 8), "noisy": (20, 8)}
@@ -37,6 +38,7 @@ _FIELDS = {"clean": (20, 8), "noisy": (20, 8)}
     ("arrays", "served", "declared", "names"),
     [
         (_GROUPS, [20, 20], [20], {"injections_strain", "injections_snr", "noise_strain"}),
+        (_PERSONS, [20, 20], [20], {"person_0_joints", "person_1_joints"}),
         (_ENCODED, [6, 6], [6], {"positive_images", "negative_images"}),
         (_FIELDS, [20], [20, 20], {"values"}),
         (_TABLES, [20], [20], {"events_id", "events_energy"}),
@@ -58,6 +60,7 @@ def test_the_other_reading_has_a_line_whose_schema_works(tmp_path, arrays, serve
         {"a/x": (20, 8), "b/x": (21, 8), "a/y": (20,), "b/y": (21,)},
         {"trial_1/x": (20, 8), "trial_2/x": (20, 8)},
         {"demo_1/x": (20, 8), "demo_1/y": (20,), "demo_2/x": (20, 8), "demo_2/y": (20,)},
+        {"person01_boxing/x": (20, 8), "person02_boxing/x": (20, 8)},
         {"clean": (20, 8), "noisy": (20, 8), "snr": (20,)},
         {"rgb": (20, 8), "depth": (20, 8)},
         {"x": (20, 8), "y": (20, 3)},
