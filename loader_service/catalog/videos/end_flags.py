@@ -12,12 +12,11 @@ from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo
-
-    Read = Callable[[str], Any]
+    from loader_service.catalog.videos.bound_lists import Read
 
 _EPISODE = rf"({RECORDINGS})s?"
 _FIRST_FLAG = re.compile(rf"(is_first|({_EPISODE}_)(starts?|begins?|first))$", re.IGNORECASE)

@@ -52,13 +52,12 @@ def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
     roots = [episode.root or "" for episode in filled]
     counts = {episode.frame_count for episode in filled}
     names = differing_parts(roots)
-    if not all(roots) or len(counts) > 1 or counts == {1} or not (_are_words(names) or _are_counted(names)):
+    encoded = any(part.frames for episode in filled for _, part in _timed(episode))
+    told = not _are_words(names) and (encoded or not _are_counted(names))
+    if not all(roots) or len(counts) > 1 or counts == {1} or told:
         return {}
     timed = [(root, key, part) for root, each in zip(roots, filled, strict=True) for key, part in _timed(each)]
     fields = tuple(SchemaField(free_name(join(root, key)), part.kind, (join(root, key),)) for root, key, part in timed)
-    encoded = any(part.frames for _, _, part in timed)
-    if encoded and not _are_words(names):
-        return {}
     shown = in_one_line(Schema(("files" if encoded else "table",), fields))
     line = _PAIRED.format(first.root, second.root, first.frame_count, len(filled), shown)
     return {f"{parent_of(roots[0])}/ (pairs)": line}
@@ -112,8 +111,9 @@ def _are_words(names: Sequence[str]) -> bool:
 
 def _are_counted(names: Sequence[str]) -> bool:
     """Tell whether names are one word that says no recording, each with another small number."""
-    stems = {found[1] for name in names if (found := _COUNTED.fullmatch(name))}
-    return len(stems) == 1 and all(map(_COUNTED.fullmatch, names)) and not any(map(is_recording, names))
+    found = [_COUNTED.fullmatch(name) for name in names]
+    stems = {each and each[1] for each in found}
+    return len(stems) == 1 and None not in stems and not any(map(is_recording, names))
 
 
 #: Shorter words are no words: `v1`.
