@@ -13,7 +13,7 @@ APART := soak or ray or hosts or browser or clouds
 
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Tests start thousands of Python processes, which would each compile all that they import; empty is not set.
-test web web-short soak: export PYTHONDONTWRITEBYTECODE :=
+test again ray hosts hosts-short clouds web web-short soak bench: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help install native demo test again ray emulators clouds web web-short check format bench docs hosts hosts-short soak clean

@@ -12,10 +12,10 @@ import click
 from loader_service import reports
 from loader_service.advice import python_lines
 from loader_service.catalog.labels.class_lists import write_class_lists
+from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.catalog.schema_text import schema_toml
 from loader_service.click_options import LoneOptions, options_of
 from loader_service.config import ServiceConfig
-from loader_service.daemon.serving import scan_files
 from loader_service.frame_check import FrameCheck
 from loader_service.option_fields import build, changed
 from loader_service.preview.files_sheet import check_target, write_files_sheet
@@ -63,7 +63,7 @@ def inspect_command(
     if contact_sheet is not None:
         check_target(contact_sheet, force=force)
     config = build(ServiceConfig, {"files": files, **options})
-    found = scan_files(config, ScanBar().scanned)
+    found = scan(config.files, config.scan, cache_dir=config.cache_path, progress=ScanBar().scanned)
     for line in write_class_lists(class_files, {each.name: each.classes for each in found.fields if each.classes}):
         click.echo(line, err=True)
     if contact_sheet is not None:

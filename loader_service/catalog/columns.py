@@ -188,7 +188,7 @@ class Catalog:
         """Return what the encoded frames of all videos are; empty for what is not encoded."""
         if not self.is_encoded(field):
             return ()
-        return tuple(SERVED[number] for number in np.unique(self._column("codecs", field)).tolist())
+        return tuple(SERVED[number] for number in sorted(set(self._column("codecs", field).tolist())))
 
     def shape_in(self, video: int, field: str) -> tuple[int, ...]:
         """Return the shape of a frame of an array, or of a value, as it is in one video; not that of a list."""

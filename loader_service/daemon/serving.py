@@ -6,7 +6,6 @@ import logging
 import os
 import select
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from typing import Protocol
@@ -149,7 +148,9 @@ def run_service(config: ServiceConfig, onlooker: Onlooker) -> bool:
 def _catalog(config: ServiceConfig, onlooker: Onlooker) -> Catalog:
     """Return what the files hold, or the source; the caller closes it."""
     source = source_options(config)
-    return scan_files(config, onlooker.scanned) if source is None else catalog_of(source, config)
+    if source is not None:
+        return catalog_of(source, config)
+    return scan(config.files, config.scan, cache_dir=config.cache_path, progress=onlooker.scanned)
 
 
 def _sockets(
@@ -255,8 +256,3 @@ def _check_copy(config: ServiceConfig) -> None:
             CopyFolder(folder, most_bytes).close()
         except OSError as error:
             raise ConfigError(f"local_copy={config.local_copy!r}: {error}; give a folder of your own") from error
-
-
-def scan_files(config: ServiceConfig, progress: Callable[[int, int], None]) -> Catalog:
-    """Return the catalog of the files that a configuration names."""
-    return scan(config.files, config.scan, cache_dir=config.cache_path, progress=progress)

@@ -102,7 +102,7 @@ def _are_all(values: NDArray[Any], one: NDArray[Any]) -> bool:
 
 def _seem_static(entries: NDArray[Any]) -> bool:
     """Tell whether entries differ, and are no numbers that rise or fall, as times do, or have but two values."""
-    distinct = len(np.unique(entries, axis=0))
+    distinct = len({entry.tobytes() for entry in entries})  # np.unique would import numpy.ma
     if is_text(entries.dtype.str.lstrip("|")):
         return distinct == len(entries)
     if entries.size > len(entries):
