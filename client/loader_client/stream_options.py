@@ -30,6 +30,9 @@ ClipChoice = Clip | Frame | Literal["auto"] | None
 #: Keys that are read at a time.
 _KEYS_TOGETHER = 1024
 
+#: What users call the first argument.
+_NAMES_OF_PLACES = ("endpoint", "address", "socket", "files", "path", "paths")
+
 #: What users may say beside what has a parameter of its own.
 _OPTIONS = (
     *(
@@ -163,6 +166,11 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 def _unknown(name: str) -> str:
     if name == "epochs":  # `batches` takes it
         return "unexpected keyword argument 'epochs' of dataset; each iterator of it is an epoch: give fit epochs=…"
+    if name in _NAMES_OF_PLACES:
+        return (
+            f"unexpected keyword argument {name!r} of dataset and batches; where a service listens, or which files are "
+            "to be served, is their first argument: give it without a name"
+        )
     for part, kind in (("clip", Clip), ("image", Image)):
         if name in {each.name for each in dataclasses.fields(kind)}:
             return f"unexpected keyword argument {name!r} of dataset and batches; give {part}={kind.__name__}({name}=…)"

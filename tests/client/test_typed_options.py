@@ -121,6 +121,7 @@ def test_the_number_of_epochs_is_not_the_datasets() -> None:
         ("workers", "give workers=… to connect or dataset; of one that runs, `loader-service start --workers`"),
         ("memory", "give service={'memory': …} to connect or dataset; .* `loader-service start --memory` sets it"),
         ("labels", "give service={'labels': …}"),
+        ("endpoint", "is their first argument: give it without a name"),
     ],
 )
 def test_an_option_of_another_place_is_told_where_it_belongs(name: str, said: str) -> None:
