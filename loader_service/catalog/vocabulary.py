@@ -19,6 +19,9 @@ RECORDINGS = f"{EPISODES}|{CLIPS}"
 #: What a recording has one after the other.
 FRAMES = "frame|step|time_?step"
 
+#: Who acts, or is seen, beside others that are recorded at one time.
+ACTORS = "env|environment|agent|actor|worker|player|process|proc|thread|lane|slot|robot|stream|rank"
+
 #: The whole name of what times or counts the frames of a recording.
 TIMES_OF_FRAMES = re.compile(
     rf"^(t|({FRAMES}|sample)s?_?(no|number|index|idx|id)s?|(time|date)(_?stamp)?s?)$", re.IGNORECASE

@@ -85,7 +85,7 @@ def find_bounds(
         or _from_lengths_in_columns(whole, frame_count, read)
         or _from_numbers(columns, read)
         or _from_last_rows(datasets, frame_count, read, declared=declared)
-        or (from_flags(datasets, frame_count, read, any_end=declared) if alone else None)
+        or (from_flags(datasets, frame_count, read, any_end=declared) if alone or declared else None)
         or (find_first_rows(datasets, frame_count, read) if declared else None)
     )
     if bounds is None:

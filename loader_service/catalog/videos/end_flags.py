@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.dtypes import is_number, is_text
+from loader_service.catalog.dtypes import is_number
+from loader_service.catalog.videos.row_owners import are_actors, in_order_of
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
@@ -23,14 +24,6 @@ _FIRST_FLAG = re.compile(rf"(is_first|({_EPISODE}_)(starts?|begins?|first))$", r
 _LAST_FLAG = re.compile(rf"(is_last|({_EPISODE}_)(ends?|terminals?|dones?|last))$", re.IGNORECASE)
 _ANY_END_FLAG = re.compile(
     r"(terminals?|terminated|terminations?|truncated|truncations?|timeouts?|dones?)$", re.IGNORECASE
-)
-
-
-#: What a column is called that says whose row it is, of several that are recorded at one time.
-_OWNER = re.compile(
-    r"(^|_)(env|environment|agent|actor|worker|player|process|proc|thread|lane|slot|robot|stream|rank)s?_?"
-    r"(id|idx|index|num|number|no|name)?s?$",
-    re.IGNORECASE,
 )
 
 
@@ -74,7 +67,7 @@ def _with_owners(columns: Sequence[DatasetInfo], begins: Int64s, read: Read) -> 
         When rows of several of these lie in turns: then no episode lies in one piece.
     """
     for info in columns:
-        if not _OWNER.search(info.basename) or not (is_number(info.dtype) or is_text(info.dtype)):
+        if not are_actors(info):
             continue
         owners = np.ravel(read(info.path))
         changes = np.flatnonzero(owners[1:] != owners[:-1]) + 1
@@ -84,8 +77,8 @@ def _with_owners(columns: Sequence[DatasetInfo], begins: Int64s, read: Read) -> 
         if kinds <= len(changes):
             raise CatalogError(
                 f"{info.path!r} changes within episodes, as flags of rows begin or end them, and its values come back: "
-                f"rows of {kinds} environments, or agents, lie in turns, and no episode lies in one piece; write all "
-                f"datasets anew in the order of rows = np.argsort({info.basename}, kind='stable')"
+                f"rows of {kinds} environments, or agents, lie in turns, and no episode lies in one piece; "
+                f"{in_order_of(info)}"
             )
         begins = np.union1d(begins, changes)
     return begins

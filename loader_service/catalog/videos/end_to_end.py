@@ -23,8 +23,9 @@ from loader_service.catalog.videos.bound_lists import (
 from loader_service.catalog.videos.bounds import find_bounds, from_flags
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
 from loader_service.catalog.videos.row_columns import find_by_rows
+from loader_service.catalog.videos.row_owners import find_by_owners, line_of_turns
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
 
@@ -65,7 +66,8 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
     if not several:
         if alone and not declared:
             _refuse_first_rows(beside[id(filled[0])], found, read)
-            _note_ends(beside[id(filled[0])], found, read)
+        if not declared:
+            _note_ends(filled, beside, found, read)
         return found
     episodes: list[Episode] = []
     used: set[str] = set()
@@ -100,7 +102,8 @@ def _by_rows(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, decla
     """Return what the rows say of their videos, if they are pictures, or a schema says that there are some."""
     if not declared and "image" not in [part.kind for part in whole.parts.values()]:
         return None
-    return find_by_rows(beside, whole.frame_count, read, any_end=declared)
+    bounds = find_by_rows(beside, whole.frame_count, read, any_end=declared)
+    return bounds or (find_by_owners(beside, whole.frame_count, read) if declared else None)
 
 
 def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
@@ -129,25 +132,46 @@ def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) 
     )
 
 
-def _note_ends(beside: Sequence[DatasetInfo], found: Found, read: Read) -> None:
+def _note_ends(
+    filled: Sequence[Episode], beside: Mapping[int, Sequence[DatasetInfo]], found: Found, read: Read
+) -> None:
     """Say where flags, or columns, seem to end episodes within rows that are served as one table, or video."""
-    whole = found.episodes[0]
+    for whole in filled[:_MOST_LOOKED_AT]:
+        ends = _ends_seen(whole, beside[id(whole)], read, alone=len(found.episodes) == 1)
+        if ends:
+            found.left_out[f"{whole.dataset_path} (episodes)"] = ends
+            return
+
+
+def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alone: bool) -> str:
+    """Return the line for rows that seem to be several episodes, with the schema that cuts there; empty if none do."""
     words, count = "flags such as dones, terminals or timeouts", whole.frame_count
+    rows = {(count,), (count, 1)}
+    beside = [info for info in beside if info.shape in rows]
+    if not beside:
+        return ""
     try:
         bounds = from_flags(beside, count, read, any_end=True)
     except CatalogError as error:
-        found.left_out[f"{whole.dataset_path} (episodes)"] = f"{error}; until then a clip crosses their ends, in a file"
-        return
+        return f"{error}; until then a clip crosses their ends, in a file"
     if bounds is None:
-        words, bounds = (
-            "names or numbers of videos or pictures, or numbers that begin anew,",
-            find_by_rows(beside, count, read, any_end=True),
-        )
-    if bounds is not None:
-        found.left_out[f"{whole.dataset_path} (episodes)"] = (
-            f"{words} seem to end {len(bounds.starts)} episodes in these rows, and a clip crosses their ends; "
-            '`videos = "spans"` in a --schema, as --toml prints one, cuts there, in a file'
-        )
+        words = "names or numbers of videos or pictures, or numbers that begin anew,"
+        bounds = find_by_rows(beside, count, read, any_end=True)
+    if bounds is None:
+        bounds = find_by_owners(beside, count, read)
+        words = f"runs of {' and '.join(map(repr, sorted(bounds.paths)))}" if bounds else ""
+    if bounds is None:
+        turns = line_of_turns(beside, count, read)
+        return f"{turns}, in a file" if turns else ""
+    cut = in_one_line(replace(_uncut(whole, alone), videos=("spans",)))
+    return (
+        f"{words} seem to end {len(bounds.starts)} episodes in these rows, and a clip crosses their ends; {cut} in a "
+        "--schema cuts there, in a file"
+    )
+
+
+#: Videos of which it is said whether they seem to be several.
+_MOST_LOOKED_AT = 8
 
 
 def _of_attributes(hdf5: HDF5File, tree: Tree, whole: Episode, *, alone: bool) -> Bounds | None:
@@ -224,7 +248,7 @@ def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, d
 def _uncut(whole: Episode, alone: bool) -> Schema:
     """Return the schema that takes all rows for one video."""
     fields = [
-        SchemaField(key.replace("/", "_") or "frames", part.kind, (part.path if alone else f"{VIDEO}/{key}",))
+        SchemaField(free_name(key) or "frames", part.kind, (part.path if alone else f"{VIDEO}/{key}",))
         for key, part in whole.parts.items()
         if part.kind != "value" and not part.missing
     ]
