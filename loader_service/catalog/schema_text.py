@@ -77,18 +77,14 @@ def schema_toml(catalog: Catalog, lengths: Lengths = "equal") -> str:
         if facts.storage != "encoded" and not number_of_a_text:
             lines.append(f"dtype = {_toml(facts.field.dtype)}")
             if not _may_differ(catalog, facts):
-                lines.append(_shape_line(catalog, facts))
+                lines.append(_shape_line(facts))
     return "\n".join([*lines, ""])
 
 
-def _shape_line(catalog: Catalog, facts: FieldFacts) -> str:
-    """Return the line of a field's shape, in which sides that other files may have otherwise are any, and what it is.
-
-    Rows of a matrix keep their length: it counts what is measured.
-    """
+def _shape_line(facts: FieldFacts) -> str:
+    """Return the line of a field's shape, in which sides that may differ in other files are any, and what they are."""
     here = facts.field.shape
-    rows = facts.field.kind == "array" and len(here) == 1 and catalog.frame_count > catalog.video_count
-    shape = here if facts.storage == "lists" or rows else of_siblings(here)
+    shape = here if facts.storage == "lists" else of_siblings(here)
     return f"shape = {list(shape)}" + (f"  # {list(here)} here" if shape != here else "")
 
 

@@ -223,7 +223,7 @@ def test_a_field_that_a_schema_names_must_be_alike_in_all_files(tmp_path):
         ("", ((0,), (8,))),
         ("shape = [0]", ((0,), (8,))),
         ("shape = [-1]", ((0,), (8,))),
-        ("shape = [7]", r"expected array \(7,\), found .* \(8,\)"),
+        ("shape = [7]", r"expected array \(7,\), found .* \(8,\); say `shape = \[-1\]` in the schema"),
     ],
 )
 def test_a_schema_says_whether_sides_may_differ(tmp_path, shape, expected):

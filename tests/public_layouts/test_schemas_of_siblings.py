@@ -84,6 +84,20 @@ def test_a_schema_of_pictures_serves_siblings_of_other_lengths_and_sides(tmp_pat
     _check_sibling(tmp_path, second, first)
 
 
+def test_a_schema_of_vectors_of_one_length_serves_siblings_whose_vectors_are_longer(tmp_path: Path) -> None:
+    for number, (length, boxes) in enumerate(((7, 5), (8, 9))):
+        with h5py.File(tmp_path / "written" / f"{number}.h5", "w") as file:
+            for video in range(3):
+                group = file.create_group(f"demo_{video}")
+                group["frames"] = pixels(number + video, 4 + video, 24, 32)
+                group["actions"] = np.full((4 + video, length), video, np.float32)
+                group["boxes"] = np.full((4 + video, boxes, 4), video, np.float32)
+                group["goal"] = np.full(length, video, np.float32)
+    first, second = (tmp_path / "written" / f"{number}.h5" for number in (0, 1))
+    _check_sibling(tmp_path, first, second)
+    _check_sibling(tmp_path, second, first)
+
+
 def _check_sibling(folder: Path, first: Path, second: Path) -> None:
     """Fail unless the schema that is printed of a file gives another one's own catalog."""
     with closing(catalog_of(folder, first)) as found:
