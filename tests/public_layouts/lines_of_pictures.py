@@ -181,8 +181,6 @@ def matrices_of_octave(folder: Path) -> Serves:
     fields: dict[str, Form] = {
         "images/value": Array(images),
         "scores/value": Array(numbers(1, 6, 1)),
-        "images/type": Value("matrix"),
-        "scores/type": Value("matrix"),
     }
     return Serves([Video("o", fields)], "rows", left_out=[r"Octave, which wrote it.*\[30 40 6\]"])
 

@@ -61,7 +61,8 @@ def _element(node: Any, info: DatasetInfo, element: int, size: int) -> bytes:
     if not info.shape:
         return as_bytes(node[()])[element : element + size]
     if is_row(info):
-        return as_bytes(node[0, element : element + size] if info.shape[0] == 1 else node[element : element + size])
+        lies_down = len(info.shape) > 1 and info.shape[0] == 1
+        return as_bytes(node[0, element : element + size] if lies_down else node[element : element + size])
     return as_bytes(node[element, :size] if len(info.shape) > 1 and info.kind is ElementKind.BYTES else node[element])[
         :size
     ]

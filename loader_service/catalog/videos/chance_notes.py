@@ -140,15 +140,10 @@ def lines_of_zeros(found: Found, row: ReadRow, said: Collection[str]) -> dict[st
     table = found.layout == "table"
     lines = _of_rows(found.episodes[0], row, said) if table else {}
     for episode in found.episodes[:_MOST_LOOKED_AT]:
-        for main in episode.parts.values():
-            if main.path == episode.dataset_path:
-                break
         if table:
             parts = [part for part in episode.parts.values() if _is_deep(part, 0)]
-        elif main.frames is None and _is_deep(main, 1):
-            parts = [main]  # what lies beside it may go on
-        else:
-            continue
+        else:  # what lies beside the frames may go on
+            parts = [part for part in episode.parts.values() if part.path == episode.dataset_path and _is_deep(part, 1)]
         end = _end_of_rows(parts, episode.frame_count, row)
         if end and not any(key.endswith(("(unfilled)", "(unwritten)")) for key in said):
             remedy = f"to leave it out, write its datasets anew without it, as dataset[:{end}]"

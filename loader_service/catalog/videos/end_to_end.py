@@ -213,7 +213,7 @@ def _beside(tree: Tree, filled: Sequence[Episode], *, alone: bool) -> dict[int, 
     by_root: dict[str | None, Episode] = {episode.root: episode for episode in filled}
     for info in tree.datasets.values():
         whole = filled[0] if alone else owner_of(by_root, info.path)
-        if whole is None or info.path in whole.helpers or not info.dtype:
+        if whole is None or info.path in whole.helpers or not info.dtype or info.path in tree.unwritten:
             continue
         if splits[id(whole)] is None or meaning_of(info.basename) in {splits[id(whole)], None}:
             beside[id(whole)].append(info)

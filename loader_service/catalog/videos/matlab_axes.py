@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_whole, native_name
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import parent_of
+from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.schema import Schema
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 #: What programs write beside each variable whose axes they reverse.
 _CLASS = "MATLAB_class"
 _OF_DATASETS = {_CLASS: "MATLAB", "rhdf5-NA.OK": "R"}
-_OF_GROUPS = {"OCTAVE_NEW_FORMAT": "Octave"}
+_OCTAVE = "OCTAVE_NEW_FORMAT"
+_OF_GROUPS = {_OCTAVE: "Octave"}
 
 #: What Julia's JLD2 writes before the file proper.
 _JULIA = b"HDF5-based Julia Data Format"
@@ -92,7 +93,7 @@ def refuse_reversed(hdf5: HDF5File, tree: Tree, found: Found) -> None:
     others = [
         info
         for info in tree.datasets.values()
-        if info.path not in timed and info.dtype and info.shape[-1:] == (last,) and _counts(info)
+        if info.path not in timed and info.dtype and _has(info, last) and _counts(info)
     ]
     if len(main.shape) < 2 or last == table.frame_count or not others:
         return
@@ -110,6 +111,11 @@ def refuse_reversed(hdf5: HDF5File, tree: Tree, found: Found) -> None:
         )
 
 
+def _has(info: DatasetInfo, count: int) -> bool:
+    """Tell whether a dataset has so many entries: along its last axis, or, a row or column of MATLAB, in all."""
+    return info.shape[-1:] == (count,) or (len(info.shape) > 1 and math.prod(info.shape) == count)
+
+
 def _counts(info: DatasetInfo) -> bool:
     """Tell whether a dataset may say how many samples there are: by two axes of its own, or as labels."""
     return sum(side > 1 for side in info.shape) > 1 or bool(_LABELS.search(info.basename))
@@ -125,10 +131,15 @@ def no_arrays(tree: Tree) -> dict[str, str]:
     So it is with the sides of an empty array, the numbers of an object, and the parts of a sparse matrix.
     """
     reasons = {}
-    sparse = {path for path, names in tree.attributed.items() if _SPARSE in names}
+    sparse = {path: "MATLAB (data, ir, jc)" for path, names in tree.attributed.items() if _SPARSE in names}
+    sparse |= {
+        join(path, "value"): "Octave (data, ridx, cidx)"
+        for path, names in tree.attributed.items()
+        if _OCTAVE in names and join(path, "value/ridx") in tree.datasets
+    }
     for path in tree.datasets if sparse else ():
-        if parent_of(path) in sparse:
-            reasons[path] = "found an array of a sparse matrix of MATLAB (data, ir, jc), which is not served, in a file"
+        if writer := sparse.get(parent_of(path)):
+            reasons[path] = f"found an array of a sparse matrix of {writer}, which is not served, in a file"
     for path, names in tree.attributed.items():
         info = tree.datasets.get(path)
         if info is None or path.startswith("#refs#/"):

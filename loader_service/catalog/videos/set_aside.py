@@ -98,7 +98,7 @@ _KINDS: Mapping[ElementKind, str] = {
     ElementKind.COMPOUND: "compound elements (a table of pandas, or structs; docs/coming-from.md, 'Compound tables')",
     ElementKind.COMPLEX: "complex numbers",
     ElementKind.BITS: "bits in a foreign byte order, which HDF5 converts to no numbers; write them as uint8:",
-    ElementKind.CHARACTERS: "lines of characters, as MATLAB keeps them, in numbers of UTF-16,",
+    ElementKind.CHARACTERS: "lines of characters, as MATLAB keeps them, in numbers of UTF-16, or Octave,",
 }
 
 

@@ -18,6 +18,7 @@ from loader_service.catalog.videos.frame_axis import is_picture
 from loader_service.catalog.videos.group_readings import refuse_channels_of_volumes
 from loader_service.catalog.videos.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.numbered_videos import find_numbered_videos
+from loader_service.catalog.videos.octave_variables import without_variables
 from loader_service.catalog.videos.picture_sequences import of_cameras, of_pictures
 from loader_service.catalog.videos.picture_videos import find_picture_videos
 from loader_service.catalog.videos.set_aside import is_aside, set_aside
@@ -120,7 +121,7 @@ READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
     lambda _, file: refuse_colours_before_time(file.named),
     # Arrays: a video each; a video a group; a table, or columns. Ask of all lengths by which time could be counted.
     lambda _, file: videos_by_dataset(file.tree, file.arrays),
-    lambda _, file: videos_by_group(file.arrays),
+    lambda _, file: videos_by_group(without_variables(file.tree, file.arrays)),
     lambda _, file: find_table(file.unnamed, file.named),
 )
 

@@ -1,0 +1,100 @@
+"""Files as programs and libraries write them for themselves: Octave, MNE, SLEAP, NetCDF; their notes are no data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import h5py
+import numpy as np
+
+from tests.public_layouts.columns import whole
+from tests.public_layouts.expectations import Array, Encoded, Form, Refused, Serves, Value, Values, Video, case
+from tests.public_layouts.robots import numbers
+
+
+def _octave(parent: h5py.Group, name: str, values: Values, kind: str) -> h5py.Group:
+    """Write a variable as `save -hdf5` does, the axes reversed by the caller."""
+    group = parent.create_group(name)
+    group.attrs["OCTAVE_NEW_FORMAT"] = np.uint8(1)
+    group["type"], group["value"] = np.bytes_(f"{kind}\0"), values
+    return group
+
+
+@case("Octave save -hdf5: features and labels, each a group with type and value")
+def octave_features(folder: Path) -> Refused:
+    """They are no videos, but matrices with samples in their last axis."""
+    with h5py.File(folder / "s1.h5", "w") as root:
+        _octave(root, "feat", numbers(1, 7, 50), "matrix")
+        _octave(root, "labels", numbers(2, 1, 50), "matrix")
+    return Refused(["50 entries along their last axis", "moveaxis"])
+
+
+@case("Octave save -hdf5: images in the last axis beside texts and a sparse matrix")
+def octave_images(folder: Path) -> Serves:
+    images = whole(1, 25, 3, 40, 32, below=255, dtype="u1")
+    with h5py.File(folder / "s1.h5", "w") as root:
+        _octave(root, "X", images, "uint8 matrix")
+        _octave(root, "names", whole(2, 3, 2, below=90, dtype="i1"), "string")
+        sparse = root.create_group("sp")
+        sparse.attrs["OCTAVE_NEW_FORMAT"] = np.uint8(1)
+        sparse["type"], parts = np.bytes_("sparse matrix\0"), sparse.create_group("value")
+        parts["nr"], parts["nc"], parts["nz"] = 20, 25, 87
+        parts["cidx"], parts["ridx"] = whole(3, 26, 1, below=87), whole(4, 87, 1, below=20)
+        parts["data"] = numbers(5, 87, 1)
+    lines = [r"X/value \(axes\).*Octave", "names/value.*characters", "sp/value/data.*sparse matrix of Octave"]
+    return Serves([Video("s1", {"value": Array(images)})], "rows", left_out=lines)
+
+
+@case("MATLAB -v7.3: features beside labels as a row")
+def labels_as_a_row(folder: Path) -> Refused:
+    """Labels ``(1, N)`` of MATLAB are ``(N, 1)`` in HDF5, and samples lie in the last axis all the same."""
+    with h5py.File(folder / "s1.mat", "w", userblock_size=512) as root:
+        root["features"], root["labels"] = numbers(1, 7, 50), whole(2, 50, 1, below=9)
+        for name in ("features", "labels"):
+            root[name].attrs["MATLAB_class"] = np.bytes_("double")
+    return Refused(["50 entries along their last axis", "moveaxis"])
+
+
+@case("h5io of MNE: an array beside texts as uint8, of one letter too, compressed")
+def texts_of_one_letter(folder: Path) -> Serves:
+    data = numbers(1, 20, 8, 26)
+    with h5py.File(folder / "s1.h5", "w") as root:
+        options = {"compression": "gzip", "chunks": True}
+        root.create_dataset("mnepython/key_data", data=data, **options)
+        for number in range(2):
+            text = np.frombuffer(b"%d" % number, np.uint8)
+            root.create_dataset(f"mnepython/key_names/idx_{number}", data=text, **options)
+    return Serves([Video("s1", {"key_data": Array(data)})], "rows", left_out=["key_names/idx_0", "key_names/idx_1"])
+
+
+@case("SLEAP package: PNGs as padded int8, their numbers, and a group of notes without datasets")
+def sleap_package(folder: Path) -> Serves:
+    """The group of notes is a video without frames, of which nothing can be asked."""
+    pngs = [cv2.imencode(".png", whole(n, 24, 32, 3, below=255, dtype="u1"))[1].tobytes() for n in range(6)]
+    most = max(map(len, pngs))
+    with h5py.File(folder / "s1.pkg.slp", "w") as root:
+        rows = [np.frombuffer(png.ljust(most, b"\0"), np.int8) for png in pngs]
+        root["video0/video"], root["video0/frame_numbers"] = np.stack(rows), np.arange(6) * 3
+        root.create_group("video0/source_video").attrs["json"] = "{}"
+        root["frames"] = np.zeros(6, [("frame_id", "u8"), ("video", "u4")])
+    fields: dict[str, Form] = {"frames": Encoded(pngs), "frame_numbers": Array(np.arange(6) * 3)}
+    return Serves([Video("video0", fields)], left_out=["frames.*compound"])
+
+
+@case("NetCDF, contiguous ragged arrays: row_size beside dimensions that have no variable")
+def ragged_netcdf(folder: Path) -> Serves:
+    """Such a dimension is a dataset that was never written: no number of a trajectory."""
+    counts = (8, 12, 10)
+    temperature = numbers(1, 30)
+    with h5py.File(folder / "s1.nc", "w") as root:
+        root["row_size"], root["temperature"], root["id"] = np.array(counts, "i4"), temperature, np.arange(3)
+        root["lat"], root["lon"] = numbers(2, 30), numbers(3, 30)
+        for name, size in (("traj", 3), ("obs", 30)):
+            root.create_dataset(name, (size,), "f4")
+    columns = {"temperature": temperature, "lat": numbers(2, 30), "lon": numbers(3, 30)}
+    videos = []
+    for number, end in enumerate(np.cumsum(counts)):
+        fields: dict[str, Form] = {key: Array(each[end - counts[number] : end]) for key, each in columns.items()}
+        videos.append(Video(str(number), {**fields, "id": Value(number)}))
+    return Serves(videos, left_out=["'traj'.*nothing was ever written", "'obs'.*nothing was ever written"])
