@@ -46,6 +46,29 @@ def padded_videos_with_actions_between(folder: Path) -> Serves:
     )
 
 
+@case("no one project: padded videos (N, T, H, W, 3) with lengths, four captions, and a name as a column")
+def padded_videos_with_several_texts(folder: Path) -> Serves:
+    """Texts of more than one axis were a catalog that could not be read."""
+    films = _pictures()
+    captions = np.array([[f"{n} as {k}".encode() for k in "abcd"] for n in range(len(films))])
+    names = np.array([[f"film {n}".encode()] for n in range(len(films))])
+    with h5py.File(folder / "a.h5", "w") as root:
+        root["images"], root["lengths"], root["captions"], root["names"] = films, _LENGTHS, captions, names
+    return Serves(
+        [
+            Video(
+                str(n),
+                {
+                    "images|frames": Array(films[n, :length]),
+                    "captions": Value(captions[n]),
+                    "names": Value(names[n, 0]),
+                },
+            )
+            for n, length in enumerate(_LENGTHS)
+        ]
+    )
+
+
 @case("no one project: compressed videos (N, T, H, W, 3) of which only the real frames were written")
 def padded_videos_of_which_the_rest_was_never_written(folder: Path) -> Serves:
     """Chunks of padding that no one wrote make no frame bad."""
@@ -188,3 +211,24 @@ def videos_that_end_in_zeros(folder: Path) -> Serves:
             root[f"v{number}/frames"] = film
     videos = [Video(f"v{number}", {"frames": Array(film)}) for number, film in enumerate(films)]
     return Serves(videos, left_out=[r"\(zeros\).*from entry 3 of 5 on in 'v0/frames'.*dataset\[:3\]"])
+
+
+@case("XinhaoMei/DCASE2021_task6_v2: tools/dataset.py (waveform, audio_length, caption (N, 5))", option=True)
+def waveforms_with_five_captions(folder: Path) -> Layout:
+    """Rows are served whole; the schema that is shown makes each a video with its five captions."""
+    waves, lengths = numbers(1, 4, 6), np.array([3, 6, 2, 4], "u4")
+    captions = np.array([[f"{n} as {k}".encode() for k in range(5)] for n in range(4)])
+    with h5py.File(folder / "val.h5", "w") as root:
+        root["waveform"], root["audio_length"], root["caption"] = waves, lengths, captions
+    (folder / "videos.toml").write_text(
+        'videos = "padded"\nfield = [{name = "waveform", kind = "array", dataset = "waveform", shape = []}, '
+        '{name = "caption", kind = "value", dataset = "caption"}]\n'
+    )
+    undeclared = rows_of("val", waveform=waves, audio_length=lengths, caption=captions)
+    declared = Serves(
+        [
+            Video(str(n), {"waveform": Array(waves[n, :end]), "caption": Value(captions[n])})
+            for n, end in enumerate(lengths)
+        ]
+    )
+    return Layout(undeclared, {"schema": "./videos.toml"}, declared)

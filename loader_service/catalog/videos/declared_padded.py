@@ -10,6 +10,7 @@ import numpy as np
 from loader_service.catalog.videos.declared_forms import has_form, not_there, wrong_form
 from loader_service.catalog.videos.declared_places import path_of
 from loader_service.catalog.videos.episodes import Found, VideoField
+from loader_service.catalog.videos.fields_beside import value_of_row
 from loader_service.catalog.videos.padded_videos import between_frames, frame_part, lengths_beside, videos_of
 from loader_service.errors import CatalogError
 
@@ -72,7 +73,7 @@ def _fields_of(tree: Tree, schema: Schema) -> dict[str, VideoField]:
             raise not_there(field, schema, tree)
         part = frame_part(info)
         if field.kind == "value":
-            part = VideoField("value", info.dtype, info.shape[1:], info.path, info=info) if info.dtype else None
+            part = value_of_row(info, 0) if info.dtype else None
         elif field.kind == "array" and part is not None:
             part = replace(part, kind="array")
         if part is None or part.kind != field.kind or not has_form(field, part):

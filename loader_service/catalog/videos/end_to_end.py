@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loader_service.catalog.dtypes import is_text, is_vlen
+from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import basename_of, join, upwards
 from loader_service.catalog.names import LABEL_NAMES
@@ -21,8 +21,8 @@ from loader_service.catalog.videos.bound_lists import (
     says_bounds,
 )
 from loader_service.catalog.videos.bounds import find_bounds, from_flags
-from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
-from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.episodes import Episode, Found, key_in, owner_of
+from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, value_of_row
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
 from loader_service.catalog.videos.row_columns import find_by_rows
 from loader_service.catalog.videos.row_owners import find_by_owners, line_of_turns
@@ -239,7 +239,7 @@ def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, d
         parts = {
             key: part if part.kind == "value" else replace(part, first=part.first + start) for key, part in kept.items()
         }
-        parts |= {key: _value(info, number) for key, info in values.items()}
+        parts |= {key: value_of_row(info, number) for key, info in values.items()}
         name = join(whole.name, str(number))
         episodes.append(Episode(name, None, end - start, whole.dataset_path, parts, whole.helpers | bounds.paths))
     return episodes
@@ -257,10 +257,5 @@ def _uncut(whole: Episode, alone: bool) -> Schema:
 
 def _is_value(info: DatasetInfo, bounds: Bounds, frame_count: int) -> bool:
     small = info.size_bytes <= MOST_VALUE_BYTES * max(1, info.shape[0]) and not is_vlen(info.dtype)
-    text = is_text(info.dtype) and len(info.shape) > 1
     labels = info.basename in LABEL_NAMES
-    return small and not text and not labels and info.path not in bounds.paths and info.shape[0] != frame_count
-
-
-def _value(info: DatasetInfo, number: int) -> VideoField:
-    return VideoField("value", info.dtype, info.shape[1:], info.path, info=info, element=number)
+    return small and not labels and info.path not in bounds.paths and info.shape[0] != frame_count

@@ -300,9 +300,13 @@ def read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
     else:
         values = [_read_value(hdf5, part) for part in parts]
     if is_text(parts[0].dtype):
-        texts = [_to_bytes(value) for value in values]
-        _check_width(max(map(len, texts)), parts[0])
-        return np.array(texts, np.bytes_)
+        texts = [
+            [_to_bytes(text) for text in (each.flat if isinstance(each, np.ndarray) else [each])] for each in values
+        ]
+        width = max(len(text) for each in texts for text in each)
+        _check_width(width, parts[0])
+        values = [np.array(each, np.bytes_).reshape(part.shape) for each, part in zip(texts, parts, strict=True)]
+        return filled_up(values, np.dtype(f"S{max(1, width)}"))
     return filled_up(values, np.dtype(parts[0].dtype).newbyteorder("="))
 
 
@@ -315,6 +319,4 @@ def _read_value(hdf5: HDF5File, part: VideoField) -> Any:
 
 
 def _to_bytes(value: Any) -> bytes:
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        value = value.reshape(-1)[0]  # a text of shape (1,)
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)

@@ -152,6 +152,12 @@ def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
     return VideoField("value", info.dtype, shape, info.path, info=info)
 
 
+def value_of_row(info: DatasetInfo, number: int) -> VideoField:
+    """Return what a dataset with an entry for each video has for one of them; a column of texts has one text each."""
+    shape = () if is_text(info.dtype) and {*info.shape[1:]} <= {1} else info.shape[1:]
+    return VideoField("value", info.dtype, shape, info.path, info=info, element=number)
+
+
 def check_labels(tree: Tree, found: Found) -> None:
     """Refuse labels of a table that are not one for each row; those of videos are `read_labels`' to judge.
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.dtypes import is_number, is_vlen
+from loader_service.catalog.dtypes import is_number, is_text, is_vlen
 from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
-from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, value_of_row
 from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
 from loader_service.catalog.vocabulary import RECORDINGS
 
@@ -32,11 +32,11 @@ _LENGTHS = re.compile(
 
 
 def frame_part(info: DatasetInfo) -> VideoField | None:
-    """Return a dataset ``(videos, frames, …)`` as a field of each video; None if it has no second axis, or no numbers.
+    """Return a dataset ``(videos, frames, …)`` as a field of each video; None without a second axis, or entries.
 
     The field is that of the first video.
     """
-    plain = is_number(info.dtype) and 0 not in info.shape
+    plain = (is_number(info.dtype) or is_text(info.dtype)) and 0 not in info.shape
     if not plain or len(info.shape) < 2:
         return None
     picture = info.dtype == "uint8" and len(info.shape) == 5 and info.shape[4] in {1, 3}
@@ -46,8 +46,9 @@ def frame_part(info: DatasetInfo) -> VideoField | None:
 def between_frames(part: VideoField | None, most: int) -> VideoField | None:
     """Return a field of videos of so many frames at most, which may have an entry between each two; None for others."""
     entries = part.info.shape[1] if part is not None and part.info is not None else -1
-    between = part is not None and part.kind == "array" and entries == most - 1 > 0
-    return replace(part, missing=1) if part is not None and between else part if entries == most else None
+    if part is not None and part.kind == "array" and is_number(part.dtype) and entries == most - 1 > 0:
+        return replace(part, missing=1)
+    return part if entries == most else None
 
 
 def lengths_beside(datasets: Iterable[DatasetInfo], count: int, most: int, read: Read) -> tuple[str, Int64s] | None:
@@ -121,10 +122,7 @@ def videos_of(
             length,
             path,
             {key: replace(part, element=number) for key, part in parts.items()}
-            | {
-                key: VideoField("value", info.dtype, info.shape[1:], info.path, info=info, element=number)
-                for key, info in values.items()
-            },
+            | {key: value_of_row(info, number) for key, info in values.items()},
             helpers,
         )
         for number, length in enumerate(lengths.tolist())

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.codecs import LOOK_BYTES
-from loader_service.catalog.dtypes import is_text, is_vlen
+from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
-from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, value_of_row
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_sequence_of_pictures
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.widened_bytes import refuse_widened
@@ -70,8 +70,7 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
         is_label = info.basename in LABEL_NAMES and not is_vlen(info.dtype)
         if info.shape[:1] != main.shape or not info.dtype or is_label:
             continue
-        wide_text = is_text(info.dtype) and any(side != 1 for side in info.shape[1:])
-        if wide_text or is_vlen(info.dtype) or info.size_bytes > MOST_VALUE_BYTES * info.shape[0] or 0 in info.shape:
+        if is_vlen(info.dtype) or info.size_bytes > MOST_VALUE_BYTES * info.shape[0] or 0 in info.shape:
             lists = ", of other lengths than the rows" if is_vlen(info.dtype) else ""
             found.left_out[info.basename] = (
                 f"expected one small value for each row, found {info.describe()}{lists} in a file"
@@ -84,8 +83,7 @@ def find_vlen_rows(hdf5: HDF5File, tree: Tree, main: DatasetInfo) -> Found:
             dtype = info.dtype.removeprefix("vlen ")
             episode.parts[info.basename] = VideoField("array", dtype, (), info.path, info=info, element=row)
         for info in values:
-            shape = () if is_text(info.dtype) else info.shape[1:]
-            episode.parts[info.basename] = VideoField("value", info.dtype, shape, info.path, info=info, element=row)
+            episode.parts[info.basename] = value_of_row(info, row)
         found.episodes.append(episode)
     return found
 
