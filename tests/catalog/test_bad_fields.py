@@ -84,10 +84,10 @@ def test_a_checksum_that_does_not_match_names_the_frame(tmp_path):
         array_of(catalog, 0, "images")
 
 
-def use_an_unknown_filter(path):
+def use_an_unknown_filter(path, number=32000):
     data = path.read_bytes()
     assert GZIP_FILTER in data
-    path.write_bytes(data.replace(GZIP_FILTER, b"\x00\x7d" + GZIP_FILTER[2:]))
+    path.write_bytes(data.replace(GZIP_FILTER, number.to_bytes(2, "little") + GZIP_FILTER[2:]))
 
 
 def test_an_unknown_filter_is_named(tmp_path):
@@ -95,6 +95,18 @@ def test_an_unknown_filter_is_named(tmp_path):
     use_an_unknown_filter(tmp_path / "a.h5")
     with pytest.raises(DecodeError, match=r"frame 0 of video 'a' in '.*a\.h5': HDF5 cannot give.*filter"):
         array_of(catalog_of(tmp_path), 0, "images")
+
+
+def test_a_filter_that_only_later_chunks_went_through_is_refused_when_scanned(tmp_path):
+    """Blosc of PyTables and hdf5plugin stores chunks that it does not make smaller as they are."""
+    write_table(tmp_path / "a.h5", {"images": ROWS}, chunks=(2, 6, 5, 3), compression="gzip")
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        for start in range(0, 10, 2):
+            chunk = ROWS[start : start + 2].tobytes()
+            file["images"].id.write_direct_chunk((start, 0, 0, 0), chunk, filter_mask=1)
+    use_an_unknown_filter(tmp_path / "a.h5", 32001)
+    with pytest.raises(CatalogError, match=r"'images': compressed by filter 32001 \(Blosc\)"):
+        catalog_of(tmp_path)
 
 
 def test_jpegs_behind_an_unknown_filter_are_refused_when_scanned(tmp_path):

@@ -33,8 +33,8 @@ def check_filters(path: str, dataset: Any) -> None:
     Raises
     ------
     CatalogError
-        When it lacks a filter, and the first chunk was stored by it: HDF5 stores chunks as they are where a filter that
-        is optional fails.
+        When it lacks a filter, and a chunk was stored by it: HDF5 stores chunks as they are where a filter that is
+        optional does not make them smaller.
     """
     properties = dataset.get_create_plist()
     for place in range(properties.get_nfilters()):
@@ -50,5 +50,5 @@ def check_filters(path: str, dataset: Any) -> None:
 
 
 def _is_used(dataset: Any, place: int) -> bool:
-    """Tell whether the first chunk that was written went through the filter at a place of the pipeline."""
-    return bool(dataset.get_num_chunks()) and not dataset.get_chunk_info(0).filter_mask >> place & 1
+    """Tell whether any chunk that was written went through the filter at a place of the pipeline."""
+    return bool(dataset.chunk_iter(lambda chunk: None if chunk.filter_mask >> place & 1 else True))
