@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from loader_service import __version__
-from loader_service.command_help import CommandGroup
+from loader_service.commands.command_help import CommandGroup
 from loader_service.daemon.service_process import FAILED
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.start_command import read_option
@@ -24,17 +24,17 @@ _HELP_INSTEAD: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 #: Where each command is. What they need takes longer to import than most of them to run.
 _PLACES = {
-    "start": "loader_service.serve_command:start_command",
-    "status": "loader_service.watch_commands:status_command",
-    "top": "loader_service.top_command:top_command",
-    "ps": "loader_service.watch_commands:ps_command",
-    "catalog": "loader_service.asking_commands:catalog_command",
-    "scale": "loader_service.asking_commands:scale_command",
-    "stop": "loader_service.asking_commands:stop_command",
-    "restart": "loader_service.asking_commands:restart_command",
-    "inspect": "loader_service.inspect_command:inspect_command",
-    "demo": "loader_service.demo_command:demo_command",
-    "completion": "loader_service.command_help:completion_command",
+    "start": "loader_service.commands.serve_command:start_command",
+    "status": "loader_service.commands.watch_commands:status_command",
+    "top": "loader_service.commands.top_command:top_command",
+    "ps": "loader_service.commands.watch_commands:ps_command",
+    "catalog": "loader_service.commands.asking_commands:catalog_command",
+    "scale": "loader_service.commands.asking_commands:scale_command",
+    "stop": "loader_service.commands.asking_commands:stop_command",
+    "restart": "loader_service.commands.asking_commands:restart_command",
+    "inspect": "loader_service.commands.inspect_command:inspect_command",
+    "demo": "loader_service.commands.demo_command:demo_command",
+    "completion": "loader_service.commands.command_help:completion_command",
     "pack": "loader_service.pack.pack_command:pack_command",
     "unpack": "loader_service.unpack.unpack_command:unpack_command",
     "web": "loader_service.web.web_command:web_command",

@@ -13,8 +13,9 @@ from importlib import metadata
 import pytest
 
 import loader_client
-from loader_service import __version__, reports
+from loader_service import __version__
 from loader_service.cli import cli, main
+from loader_service.commands import reports
 from loader_service.config import ServiceConfig, parse_size
 from loader_service.errors import ConfigError
 from loader_service.protocol.totals import WorkerTotals

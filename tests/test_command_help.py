@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from loader_service import endpoint as endpoints
 from loader_service.cli import cli
-from loader_service.command_help import running_endpoints
+from loader_service.commands.command_help import running_endpoints
 
 COMMANDS = sorted(cli.every_command())
 

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 import loader_client
 from loader_client import Clip
-from loader_service import cli, endpoint, scan_bar
+from loader_service import cli, endpoint
 from loader_service.catalog.paths import expand_patterns
+from loader_service.commands import scan_bar
 from loader_service.config import ServiceConfig
 from loader_service.errors import ConfigError
 from loader_service.scan_options import ScanOptions

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from loader_service.commands.log_lines import JsonLines, TextLines, set_up_log
 from loader_service.errors import ConfigError
-from loader_service.log_lines import JsonLines, TextLines, set_up_log
 from tests.support.services import command_line, new_endpoint, running_service
 from tests.support.waiting import eventually
 
@@ -85,6 +85,7 @@ def test_a_quiet_service_says_nothing_of_what_goes_well(small_videos: Path) -> N
 
 
 def test_the_log_loads_nothing_that_a_start_does_not_need() -> None:
-    code = "import sys, loader_service.log_lines; print('rich' in sys.modules, 'prometheus_client' in sys.modules)"
+    names = "'rich' in sys.modules, 'prometheus_client' in sys.modules"
+    code = f"import sys, loader_service.commands.log_lines; print({names})"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "False False\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.catalog.columns import Catalog
-from loader_service.reports import catalog_text, describe_catalog
+from loader_service.commands.reports import catalog_text, describe_catalog
 from tests.support.catalogs import catalog_of
 from tests.support.videos import frame_jpeg
 

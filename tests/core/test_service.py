@@ -193,7 +193,7 @@ def test_a_request_that_acts_is_named_in_three_files_and_the_command_line() -> N
         "loader_service/protocol/messages.py",
         "loader_service/core/service.py",
         "client/loader_client/connection.py",
-        "loader_service/asking_commands.py",
+        "loader_service/commands/asking_commands.py",
     }
     assert len(found) >= 3
 

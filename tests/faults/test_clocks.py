@@ -23,7 +23,7 @@ _SOURCES = sorted([*(_ROOT / "loader_service").rglob("*.py"), *(_ROOT / "client"
 _PATIENCE_S = 300.0
 
 #: Which tell people the time of day, and decide nothing by it.
-_TELL_THE_TIME = {"loader_service/log_lines.py", "loader_service/watch_commands.py"}
+_TELL_THE_TIME = {"loader_service/commands/log_lines.py", "loader_service/commands/watch_commands.py"}
 
 #: What tells the time of day, by module.
 _WALL_CLOCKS = {

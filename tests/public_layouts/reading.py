@@ -10,8 +10,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from loader_service import reports
 from loader_service.catalog.columns import Catalog
+from loader_service.commands import reports
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.worker.decode import DecodeLimits
 from loader_service.worker.reader import Reader

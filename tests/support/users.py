@@ -19,7 +19,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to act as an
 #: The interpreter may lie where only root can reach it, so what is needed is imported first.
 _BECOME = """
 import os, sys
-import loader_service.asking_commands, loader_service.cli, loader_service.serve_command
+import loader_service.commands.asking_commands, loader_service.cli, loader_service.commands.serve_command
 import loader_service.daemon.segments, loader_service.protocol.segment_files
 user = int(sys.argv.pop(1))
 os.setgroups([])

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import loader_client
+from loader_service.commands.watch_commands import ps_lines
 from loader_service.daemon.memory import tree_bytes
 from loader_service.daemon.own_services import own_services
-from loader_service.watch_commands import ps_lines
 from tests.support.services import command_line, new_endpoint, running_service
 from tests.support.waiting import eventually
 
@@ -75,8 +75,8 @@ def test_a_lock_of_another_program_or_of_the_dead_is_no_service(tmp_path: Path) 
 
 
 def test_without_any_it_says_how_to_start_one(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr("loader_service.watch_commands.own_services", list)
-    from loader_service.watch_commands import ps_command  # noqa: PLC0415
+    monkeypatch.setattr("loader_service.commands.watch_commands.own_services", list)
+    from loader_service.commands.watch_commands import ps_command  # noqa: PLC0415
 
     ps_command.main([], standalone_mode=False)
     assert capsys.readouterr().out.startswith("none of your services runs on this host; start one with `loader-service")

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from loader_service import reports
 from loader_service.catalog.columns import RAW, Catalog
+from loader_service.commands import reports
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.randomness import Purpose, draws
 from loader_service.plan.stream_fields import CatalogFacts, stream_fields

@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.commands.reports import catalog_text, describe_catalog
 from loader_service.errors import CatalogError, ConfigError
-from loader_service.reports import catalog_text, describe_catalog
 from tests.support.catalogs import catalog_of, names_of
 from tests.support.videos import frame_jpeg
 

@@ -10,11 +10,11 @@ from typing import TypeVar
 import click
 
 from loader_client.connection import Connection
-from loader_service import reports
 from loader_service.click_options import SPELLINGS
-from loader_service.control import restart_service, stop_service
+from loader_service.commands import reports
+from loader_service.commands.control import restart_service, stop_service
+from loader_service.commands.watch_commands import hush
 from loader_service.reaching import reach
-from loader_service.watch_commands import hush
 from loader_service.worker_bounds import WorkerBounds
 
 _T = TypeVar("_T")

@@ -9,17 +9,17 @@ from typing import Any
 
 import click
 
-from loader_service import reports
 from loader_service.advice import python_lines
 from loader_service.catalog.labels.class_lists import write_class_lists
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.catalog.schema_text import schema_toml
 from loader_service.click_options import LoneOptions, options_of
+from loader_service.commands import reports
+from loader_service.commands.scan_bar import ScanBar
 from loader_service.config import ServiceConfig
 from loader_service.frame_check import FrameCheck
 from loader_service.option_fields import build, changed
 from loader_service.preview.files_sheet import check_target, write_files_sheet
-from loader_service.scan_bar import ScanBar
 from loader_service.scan_options import ScanOptions
 from loader_service.worker.turbo_library import decoder_text
 from loader_service.worker_limits import workers_for_all_cores

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from loader_service.begin_anew import begin_anew
 from loader_service.click_options import LoneOptions, options_of
+from loader_service.commands.begin_anew import begin_anew
+from loader_service.commands.log_lines import set_up_log
+from loader_service.commands.scan_bar import ScanBar
 from loader_service.config import ServiceConfig
 from loader_service.daemon.serving import run_service
-from loader_service.log_lines import set_up_log
 from loader_service.option_fields import build
-from loader_service.scan_bar import ScanBar
 from loader_service.web_options import DEFAULT_HOST, looks_like_address
 
 

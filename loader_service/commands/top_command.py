@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import click
 
 from loader_client.connection import Connection
+from loader_service.commands.watch_commands import hush, place_of
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.protocol.messages import Status
 from loader_service.reaching import reach
-from loader_service.watch_commands import hush, place_of
 
 if TYPE_CHECKING:
     from loader_service.watching.top_view import TopView
