@@ -7,7 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from tests.public_layouts.expectations import Array, Form, Refused, Serves, Value, Values, Video, case, rows_of
+from tests.public_layouts.expectations import Array, Form, Layout, Refused, Serves, Value, Values, Video, case, rows_of
 from tests.public_layouts.robots import numbers
 
 
@@ -64,6 +64,28 @@ def tvsum(folder: Path) -> Serves:
             fields |= {name: Value(video[name][()].tolist()) for name in ("change_points", "n_frame_per_seg")}
             videos.append(Video(f"video_{number}", fields))
     return Serves(videos, left_out=["user_summary"])
+
+
+@case("MRHiSum/MR.HiSum: preprocess/preprocess.py (features, gtscore, change_points of these rows)", option=True)
+def mr_hisum(folder: Path) -> Layout:
+    """Shots that divide the rows of a video cut no videos; the schema that a line shows does."""
+    videos, parts = [], []
+    with h5py.File(folder / "mr_hisum.h5", "w") as root:
+        for number, ends in enumerate(([6, 12, 20], [5, 25], [30])):
+            features, scores = numbers(number, ends[-1], 8), numbers(number + 9, ends[-1])
+            video = root.create_group(f"video_{number}")
+            video["features"], video["gtscore"] = features, scores
+            video["change_points"] = np.column_stack([[0, *ends[:-1]], np.array(ends) - 1])
+            videos.append(Video(f"video_{number}", {"features": Array(features), "gtscore": Array(scores)}))
+            for part, (first, end) in enumerate(zip([0, *ends], ends, strict=False)):
+                fields: dict[str, Form] = {"features": Array(features[first:end]), "gtscore": Array(scores[first:end])}
+                parts.append(Video(f"video_{number}/{part}", fields))
+    (folder / "parts.toml").write_text(
+        'videos = "spans"\nfield = [{name = "features", kind = "array", dataset = "{video}/features"}, '
+        '{name = "gtscore", kind = "array", dataset = "{video}/gtscore"}]\n'
+    )
+    undeclared = Serves(videos, left_out=["20 rows have 3 parts, as 'video_0/change_points'.*spans", "'?change_points"])
+    return Layout(undeclared, {"schema": "./parts.toml"}, Serves(parts))
 
 
 @case("una-dinosauria/3d-pose-baseline: src/data_utils.py (h36m/S1/MyPoses/3D_positions/*.h5)")

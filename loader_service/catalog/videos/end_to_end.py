@@ -23,6 +23,7 @@ from loader_service.catalog.videos.bound_lists import (
 from loader_service.catalog.videos.bounds import find_bounds, from_flags
 from loader_service.catalog.videos.episodes import Episode, Found, key_in, owner_of
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, value_of_row
+from loader_service.catalog.videos.inner_bounds import line_of_parts, paths_of_parts
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
 from loader_service.catalog.videos.row_columns import find_by_rows
 from loader_service.catalog.videos.row_owners import find_by_owners, line_of_turns
@@ -31,6 +32,7 @@ from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from typing import Any
 
     from loader_service.catalog.hdf5.file import HDF5File
@@ -52,7 +54,8 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
     alone = len(found.episodes) == 1
     if found.layout == "vlen" or not filled or (not alone and any(not episode.root for episode in filled)):
         return found
-    beside, read = _beside(tree, filled, alone=alone), hdf5.entries
+    parts = set() if declared else paths_of_parts(tree.datasets)
+    beside, read = _beside(tree, filled, tree.unwritten | parts, alone=alone), hdf5.entries
     try:
         bounds = [
             find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared)
@@ -68,6 +71,8 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
             _refuse_first_rows(beside[id(filled[0])], found, read)
         if not declared:
             _note_ends(filled, beside, found, read)
+        if parts:
+            _note_parts([tree.datasets[path] for path in sorted(parts)], filled, found, read)
         return found
     episodes: list[Episode] = []
     used: set[str] = set()
@@ -203,17 +208,30 @@ def _of_attributes(hdf5: HDF5File, tree: Tree, whole: Episode, *, alone: bool) -
     return bounds and replace(bounds, paths=frozenset(path.replace("@/", "@") for path in bounds.paths))
 
 
-def _beside(tree: Tree, filled: Sequence[Episode], *, alone: bool) -> dict[int, list[DatasetInfo]]:
+def _note_parts(parts: Sequence[DatasetInfo], filled: Sequence[Episode], found: Found, read: Read) -> None:
+    """Say where shots, or such, divide the first video whose parts fit its rows."""
+    alone = len(found.episodes) == 1
+    for whole in filled[:_MOST_LOOKED_AT]:
+        own = [info for info in parts if alone or info.parent == whole.root]
+        remedy = in_one_line(replace(_uncut(whole, alone), videos=("spans",)))
+        if line := line_of_parts(own, whole.frame_count, read, remedy):
+            found.left_out[f"{whole.dataset_path} (parts)"] = line
+            return
+
+
+def _beside(
+    tree: Tree, filled: Sequence[Episode], unused: AbstractSet[str], *, alone: bool
+) -> dict[int, list[DatasetInfo]]:
     """Return what can say where the videos of each sequence end: all of a file with one, or what lies in its group.
 
-    What is called as another split is of no use to it: ``test_idx`` beside ``train_data``.
+    What is called as another split is of no use to it: ``test_idx`` beside ``train_data``; nor are `unused`.
     """
     beside: dict[int, list[DatasetInfo]] = {id(episode): [] for episode in filled}
     splits = {id(episode): meaning_of(basename_of(episode.dataset_path)) for episode in filled}
     by_root: dict[str | None, Episode] = {episode.root: episode for episode in filled}
     for info in tree.datasets.values():
         whole = filled[0] if alone else owner_of(by_root, info.path)
-        if whole is None or info.path in whole.helpers or not info.dtype or info.path in tree.unwritten:
+        if whole is None or info.path in whole.helpers or not info.dtype or info.path in unused:
             continue
         if splits[id(whole)] is None or meaning_of(info.basename) in {splits[id(whole)], None}:
             beside[id(whole)].append(info)

@@ -114,8 +114,8 @@ def _of_single_rows(found: Found) -> dict[str, str]:
     if any(episode.frame_count != 1 for episode in found.episodes):
         return {}
     return {
-        f"{key} (axes)": f"its only row in {part.path!r} is {part.shape}; if the first of these axes is time, write "
-        "array[0] in its place, in a file"
+        f"{key or 'values'} (axes)": f"its only row in {part.path!r} is {part.shape}; if the first of these axes is "
+        "time, write array[0] in its place, in a file"
         for key, part in (found.episodes[0].parts.items() if found.episodes else ())
         if part.info is not None
         and part.kind == "array"
