@@ -14,6 +14,7 @@ from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.layouts.search import ForeignBytesError, are_no_images, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
+from loader_service.catalog.scan.most_left_out import line_of_most
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
 from loader_service.catalog.videos.across_groups import add_across, add_values_across, main_frames
 from loader_service.catalog.videos.beside_pictures import add_beside_pictures
@@ -155,8 +156,8 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     for step in STEPS:
         file.found = step(file) or file.found
     _say(file, options)
-    file.found.left_out.update(again)
-    return file.found
+    most = {} if tree.is_packed else line_of_most(hdf5, tree, file.found)
+    return Found(file.found.layout, file.found.episodes, most | file.found.left_out | again)
 
 
 def _encoded(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str], pattern: str | None) -> Sequence[FoundVideo]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
-    from loader_service.catalog.layouts.layout import FoundVideo
     from loader_service.catalog.videos.episodes import Episode, Found
 
 
@@ -40,9 +39,7 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     dict
         By path within the video, or by path where there is no such video; by pattern, with ``*``, where many are alike.
     """
-    used = {part.path for episode in found.episodes for part in episode.parts.values() if not part.attribute}
-    used.update(*(episode.helpers for episode in found.episodes), (episode.dataset_path for episode in found.episodes))
-    used.update(*(_members(part.frames) for episode in found.episodes for part in episode.parts.values()))
+    used = paths_of(found)
     roots: dict[str | None, Episode] = {each.root: each for each in found.episodes if each.root is not None}
     reasons: dict[str, str] = {}
     for info in tree.datasets.values():
@@ -64,6 +61,15 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
 
 
+def paths_of(found: Found, keys: Collection[str] | None = None) -> set[str]:
+    """Return the paths of all that belongs to videos; of their fields those with these keys, by default all."""
+    parts = [part for each in found.episodes for key, part in each.parts.items() if keys is None or key in keys]
+    used = {part.path for part in parts if not part.attribute}
+    used.update(*[episode.helpers for episode in found.episodes], [each.dataset_path for each in found.episodes])
+    used.update(*[part.frames.helpers for part in parts if part.frames is not None])
+    return used
+
+
 def _is_beside(info: DatasetInfo, found: Found) -> bool:
     """Tell whether a dataset lies beside videos, where labels are read."""
     return info.parent in {parent_of(episode.name) for episode in found.episodes}
@@ -73,11 +79,6 @@ def _are_names(info: DatasetInfo, found: Found) -> bool:
     """Tell whether texts called labels are more or fewer than the videos beside them: those are names of classes."""
     inside = sum(parent_of(episode.name) == info.parent for episode in found.episodes) or len(found.episodes)
     return found.layout != "table" and info.kind is ElementKind.TEXT and info.shape not in {(), (1,), (inside,)}
-
-
-def _members(frames: FoundVideo | None) -> Collection[str]:
-    """Return the datasets that are frames, or say where frames lie."""
-    return () if frames is None else frames.helpers
 
 
 def _above(path: str) -> list[str]:

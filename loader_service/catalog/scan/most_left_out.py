@@ -1,0 +1,55 @@
+"""Says where nearly all bytes of a file are in datasets that become no field. Knows no other file, and no reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.dtypes import is_number, is_vlen
+from loader_service.catalog.scan.unknown_files import works
+from loader_service.catalog.videos.readings import fields_of, in_one_line
+from loader_service.catalog.videos.unused import paths_of
+from loader_service.schema import Schema
+from loader_service.sizes import counted, size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Found
+
+#: What of a file is worth a line that comes first.
+_LEAST_SHARE = 0.9
+
+
+def line_of_most(hdf5: HDF5File, tree: Tree, found: Found) -> dict[str, str]:
+    """Return a line with the figure where so much is in no field, and the schema that serves the largest of it.
+
+    A vlen dataset has as many bytes as its references; what no dataset has of the file is what they refer to.
+    """
+    shared = [set(each.parts) for each in found.episodes if each.frame_count]
+    used = paths_of(found, set.intersection(*shared) if shared else ())
+    sizes = {info.path: info.size_bytes for info in tree.datasets.values() if info.path not in tree.unwritten}
+    left = [tree.datasets[path] for path in sizes if path not in used]
+    total, size = sum(sizes.values()), sum([info.size_bytes for info in left])
+    referred = {path for path in sizes if is_vlen(tree.datasets[path].dtype)}
+    beyond = max(0, hdf5.size_bytes - total) if referred else 0
+    total, size = total + beyond, size + (0 if referred & used else beyond)
+    if size < _LEAST_SHARE * total or not size:
+        return {}
+    main = max(left, key=lambda info: info.size_bytes)
+    return {
+        f"{main.path} (bytes)": (
+            f"{100 * size / total:.0f} % of the bytes of all datasets, {size_text(size)} of {size_text(total)}, are in "
+            f"{counted(len(left), 'dataset')} that no field has, such as this one; the lines below say why"
+            f"{_remedy(hdf5, tree, left, main)}, in a file"
+        )
+    }
+
+
+def _remedy(hdf5: HDF5File, tree: Tree, left: Sequence[DatasetInfo], main: DatasetInfo) -> str:
+    """Return the schema for rows of a dataset, and of those beside it that have as many; empty if it does not work."""
+    rows = [info for info in left if info.parent == main.parent and info.shape[:1] == main.shape[:1] != ()]
+    fields = fields_of([info for info in rows if is_number(info.dtype)], "array")
+    schema = Schema(("table",), fields)
+    return f"; {in_one_line(schema)} in a --schema serves its rows" if fields and works(hdf5, tree, schema) else ""
