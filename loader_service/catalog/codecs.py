@@ -142,8 +142,10 @@ _BITMAP_HEADERS = frozenset({12, 40, 52, 56, 64, 108, 124})
 
 def codec_of(data: bytes) -> Codec:
     """Return what begins with these bytes, of which `LOOK_BYTES` are enough; fewer only if there are no more."""
-    magic = next((codec for magic, codec in _MAGIC if data.startswith(magic)), None)
-    return magic or _by_structure(data) or (RAW_BYTES if data.strip(b"\0") else ZEROS if data else EMPTY)
+    for magic, codec in _MAGIC:
+        if data.startswith(magic):
+            return codec
+    return _by_structure(data) or (RAW_BYTES if data.strip(b"\0") else ZEROS if data else EMPTY)
 
 
 def _by_structure(data: bytes) -> Codec | None:

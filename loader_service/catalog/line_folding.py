@@ -10,8 +10,8 @@ from loader_service.catalog.inner_paths import basename_of, join, parent_of, unn
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-#: Datasets of one group, or whose names differ in numbers only, that get one line together.
-_MANY = 8
+#: Datasets of one group, or whose names differ in numbers only, that get one line together; and attributes of one name.
+_MANY, _MANY_NAMESAKES = 8, 4
 
 
 def folded(reasons: Mapping[str, str]) -> dict[str, str]:
@@ -22,7 +22,7 @@ def folded(reasons: Mapping[str, str]) -> dict[str, str]:
     lines: dict[str, str] = {}
     for kind in dict.fromkeys(map(_first_words, reasons.values())):
         alike = {key: [key] for key, reason in reasons.items() if _first_words(reason) == kind}
-        for key, keys in _together(_together(alike, unnumbered), _with_neighbours).items():
+        for key, keys in _together(_together(_together(alike, unnumbered), _with_neighbours), _with_namesakes).items():
             shown = key.replace("#", "*") if len(keys) > 1 and key.replace("#", "*") not in lines else keys[0]
             lines[shown] = f"{_counted(keys)}{reasons[keys[0]]}"
     return lines
@@ -38,6 +38,12 @@ _WORDS = re.compile(r"(?:[-+.0-9]\S* )?([A-Za-z ]*)")
 _COUNTED = re.compile(r"[0-9]+ (datasets|attributes): ")
 
 
+def _with_namesakes(key: str) -> str:
+    """Return a pattern of the attributes of one name, which libraries write beside each node."""
+    name = basename_of(key)
+    return f"*/{name}" if name.startswith("@") and name not in {key, "@*"} else key
+
+
 def _with_neighbours(key: str) -> str:
     return join(parent_of(key), "@*" if basename_of(key).startswith("@") else "*")
 
@@ -48,7 +54,7 @@ def _together(keys_of: dict[str, list[str]], pattern_of: Callable[[str], str]) -
         alike.setdefault(pattern_of(key), []).append(key)
     found = {}
     for pattern, each in alike.items():
-        if len(each) >= _MANY:
+        if len(each) >= (_MANY_NAMESAKES if pattern.startswith("*/@") else _MANY):
             found[pattern] = [one for key in each for one in keys_of[key]]
         else:
             found |= {key: keys_of[key] for key in each}

@@ -173,3 +173,30 @@ def test_lists_in_two_axes_or_of_another_count_say_what_is_wrong_with_them(
     for number in range(2):
         file[f"clip{number}"].create_dataset("boxes", shape, h5py.vlen_dtype(np.float32))[...] = np.ones(4, np.float32)
     assert any("'boxes'" in line and reason in line for line in _lines(file))
+
+
+def test_attributes_of_one_name_have_one_line_and_those_that_libraries_write_none(file: h5py.File) -> None:
+    for name in "abcde":
+        file[f"part_{name}/x"] = np.zeros(ord(name))
+        file[f"part_{name}"].attrs.update(CLASS="GROUP", TITLE="", VERSION="1.0", kind="node")
+    (line,) = [line for line in _lines(file) if "attribute" in line]
+    assert line.startswith("'*/@kind': 5 attributes: attribute of 'part_a' that is no value of a video: 'node'")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "values"),
+    [
+        ({"CLASS": "GROUP", "TITLE": "t", "VERSION": "1.0", "speed": 3}, {"speed"}),
+        ({"CLASS": "dog", "speed": 3}, {"CLASS", "speed"}),
+    ],
+)
+def test_what_pytables_writes_beside_each_group_is_no_value_and_a_class_alone_is(
+    file: h5py.File, attributes: dict[str, object], values: set[str]
+) -> None:
+    for number in range(2):
+        file[f"clip{number}"].attrs.update(attributes)
+    folder = Path(file.filename).parent
+    file.close()
+    catalog = catalog_of(folder)
+    assert {field.name for field in catalog.fields if field.kind == "value"} == values
+    catalog.close()

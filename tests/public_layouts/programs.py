@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import cv2
@@ -69,7 +70,7 @@ def texts_of_one_letter(folder: Path) -> Serves:
 
 
 @case("SLEAP package: PNGs as padded int8, their numbers, and a group of notes without datasets")
-def sleap_package(folder: Path) -> Serves:
+def notes_of_sleap(folder: Path) -> Serves:
     """The group of notes is a video without frames, of which nothing can be asked."""
     pngs = [cv2.imencode(".png", whole(n, 24, 32, 3, below=255, dtype="u1"))[1].tobytes() for n in range(6)]
     most = max(map(len, pngs))
@@ -98,3 +99,57 @@ def ragged_netcdf(folder: Path) -> Serves:
         fields: dict[str, Form] = {key: Array(each[end - counts[number] : end]) for key, each in columns.items()}
         videos.append(Video(str(number), {**fields, "id": Value(number)}))
     return Serves(videos, left_out=["'traj'.*nothing was ever written", "'obs'.*nothing was ever written"])
+
+
+@case("pandas-dev/pandas: DataFrame.to_hdf (format fixed) as PyTables writes it, with pickled texts")
+def notes_of_pytables(folder: Path) -> Serves:
+    """What PyTables writes of its nodes is no value; pickled objects are no pictures without a shape."""
+    values = numbers(1, 6, 3)
+    with h5py.File(folder / "s1.h5", "w") as root:
+        root.attrs.update(CLASS=np.bytes_("GROUP"), TITLE=h5py.Empty("S1"), VERSION=np.bytes_("1.0"), fps=30)
+        root.attrs["PYTABLES_FORMAT_VERSION"] = np.bytes_("2.1")
+        root["df/block0_values"] = values
+        texts = root.create_dataset("df/block1_values", (1,), h5py.vlen_dtype(np.uint8))
+        texts[0] = np.frombuffer(pickle.dumps(["a", "b"] * 3), np.uint8)
+        texts.attrs.update(CLASS=np.bytes_("VLARRAY"), PSEUDOATOM=np.bytes_("object"))
+    return Serves(
+        [Video("s1", {"block0_values": Array(values), "fps": Value(30)})], "rows", left_out=["Python has pickled"]
+    )
+
+
+@case("NeurodataWithoutBorders/pynwb: a series with conversion and offset, and the schema of NWB in it")
+def series_of_nwb(folder: Path) -> Serves:
+    lick, times = whole(1, 20, 3, below=99, dtype="i2"), np.arange(20.0)
+    with h5py.File(folder / "s1.nwb", "w") as root:
+        root["acquisition/lick/data"], root["acquisition/lick/timestamps"] = lick, times
+        root["acquisition/lick/data"].attrs.update(conversion=0.01, offset=3.0, resolution=-1.0, unit="V")
+        root["specifications/core/2.11.0/nwb.base"] = '{"datasets": []}'
+        root.attrs[".specloc"] = root["specifications"].ref
+    fields: dict[str, Form] = {"data": Array(lick), "timestamps": Array(times)}
+    says = [r"about 'acquisition/lick/data': .* number \* 0.01 \+ 3.0", "'specifications': found the schema that NWB"]
+    return Serves([Video("s1", fields)], "rows", says=says)
+
+
+@case("NetCDF: signed bytes that stand for unsigned ones, and a valid range")
+def unsigned_netcdf(folder: Path) -> Serves:
+    columns = {"ub": whole(1, 12, 5, below=9, dtype="i1"), "depth": whole(2, 12, below=9, dtype="i2")}
+    with h5py.File(folder / "s1.nc", "w") as root:
+        for name, values in columns.items():
+            root[name] = values
+        root["ub"].attrs["_Unsigned"] = np.bytes_("true")
+        root["depth"].attrs["valid_range"] = np.array([0, 5], "i2")
+    says = [
+        "about 'ub': .* int8, and stand for unsigned",
+        r"about 'depth': what lies outside of its valid_range \[0, 5\]",
+    ]
+    fields: dict[str, Form] = {name: Array(values) for name, values in columns.items()}
+    return Serves([Video("s1", fields)], "rows", says=says)
+
+
+@case("Keras: Model.save as HDF5, weights of each layer")
+def model_of_keras(folder: Path) -> Refused:
+    with h5py.File(folder / "model.h5", "w") as root:
+        root["model_weights/dense/sequential/dense/kernel"] = numbers(1, 8, 4)
+        root["model_weights/dense/sequential/dense/bias"] = numbers(2, 4)
+        root.attrs["keras_version"] = "3.12.0"
+    return Refused(["weights of a model"])

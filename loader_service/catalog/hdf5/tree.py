@@ -27,6 +27,7 @@ class ElementKind(enum.Enum):
     COMPLEX = "complex"
     REFERENCE = "reference"
     BITS = "bits"
+    PICKLED = "pickled objects"
     OTHER = "another type"
 
     #: Members are compared by identity; a hash of names is a function of Python, called for each look into a set.

@@ -31,6 +31,7 @@ from loader_service.catalog.videos.file_labels import read_labels, to_label
 from loader_service.catalog.videos.matlab_axes import lines_of_axes, with_texts
 from loader_service.catalog.videos.octave_variables import with_octave
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
+from loader_service.catalog.videos.pickled_rows import with_pickled
 from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.catalog.videos.set_aside import lines_of_links, without_copies
 from loader_service.errors import CatalogError, FileInUse
@@ -178,7 +179,7 @@ def _explain(message: str) -> str:
 
 def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
     tree = read_tree(hdf5.file, allow_external=options.allow_external, expect=hdf5.expect)
-    tree = with_octave(hdf5, with_texts(hdf5, tree))
+    tree = with_pickled(hdf5, with_octave(hdf5, with_texts(hdf5, tree)))
     chosen = find_in_split(hdf5, tree, options, lambda part: _find(hdf5, part, options))
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]

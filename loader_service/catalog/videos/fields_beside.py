@@ -12,6 +12,7 @@ import numpy as np
 from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.hdf5.read_tree import dtype_of
 from loader_service.catalog.inner_paths import join, to_bytes
+from loader_service.catalog.library_notes import own_attributes
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.bound_lists import TIMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
@@ -212,7 +213,9 @@ def single_part(info: DatasetInfo) -> VideoField:
 
 def _add_attributes(file: h5py.File, tree: Tree, found: Found, episodes: list[Episode]) -> None:
     """Add the attributes that the first video has; those that others lack are left out later."""
-    names = [name for name in tree.attributed.get(_node_path(episodes[0]), ()) if name not in LABEL_NAMES]
+    first = _node_path(episodes[0])
+    names = own_attributes(tree.attributed.get(first, ()), dataset=first in tree.datasets)
+    names = [name for name in names if name not in LABEL_NAMES]
     for episode in episodes if names else ():
         path = _node_path(episode)
         node = h5py.h5o.open(file.id, to_bytes(path) or b"/")

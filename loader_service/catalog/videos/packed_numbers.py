@@ -6,18 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.dtypes import is_number
+from loader_service.catalog.dtypes import is_number, native_name
 from loader_service.catalog.hdf5.attributes import read_attribute
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
-#: Attributes of NetCDF's conventions (CF): what numbers are multiplied by, what is added then, and what is no number.
-_FACTOR, _OFFSET = ("scale_factor",), ("add_offset",)
+#: What numbers are multiplied by, and what is added then: by the conventions of NetCDF (CF), NWB, NeXus and others.
+_SCALES = (
+    ("scale_factor", "add_offset"),
+    ("conversion", "offset"),
+    ("scaling_factor", "offset"),
+    ("slope", "intercept"),
+)
+
+#: What is no number, by the conventions of NetCDF, and between which all are that are some.
 _MISSING = ("_FillValue", "missing_value", "MissingValue")
+_RANGES = ("valid_range", "valid_min", "valid_max")
+
+#: Where this says so, signed numbers are unsigned ones.
+_UNSIGNED, _TRUE = "_Unsigned", (["true"], [b"true"])
 
 
 def lines_of_packing(hdf5: HDF5File, members: Mapping[str, DatasetInfo]) -> dict[str, str]:
@@ -35,17 +46,33 @@ def lines_of_packing(hdf5: HDF5File, members: Mapping[str, DatasetInfo]) -> dict
         if not is_number(info.dtype):
             continue
         there = set(hdf5.node(info.path).attrs)
-        factor, offset, missing = (
-            _number(hdf5, info, [name for name in names if name in there]) for names in (_FACTOR, _OFFSET, _MISSING)
-        )
-        said = []
-        if factor not in {None, 1} or offset not in {None, 0}:
-            said.append(f"its numbers are served as stored, and stand for number * {factor or 1} + {offset or 0}")
-        if missing is not None and not np.isnan(missing):
-            said.append(f"{missing} stands for a number that is missing")
+        said = [*_scaled(hdf5, info, there), *_missing(hdf5, info, there)]
         if said:
             lines[f"{key} (packed)"] = f"{', and '.join(said)}, by its attributes in a file"
     return lines
+
+
+def _scaled(hdf5: HDF5File, info: DatasetInfo, there: Collection[str]) -> Iterator[str]:
+    for pair in _SCALES:
+        factor, offset = (_number(hdf5, info, [name]) if name in there else None for name in pair)
+        if factor is None and (offset is None or pair[1] == "offset"):
+            continue  # an offset alone may be anything
+        if factor not in {None, 1} or offset not in {None, 0}:
+            scale = 1 if factor is None else factor
+            yield f"its numbers are served as stored, and stand for number * {scale} + {offset or 0}"
+        break
+    if _UNSIGNED in there and np.ravel(read_attribute(hdf5.file, info.path, _UNSIGNED)).tolist() in _TRUE:
+        yield f"its numbers are served as {native_name(info.dtype)}, and stand for unsigned ones of as many bits"
+
+
+def _missing(hdf5: HDF5File, info: DatasetInfo, there: Collection[str]) -> Iterator[str]:
+    missing = _number(hdf5, info, [name for name in _MISSING if name in there])
+    if missing is not None and not np.isnan(missing):
+        yield f"{missing} stands for a number that is missing"
+    for name in _RANGES:
+        if name in there:
+            values = np.ravel(read_attribute(hdf5.file, info.path, name)).tolist()
+            yield f"what lies outside of its {name} {values} stands for numbers that are missing"
 
 
 def _number(hdf5: HDF5File, info: DatasetInfo, names: Sequence[str]) -> Any:

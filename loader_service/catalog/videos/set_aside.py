@@ -24,15 +24,20 @@ _SPARSE = ("data", "indices", "indptr", "shape")
 #: How Keras and PyTorch name weights: by number in a group ``vars``, with ``:0`` behind, or by layer and parameter,
 #: which may be a group and what is in it; and where PyTables keeps what is sorted, to find rows of a table faster.
 _WRITTEN_BY_PROGRAMS = re.compile(
-    r"(?P<weights>(^|/)vars/[0-9]+$|[A-Za-z](_?[0-9]+)?:0$|"
+    r"(?P<weights>^(model|optimizer)_weights/|(^|/)vars/[0-9]+$|[A-Za-z](_?[0-9]+)?:0$|"
     r"\.(weight|bias|running_mean|running_var|num_batches_tracked)$)|(?P<layer>(^|/)(weight|bias)$)|(^|/)_i_[^/]+/"
 )
 
 #: Where Imaris keeps pixels, and, behind larger numbers, copies of fewer of them.
 _LEVEL = re.compile(r"DataSet/ResolutionLevel ([0-9]{1,9})/")
 
-#: What MATLAB's cells and structs refer to.
-_REFERRED = "#refs#"
+#: Groups that programs keep for themselves, with why they are no fields: what MATLAB's cells and structs refer to, and
+#: the schema that NWB keeps of itself, where an attribute of the file says so.
+_REFERRED, _SCHEMA, _SAYS_SCHEMA = "#refs#", "specifications", ".specloc"
+_OWN = {
+    _REFERRED: "found what MATLAB's cells and structs refer to, in a file",
+    _SCHEMA: "found the schema that NWB keeps of itself, in a file",
+}
 
 SPARSE = "found an array of a sparse matrix (data, indices, indptr), which is not served"
 WEIGHTS = "found weights of a model, and no data"
@@ -40,13 +45,14 @@ INDEX = "found an index of a table of PyTables"
 
 
 def set_aside(tree: Tree) -> dict[str, str]:
-    """Return why datasets of a file are no fields, by path; ``#refs#`` stands for all that lies in it."""
+    """Return why datasets of a file are no fields, by path; ``#refs#``, say, stands for all that lies in it."""
+    own = (_REFERRED, _SCHEMA) if _SAYS_SCHEMA in tree.attributed.get("", ()) else (_REFERRED,)
     sparse = {join(info.parent, name) for info in tree.datasets.values() if _is_sparse(tree, info) for name in _SPARSE}
     coarser = _coarser(tree)
     aside = {}
     for path, info in tree.datasets.items():
-        if path.startswith(f"{_REFERRED}/"):
-            aside[_REFERRED] = "found what MATLAB's cells and structs refer to, in a file"
+        if (top := path.split("/", 1)[0]) in own:
+            aside[top] = _OWN[top]
         elif path in tree.unwritten:
             aside[path] = f"found a dataset of which nothing was ever written {info.shape}, in a file"
         elif path in sparse:
@@ -98,6 +104,7 @@ _KINDS: Mapping[ElementKind, str] = {
     ElementKind.COMPOUND: "compound elements (a table of pandas, or structs; docs/coming-from.md, 'Compound tables')",
     ElementKind.COMPLEX: "complex numbers",
     ElementKind.BITS: "bits in a foreign byte order, which HDF5 converts to no numbers; write them as uint8:",
+    ElementKind.PICKLED: "objects that Python has pickled, such as texts of pandas; write them as texts:",
     ElementKind.CHARACTERS: "lines of characters, as MATLAB keeps them, in numbers of UTF-16, or Octave,",
 }
 
@@ -217,4 +224,4 @@ def _is_of_layer(tree: Tree, info: DatasetInfo) -> bool:
 
 def is_aside(aside: Mapping[str, str], info: DatasetInfo) -> bool:
     """Tell whether a dataset is set aside."""
-    return info.path in aside or (_REFERRED in aside and info.path.startswith(f"{_REFERRED}/"))
+    return bool(aside) and (info.path in aside or info.path.split("/", 1)[0] in aside)

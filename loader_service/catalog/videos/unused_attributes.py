@@ -9,8 +9,9 @@ import numpy as np
 
 from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.inner_paths import join, parent_of, unnumbered, upwards
+from loader_service.catalog.library_notes import own_attributes
 from loader_service.catalog.line_folding import folded
-from loader_service.catalog.names import LABEL_NAMES, PACKED
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.episodes import key_in
 
 if TYPE_CHECKING:
@@ -20,15 +21,6 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.tree import Tree
     from loader_service.catalog.videos.episodes import Found
-
-#: What HDF5 and its users' libraries note for themselves: axes, kinds of MATLAB's arrays, versions of PyTables.
-_NOTES = frozenset(
-    """
-    CLASS NAME TITLE VERSION FLAVOR EXTDIM DIMENSION_LIST DIMENSION_LABELS REFERENCE_LIST _Netcdf4Dimid _NCProperties
-    _Netcdf4Coordinates _FillValue _nc3_strict PYTABLES_FORMAT_VERSION MATLAB_class MATLAB_empty MATLAB_int_decode
-    MATLAB_sparse MATLAB_object_decode MATLAB_fields H5PATH
-    """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
-) | {PACKED}
 
 #: Nodes that only their numbers tell apart of which the attributes are looked at: those of videos are alike.
 _MOST_ALIKE = 8
@@ -65,10 +57,10 @@ def unused_attributes(
             continue
         owner = next((group for group in upwards(path) if group in roots), None)
         inside = path if owner is None else key_in(owner, path)
-        for name in names:
+        for name in own_attributes(names, dataset=path in tree.datasets):
             key = join(inside, f"@{name}")
             read = f"{path}@{name}" in used or (name in labels and path in bearers)
-            if not read and name not in _NOTES and key not in reasons:
+            if not read and key not in reasons:
                 reasons[key] = f"attribute of {path or '/'!r} that is no value of a video: {_shown(file, path, name)}"
     return {key: f"{reason}, in a file" for key, reason in folded(reasons).items()}
 
