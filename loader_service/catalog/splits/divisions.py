@@ -18,7 +18,7 @@ from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, join, upwards
-from loader_service.catalog.split_words import WORDS, said_by, stands_apart
+from loader_service.catalog.split_words import WORDS, Said, said_by, stands_apart
 from loader_service.catalog.splits.split_names import PARENTS
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.catalog.videos.field_scan import read_values
@@ -222,13 +222,12 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
     kept: dict[str, Kept] = {}
     words: dict[str, str] = {}
     paths = []
-    for info in tree.datasets.values():
-        said = said_by(info.basename)
-        if said is None or len(info.shape) != 1:
-            continue
-        inside = basename_of(info.parent) in PARENTS and not said.rest
-        masks = inside or not said.rest or bool(_MASKS.search(said.rest))
-        if info.dtype == "bool" and info.shape[0] == count and masks:
+    lists = [info for info in tree.datasets.values() if len(info.shape) == 1]
+    named = [(info, said) for info in lists if (said := said_by(info.basename))]
+    masks = _masks(named, count)
+    for info, said in named:
+        inside = _is_inside(info, said)
+        if info.path in masks:
             mask = np.asarray(hdf5.node(info.path)[()], bool)
         elif info.kind is ElementKind.INTEGER and (inside or _NUMBERS.search(said.rest)):
             listed = _listed(hdf5, info, count, "rows" if by_rows else "videos")
@@ -243,6 +242,24 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         paths.append(info.path)
     order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in kept]
     return Division({meaning: kept[meaning] for meaning in order}, words, tuple(paths), by_rows) if kept else None
+
+
+def _masks(named: Sequence[tuple[DatasetInfo, Said]], count: int) -> set[str]:
+    """Return the flags that say a split, by path; ``valid`` without another one says whether a row is of use."""
+    masks = [
+        (info, said)
+        for info, said in named
+        if info.dtype == "bool"
+        and info.shape[0] == count
+        and (_is_inside(info, said) or not said.rest or _MASKS.search(said.rest))
+    ]
+    lone = {said.word.lower() for _, said in masks} == {"valid"}
+    return {info.path for info, said in masks if not lone or _is_inside(info, said)}
+
+
+def _is_inside(info: DatasetInfo, said: Said) -> bool:
+    """Tell whether a list has the name of a split alone, in a group of such: ``splits/train``."""
+    return basename_of(info.parent) in PARENTS and not said.rest
 
 
 def _by_links(tree: Tree, found: Found) -> Division | None:

@@ -278,3 +278,15 @@ def test_a_split_of_each_video_is_that_of_its_name_where_names_do_not_count(tmp_
         catalog_of(tmp_path)
     with closing(catalog_of(tmp_path, split="all")) as catalog:
         assert names_of(catalog) == sorted(names)
+
+
+@pytest.mark.parametrize("name", ["valid", "is_valid", "meta/valid_mask"])
+@pytest.mark.parametrize("beside", [{}, {"train_idx": _TRAIN[:3]}])
+def test_flags_of_valid_rows_are_no_split_unless_others_are(tmp_path, name, beside):
+    path = _write_table(tmp_path / "a.h5", {name: _mask(_TRAIN), **beside})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [_ROWS]
+        assert "--split valid" not in "".join(found.left_out)
+    _write_table(path, {name: _mask(_TEST), "train_mask": _mask(_TRAIN)})
+    with closing(catalog_of(tmp_path, split="valid")) as chosen:
+        assert _column(chosen) == _TEST
