@@ -251,10 +251,11 @@ class Catalog:
         """
         return int(self._column("addresses", field)[video])
 
-    def rows_place(self, video: int, field: str) -> tuple[str, int, int, int]:
+    def rows_place(self, video: int, field: str) -> tuple[str, int, int, int, int]:
         """Return where HDF5 finds a video's numbers: what `hdf5.arrays.RowsPlace` is made of."""
-        element, first, digits = (int(self._column(name, field)[video]) for name in ("elements", "firsts", "digits"))
-        return self.dataset_path(video, field), element, first, digits
+        columns = ("elements", "firsts", "digits", "strides")
+        element, first, digits, stride = (int(self._column(name, field)[video]) for name in columns)
+        return self.dataset_path(video, field), element, first, digits, stride
 
     def missing(self, fields: Iterable[str]) -> int:
         """Return how many frames at the end of each video have no entry in one of these fields: 0 or 1."""

@@ -52,8 +52,8 @@ class FieldScan:
     columns
         By the names that they have in the catalog: images ``heights``, ``widths``, ``codecs``, ``ways``, and, with an
         entry for each frame, ``extent_offsets`` and ``extent_lengths``; lists these two, ``ways`` and ``swapped``;
-        arrays ``addresses``, ``elements``, ``firsts`` and ``digits``, small ones ``values`` too; values ``values``;
-        arrays and values whose sides differ ``sides``.
+        arrays ``addresses``, ``elements``, ``firsts``, ``digits`` and ``strides``, small ones ``values`` too; values
+        ``values``; arrays and values whose sides differ ``sides``.
     sample
         What stands for the bytes of a few frames, as from `content_sample.sample_of`; empty for values.
     ways, missing

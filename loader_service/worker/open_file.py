@@ -158,11 +158,11 @@ class OpenFile:
             self._plain = PlainReader(self._open_hdf5())
         return self._plain.read(LAYOUT_NAMED[layout], path, position, length)
 
-    def read_rows(self, place: tuple[str, int, int, int], frames: range, out: Any) -> int | None:
+    def read_rows(self, place: tuple[str, int, int, int, int], frames: range, out: Any) -> int | None:
         """Read frames of an array, which lies where `Catalog.rows_place` says, as `ArrayReader.read` does."""
         return self._array_reader().read(_rows_place(place), frames, out)
 
-    def fetch_rows(self, place: tuple[str, int, int, int], frames: range) -> list[tuple[int, int]]:
+    def fetch_rows(self, place: tuple[str, int, int, int, int], frames: range) -> list[tuple[int, int]]:
         """Have the chunks of frames of an array read ahead, as `_fetch` does; raises what h5py raises."""
         return self._fetch(self._array_reader().chunks(_rows_place(place), frames))
 
@@ -171,7 +171,7 @@ class OpenFile:
         from loader_service.catalog.layouts import LAYOUT_NAMED  # noqa: PLC0415 - as in `read_frame`
 
         rows = LAYOUT_NAMED[layout].rows_of(position, length)
-        return self.fetch_rows((path, -1, 0, -1), rows) if rows else []
+        return self.fetch_rows((path, -1, 0, -1, 1), rows) if rows else []
 
     def _fetch(self, chunks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Have the kernel read chunks, first byte and length, into memory; return those that threads must read."""
@@ -179,7 +179,7 @@ class OpenFile:
             os.posix_fadvise(self.descriptor, offset, length, os.POSIX_FADV_WILLNEED)
         return []
 
-    def read_lines(self, place: tuple[str, int, int, int], lines: tuple[int, int], out: Any) -> bool:
+    def read_lines(self, place: tuple[str, int, int, int, int], lines: tuple[int, int], out: Any) -> bool:
         """Read lines of a frame of an array, by the numbers of the frame and the first, as `ArrayReader` does."""
         return self._array_reader().read_lines(_rows_place(place), *lines, out)
 
@@ -256,7 +256,7 @@ def _short(offset: int, length: int, got: int) -> ShortRead:
     return ShortRead(errno.EIO, f"expected {length} bytes at byte {offset}, got {got}")
 
 
-def _rows_place(place: tuple[str, int, int, int]) -> RowsPlace:
+def _rows_place(place: tuple[str, int, int, int, int]) -> RowsPlace:
     from loader_service.catalog.hdf5.arrays import RowsPlace  # noqa: PLC0415 - most workers never need h5py
 
     return RowsPlace(*place)

@@ -310,8 +310,8 @@ class Reader:
                 f"reading {field!r}, {self.files.describe(video, first)}: HDF5 cannot give its bytes: {error}"
             ) from error
         if unwritten is not None:
-            path, _, _, digits = rows_place
-            named = renumbered(path, digits, unwritten) if digits >= 0 else path
+            path, _, before, digits, stride = rows_place
+            named = renumbered(path, digits, (before + unwritten) * stride) if digits >= 0 else path
             raise DecodeError(
                 f"reading {field!r}, {self.files.describe(video, unwritten)}: its part of the dataset "
                 f"{named!r} was never written; write it, or leave the video out"
@@ -341,9 +341,11 @@ def _itself(file: OpenFile) -> OpenFile:
     return file
 
 
-def _read_lines(file: OpenFile, place: tuple[str, int, int, int], lines: tuple[int, int], out: NDArray[Any]) -> bool:
+def _read_lines(
+    file: OpenFile, place: tuple[str, int, int, int, int], lines: tuple[int, int], out: NDArray[Any]
+) -> bool:
     return file.through_hdf5(lambda: file.read_lines(place, lines, out))
 
 
-def _read_array(file: OpenFile, place: tuple[str, int, int, int], rows: range, out: NDArray[Any]) -> int | None:
+def _read_array(file: OpenFile, place: tuple[str, int, int, int, int], rows: range, out: NDArray[Any]) -> int | None:
     return file.through_hdf5(lambda: file.read_rows(place, rows, out))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from loader_service.private_folders import Folder
 
 #: Of the columns: a catalog of another version is not read, but made anew.
-FORMAT_VERSION = 9
+FORMAT_VERSION = 10
 
 #: The file of what is no column; a catalog without it is none.
 FACTS = "catalog.json"
@@ -74,6 +74,7 @@ _FIELD_COLUMNS: dict[Storage, dict[str, tuple[str, str]]] = {
         "elements": ("<i8", "videos"),
         "firsts": ("<i8", "videos"),
         "digits": ("<i8", "videos"),
+        "strides": ("<i8", "videos"),
         "path_rules": ("<i4", "videos"),
         "samples": ("|S32", "files"),
     },

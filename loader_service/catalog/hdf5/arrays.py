@@ -32,15 +32,24 @@ class RowsPlace(NamedTuple):
         Of a vlen dataset, or of one ``(videos, frames, …)``: which of its elements the frames lie in; negative: they
         are rows of the dataset itself.
     first
-        The row of the first frame.
+        The row of the first frame; where each frame is a dataset, how many come before.
     digits
         Where each frame is a dataset: at which letter of the path its number begins; else negative.
+    stride
+        By how much that number grows from frame to frame.
     """
 
     path: str
     element: int = -1
     first: int = 0
     digits: int = -1
+    stride: int = 1
+
+    def path_of(self, frame: int) -> str:
+        """Return the path of the dataset that a frame lies in."""
+        if self.digits < 0:
+            return self.path
+        return renumbered(self.path, self.digits, (self.first + frame) * self.stride)
 
 
 class ArrayReader:
@@ -79,8 +88,7 @@ class ArrayReader:
             Whatever h5py raises for a damaged file; see `plain.HDF5_ERRORS`.
         """
         if place.digits >= 0:
-            paths = (renumbered(place.path, place.digits, frame) for frame in frames)
-            whole = (self._read_whole(path, out[number, ...]) for number, path in enumerate(paths))
+            whole = (self._read_whole(place.path_of(frame), out[number, ...]) for number, frame in enumerate(frames))
             return next((frame for frame, written in zip(frames, whole, strict=True) if not written), None)
         dataset = self._dataset(place.path)
         if len(dataset.node.shape) < out.ndim:
@@ -117,7 +125,7 @@ class ArrayReader:
         """
         if place.element >= 0 or out.dtype.kind == "S":
             return False
-        dataset = self._dataset(place.path if place.digits < 0 else renumbered(place.path, place.digits, frame))
+        dataset = self._dataset(place.path_of(frame))
         if not dataset.complete:
             return False
         is_whole = len(dataset.node.shape) == out.ndim

@@ -71,6 +71,6 @@ def _read_numbers(hdf5: HDF5File, field: FieldScan, place: tuple[int, int, int])
     if address >= 0:
         length = min(out.nbytes, _MOST_BYTES)
         return hdf5.read_at(address + frame * out.nbytes + skipped, length)
-    columns = (int(field.columns[name][video]) for name in ("elements", "firsts", "digits"))
+    columns = (int(field.columns[name][video]) for name in ("elements", "firsts", "digits", "strides"))
     unwritten = ArrayReader(hdf5.file).read(RowsPlace(field.paths[video], *columns), range(frame, frame + 1), out)
     return b"" if unwritten is not None else out.tobytes()[skipped : skipped + _MOST_BYTES]

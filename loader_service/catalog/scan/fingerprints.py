@@ -35,6 +35,7 @@ _PLACES = frozenset(
         "elements",
         "firsts",
         "digits",
+        "strides",
         "swapped",
     }
 )

@@ -151,7 +151,7 @@ class Recheck:
         else:
             moved = any(
                 (self._catalog.column(column, name)[videos.start : videos.stop] != scan.columns[column]).any()
-                for column in ("addresses", "elements", "firsts", "digits")
+                for column in ("addresses", "elements", "firsts", "digits", "strides")
             )
         if moved or [self._catalog.dataset_path(video, name) for video in videos] != scan.paths:
             yield f"the bytes of {name!r} lie elsewhere in the file, which was written anew"

@@ -310,27 +310,3 @@ def numbered_fields(
         if len(kept) > 1 and told and not have_numbers_or_ids(words):
             fields[parent] = [(basename_of(group), frames) for group, frames in kept.items()]
     return fields
-
-
-def by_their_numbers(members: Sequence[DatasetInfo]) -> list[Reading]:
-    """Return the reading of numbered datasets of one form as the frames of a video, if they are such."""
-    frames = in_order(members)
-    if frames is None:
-        return []
-    field = SchemaField(frames.key, "array", (frames.pattern,), "", members[0].shape)
-    return [Reading("one video, of which each number is a frame", Schema(("files",), (field,)))]
-
-
-def frames_of_groups(members: Sequence[DatasetInfo]) -> list[Reading]:
-    """Return the reading of datasets with dense numbers as the frames, or slices, of their group."""
-    groups: dict[str, list[DatasetInfo]] = {}
-    for info in members:
-        groups.setdefault(info.parent, []).append(info)
-    ordered = [in_order(each) for each in groups.values()]
-    if "" in groups or any(each is None for each in ordered):
-        return []
-    field = SchemaField("values", "array", (f"{VIDEO}/{_DIGITS.sub('*', members[0].basename)}",), "", members[0].shape)
-    return [Reading("a video each group, of which each number is a frame", Schema(("groups",), (field,)))]
-
-
-_DIGITS = re.compile(r"[0-9]+")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.sides import common_shape
-from loader_service.catalog.videos.across_groups import by_their_numbers, frames_of_groups
 from loader_service.catalog.videos.bound_lists import PAIRS
 from loader_service.catalog.videos.episodes import key_in
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_picture
+from loader_service.catalog.videos.number_readings import by_their_numbers, frames_of_groups
 from loader_service.catalog.videos.readings import (
     Reading,
     TwoReadingsError,

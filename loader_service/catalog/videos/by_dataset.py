@@ -16,6 +16,7 @@ from loader_service.catalog.videos.frame_axis import (
     have_roles,
     is_picture,
 )
+from loader_service.catalog.videos.number_readings import refuse_matrices
 from loader_service.catalog.videos.parts_readings import parts_or_videos
 from loader_service.catalog.videos.picture_sequences import parts_of, tails_of
 from loader_service.catalog.videos.picture_videos import refuse_grey_pictures
@@ -66,6 +67,7 @@ def videos_by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bo
         return None  # the same names in all groups: those are the videos
     if not declared:
         refuse_grey_pictures(alike)
+        refuse_matrices(alike)
     return found_of([Episode(info.path, None, info.shape[0], info.path, parts_of(None, info)) for info in alike])
 
 

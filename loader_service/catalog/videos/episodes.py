@@ -40,7 +40,7 @@ class VideoField:
         For a row of a vlen dataset, of one with an entry for each video, or of one ``(videos, frames, …)``: its number.
     first
         Of its frames in the dataset, or among the JPEGs: sequences may lie end to end.
-    digits
+    digits, stride
         As in `RowsPlace`: where each frame is a dataset.
     missing
         As in `FieldFacts`.
@@ -61,6 +61,7 @@ class VideoField:
     element: int = -1
     first: int = 0
     digits: int = -1
+    stride: int = 1
     missing: int = 0
     attribute: str = ""
     pattern: str = ""
@@ -103,6 +104,10 @@ class Episode:
     dataset_path: str
     parts: dict[str, VideoField] = field(default_factory=dict)
     helpers: frozenset[str] = frozenset()
+
+    def is_outside(self, path: str) -> bool:
+        """Tell whether something lies outside of its group."""
+        return bool(self.root) and not path.startswith(f"{self.root}/")
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ def _scan_field(
         return replace(scan, ways=LIST_WAYS, missing=first.missing)
     columns = {
         f"{name}s" if name != "digits" else name: np.array([getattr(part, name) for part in parts], np.int64)
-        for name in ("element", "first", "digits")
+        for name in ("element", "first", "digits", "stride")
     }
     if first.element >= 0 and first.info is not None and is_vlen(first.info.dtype):
         columns["addresses"] = _vlen_addresses(hdf5, parts, columns["elements"])

@@ -10,6 +10,7 @@ from loader_service.catalog.videos.across_groups import by_number
 from loader_service.catalog.videos.array_readings import rivals
 from loader_service.catalog.videos.constants_beside import MATRICES
 from loader_service.catalog.videos.frame_axis import are_numbered
+from loader_service.catalog.videos.number_readings import frames_of_groups
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.sibling_groups import sibling_groups
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -99,6 +100,7 @@ def refuse_numbered_parts(groups: Groups) -> None:
         f"found {infos[0].describe()} and {len(infos) - 1} more of its form in {len(groups)} groups, which only "
         "numbers tell apart",
         [
+            *frames_of_groups(infos),
             Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
             Reading("one video a group, with a field for each number", Schema(("groups",), fields)),
         ],

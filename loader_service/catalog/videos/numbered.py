@@ -47,13 +47,17 @@ class NumberedFrames:
     Attributes
     ----------
     members
-        The datasets, in the order of their numbers, which are dense, from 0 or 1 unless they are called frames.
+        The datasets, in the order of their numbers, which grow by equal steps, from 0, 1 or a step unless they are
+        called frames.
     digits
         At which letter of their paths the number begins.
+    stride
+        The step.
     """
 
     members: tuple[DatasetInfo, ...]
     digits: int
+    stride: int = 1
 
     @property
     def key(self) -> str:
@@ -63,7 +67,7 @@ class NumberedFrames:
         if begin < 0:  # a group for each frame
             return first.path[self.digits :].partition("/")[2]
         rest = f"{first.basename[:begin]}#{_DIGITS.sub('', first.basename[begin:], count=1)}"
-        return re.sub(r"[_\-. ]?#", "", rest).lstrip(".") or "frames"
+        return re.sub(r"[_\-. ]?#", "", rest).lstrip("._- ") or "frames"
 
     @property
     def first_number(self) -> int:
@@ -120,7 +124,7 @@ def _have_equals(frames: NumberedFrames, alone: Sequence[DatasetInfo]) -> bool:
 
 
 def numbered_by_group(datasets: Iterable[DatasetInfo], *, from_any: bool = False) -> dict[str, list[NumberedFrames]]:
-    """Return, by group, all datasets of one form and of dense numbers, whatever they look like; as of `in_order`."""
+    """Return, by group, all datasets of one form and of numbers in order, whatever they look like; as of `in_order`."""
     families: dict[tuple[str, str], list[DatasetInfo]] = {}
     for info in datasets:
         if _DIGITS.search(info.basename):
@@ -134,10 +138,10 @@ def numbered_by_group(datasets: Iterable[DatasetInfo], *, from_any: bool = False
 
 
 def in_order(members: Sequence[DatasetInfo], *, from_any: bool = False) -> NumberedFrames | None:
-    """Return datasets in the order of their numbers, or None when these are not dense, or their forms differ.
+    """Return datasets in the order of their numbers, or None when their steps, or their forms, differ.
 
-    The number may be that of the dataset, or of a group that it lies in. It begins with 0 or 1, unless `from_any`, or
-    the word before it says that it counts frames.
+    The number may be that of the dataset, or of a group that it lies in. It begins with 0, 1 or a step, unless
+    `from_any`, or the word before it says that it counts frames. Two numbers that are far apart are no steps.
     """
     if len(members) < 2 or len({(info.dtype, info.shape) for info in members}) > 1:
         return None
@@ -150,18 +154,20 @@ def in_order(members: Sequence[DatasetInfo], *, from_any: bool = False) -> Numbe
     ordered = sorted(zip((int(each[differing[0]][0]) for each in runs), members, strict=True), key=lambda pair: pair[0])
     first_number, first = ordered[0]
     digits = list(_DIGITS.finditer(first.path))[differing[0]].start()
-    if first_number > 1 and not from_any and not _COUNTS_FRAMES.search(first.path[:digits].rpartition("/")[2]):
+    stride = ordered[1][0] - first_number
+    begins = first_number in {0, 1, stride} or bool(_COUNTS_FRAMES.search(first.path[:digits].rpartition("/")[2]))
+    if not from_any and (not begins or (stride > 1 and len(members) == 2)):
         return None
-    for step, (_, info) in enumerate(ordered):
-        if renumbered(first.path, digits, step) != info.path:
-            return None
-    return NumberedFrames(tuple(info for _, info in ordered), digits)
+    if any(renumbered(first.path, digits, step * stride) != info.path for step, (_, info) in enumerate(ordered)):
+        return None
+    return NumberedFrames(tuple(info for _, info in ordered), digits, stride)
 
 
 def numbered_part(frames: NumberedFrames, pattern: str) -> VideoField:
     """Return numbered datasets as a field of their video; `pattern`: what a schema calls them."""
     first, kind = frames.members[0], kind_of_frames(frames.members[0])
-    return VideoField(kind, first.dtype, first.shape, first.path, info=first, digits=frames.digits, pattern=pattern)
+    part = VideoField(kind, first.dtype, first.shape, first.path, info=first, pattern=pattern)
+    return replace(part, digits=frames.digits, stride=frames.stride)
 
 
 def kind_of_frames(info: DatasetInfo) -> FieldKind:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
-from loader_service.catalog.videos.across_groups import are_fields, numbered_fields
+from loader_service.catalog.videos.across_groups import numbered_fields
 from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in
 from loader_service.catalog.videos.few_pictures import refuse_few_pictures
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.videos.numbered import NumberedFrames, find_numbered, numbered_by_group, numbered_part
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+
+    #: A video, and the encoded datasets of a group of it, a frame each.
+    Encoded = tuple[Episode, Sequence[DatasetInfo]]
 
 
 def find_numbered_videos(tree: Tree, datasets: Sequence[DatasetInfo], unnamed: Sequence[DatasetInfo]) -> Found | None:
@@ -106,7 +110,7 @@ def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -
 def add_beside_encoded(tree: Tree, found: Found) -> Found:
     """Return videos with an encoded dataset a frame with the numbers in datasets of the same numbers: depth, poses.
 
-    Those lie in the same group, or in groups beside it that are called as fields are.
+    Those lie in the same group, in groups below it, or in groups beside it; with these, the group above is the video.
     """
     encoded = {
         part.path: (episode, part.frames.members)
@@ -117,57 +121,66 @@ def add_beside_encoded(tree: Tree, found: Found) -> Found:
     if not encoded:
         return found
     own = set[str]().union(*(episode.helpers for episode, _ in encoded.values()))
-    beside = [info for path, info in tree.datasets.items() if path not in own and info.parent in encoded and info.dtype]
+    near = {*encoded, *map(parent_of, encoded)}
+    beside = [info for path, info in tree.datasets.items() if path not in own and info.dtype]
+    beside = [info for info in beside if info.parent in encoded or parent_of(info.parent) in near]
     plain = [info for info in beside if is_number(info.dtype) and 0 not in info.shape]
-    for group, each in numbered_by_group(plain, from_any=True).items():
-        episode, members = encoded[group]
-        for frames in each:
-            missing = _missing(members, frames)
-            if missing >= 0:
-                key, pattern = key_in(episode.root, join(group, frames.key)), _pattern(episode.root or "", frames)
-                episode.parts[key] = replace(numbered_part(frames, pattern), missing=missing)
-                episode.helpers |= {info.path for info in frames.members}
-    return _with_groups_beside(tree, found)
-
-
-def _with_groups_beside(tree: Tree, found: Found) -> Found:
-    """Return videos that are groups of encoded datasets as those above, if each has fields in groups beside it."""
-    above = {parent_of(each.root): each for each in found.episodes if each.root and set(each.parts) == {""}}
-    words = {basename_of(each.root or "") for each in above.values()}
-    if len(above) < len(found.episodes) or len(words) > 1:
-        return found
-    beside = [info for info in tree.datasets.values() if parent_of(info.parent) in above and info.dtype]
-    plain = [info for info in beside if is_number(info.dtype) and 0 not in info.shape]
-    fields: dict[str, dict[str, NumberedFrames]] = {root: {} for root in above}
+    others: dict[str, dict[str, NumberedFrames]] = {}
     for group, families in numbered_by_group(plain, from_any=True).items():
-        encoded = above[parent_of(group)].parts[""].frames
-        members = encoded.members if isinstance(encoded, DatasetsVideo) else ()
-        if len(families) == 1 and _numbers_of(members, len(families[0].members)) == families[0].first_number:
-            fields[parent_of(group)][basename_of(group)] = families[0]
-    names = set(map(frozenset, fields.values()))
-    if len(names) > 1 or not are_fields([*words, *next(iter(fields.values()))]):
-        return found
-    episodes = []
-    for root, episode in above.items():
-        parts = {key: numbered_part(frames, _pattern(root, frames)) for key, frames in fields[root].items()}
-        helpers = episode.helpers.union(*({info.path for info in each.members} for each in fields[root].values()))
-        main = {basename_of(episode.root or ""): episode.parts[""]}
-        episodes.append(replace(episode, name=root, root=root, parts=main | parts, helpers=frozenset(helpers)))
-    return replace(found_of(episodes), left_out=found.left_out)
+        if group in encoded:
+            episode, members = encoded[group]
+            for frames in families:
+                _add(episode, join(group, frames.key), members, frames)
+        elif len(families) == 1:
+            owner = next((each for each in encoded if _are_beside(each, group, encoded[each][1], families[0])), None)
+            if owner is not None:
+                others.setdefault(owner, {})[group] = families[0]
+    return _with_groups_beside(found, encoded, others)
+
+
+def _add(episode: Episode, path: str, members: Sequence[DatasetInfo], frames: NumberedFrames) -> None:
+    """Give a video a field of numbered datasets, if these have the numbers of its encoded ones."""
+    missing = _missing(members, frames)
+    if missing >= 0:
+        part = numbered_part(frames, _pattern(episode.root or "", frames))
+        episode.parts[key_in(episode.root, path)] = replace(part, missing=missing)
+        episode.helpers |= {info.path for info in frames.members}
+
+
+def _are_beside(encoded: str, group: str, members: Sequence[DatasetInfo], frames: NumberedFrames) -> bool:
+    """Tell whether a group has the numbers of an encoded one above it, or beside it under a name that is no number."""
+    if parent_of(group) != encoded and have_numbers_or_ids([basename_of(encoded), basename_of(group)]):
+        return False
+    return parent_of(group) in {encoded, parent_of(encoded)} and _missing(members, frames) >= 0
+
+
+def _with_groups_beside(
+    found: Found, encoded: Mapping[str, Encoded], others: Mapping[str, Mapping[str, NumberedFrames]]
+) -> Found:
+    """Return videos with what lies in groups beside their encoded datasets; some become the groups above these."""
+    outside = {path for path, groups in others.items() if any(map(encoded[path][0].is_outside, groups))}
+    above = {parent_of(path) for path in outside}
+    words = {basename_of(path) for path in outside}
+    lone = all(set(encoded[path][0].parts) == {""} for path in outside)
+    move = lone and len(words) == 1 and len(above) == len(outside) == len(found.episodes)
+    for path, groups in others.items():
+        episode, members = encoded[path]
+        if path in outside:
+            if not move:
+                continue
+            episode.parts = {basename_of(path): episode.parts[""]}
+            episode.name = episode.root = parent_of(path)
+        for group, frames in groups.items():
+            _add(episode, group, members, frames)
+    return replace(found_of(found.episodes), left_out=found.left_out) if outside and move else found
 
 
 def _missing(members: Sequence[DatasetInfo], frames: NumberedFrames) -> int:
     """Return how many entries fewer than members there are, 1 as of actions between these; -1 where they do not fit."""
-    count = len(frames.members)
-    fits = len(members) - count in {0, 1} and _numbers_of(members[:count], count) == frames.first_number
+    count, first, stride = len(frames.members), frames.first_number, frames.stride
+    numbers = zip(*(map(int, _DIGITS.findall(info.basename)) for info in members[:count]), strict=False)
+    fits = len(members) - count in {0, 1} and tuple(range(first, first + count * stride, stride)) in numbers
     return len(members) - count if fits else -1
-
-
-def _numbers_of(members: Sequence[DatasetInfo], count: int) -> int | None:
-    """Return the first number of so many datasets, if their numbers have no gap; else None."""
-    numbers = zip(*(map(int, _DIGITS.findall(info.basename)) for info in members), strict=False)
-    firsts = [column[0] for column in numbers if column == tuple(range(column[0], column[0] + count))]
-    return firsts[0] if firsts else None
 
 
 _DIGITS = re.compile(r"[0-9]{1,18}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.sides import common_shape
-from loader_service.catalog.videos.across_groups import by_number, frames_of_groups
+from loader_service.catalog.videos.across_groups import by_number
 from loader_service.catalog.videos.array_readings import frames_with_gaps, rows_or_pictures
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
 from loader_service.catalog.videos.fields_beside import single_part
@@ -20,6 +20,7 @@ from loader_service.catalog.videos.frame_axis import (
     have_roles,
     is_picture,
 )
+from loader_service.catalog.videos.number_readings import frames_of_groups
 from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import (

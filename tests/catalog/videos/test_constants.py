@@ -74,11 +74,11 @@ def test_bytes_of_two_axes_and_one_size_are_asked_for(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         for number in range(3):
             file[f"images/{1519413245.1 + number:.2f}"] = np.full((48, 64), number, np.uint8)
-    with pytest.raises(CatalogError, match="a grey picture each or a sequence of rows each; say which") as said:
+    with pytest.raises(CatalogError, match="a frame or a grey picture each or a sequence of rows each; say") as said:
         catalog_of(tmp_path)
-    for line, frames in zip(re.findall("`(field[^`]*)`", str(said.value)), (1, 48), strict=True):
+    for line, frames in zip(re.findall("`(field[^`]*)`", str(said.value)), ([3], [1] * 3, [48] * 3), strict=True):
         (tmp_path / "schema.toml").write_text(f'videos = "groups"\n{line}\n')
-        assert catalog_of(tmp_path, schema=str(tmp_path / "schema.toml")).frame_counts.tolist() == [frames] * 3
+        assert catalog_of(tmp_path, schema=str(tmp_path / "schema.toml")).frame_counts.tolist() == frames
 
 
 def test_frames_of_several_names_have_a_pattern_for_all_videos(tmp_path: Path) -> None:

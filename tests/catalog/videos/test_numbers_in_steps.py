@@ -1,0 +1,96 @@
+"""Datasets whose numbers grow by equal steps are frames, with what has the same numbers beside them as fields."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
+from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs
+from tests.support.catalogs import catalog_of, frames_of, names_of
+
+_COUNT = 5
+_POSES = np.arange(_COUNT * 16, dtype=np.float32).reshape(_COUNT, 4, 4)
+
+
+def _write(root, color, step, width=1, first=0):
+    pictures = jpegs(0, _COUNT)
+    for number in range(_COUNT):
+        name = f"{first + number * step:0{width}d}"
+        if color == "JPEG":
+            root[f"color/{name}"] = np.void(pictures[number])
+        elif color == "raw":
+            root[f"color/{name}"] = np.full((24, 32, 3), number, np.uint8)
+        root[f"pose/{name}"] = _POSES[number]
+
+
+def _rows(found, video, name):
+    reader = Reader(found)
+    out = np.zeros((int(found.frame_counts[video]), *found.field(name).shape), found.field(name).dtype)
+    reader.read_array(video, name, 0, out)
+    reader.close()
+    return out
+
+
+@pytest.mark.parametrize("color", ["JPEG", "raw"])
+@pytest.mark.parametrize(("step", "width"), [(1, 1), (20, 1), (10, 6)])
+@pytest.mark.parametrize("groups", [("",), ("scene0", "scene1")])
+def test_poses_of_the_numbers_of_pictures_are_a_field_of_these(tmp_path, color, step, width, groups):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for group in groups:
+            _write(root.require_group(group) if group else root, color, step, width)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [_COUNT] * len(groups)
+        assert names_of(found) == ([*groups] if groups[0] else ["a"])
+        for video in range(len(groups)):
+            np.testing.assert_array_equal(_rows(found, video, "pose"), _POSES)
+            if color == "JPEG":
+                assert frames_of(found, video) == jpegs(0, _COUNT)
+            else:
+                assert _rows(found, video, "frames")[:, 0, 0, 0].tolist() == [*range(_COUNT)]
+
+
+def test_poses_in_a_group_below_encoded_frames_are_a_field_of_these(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, picture in enumerate(jpegs(0, _COUNT)):
+            root[f"v/{number * 20}"], root[f"v/pose/{number * 20}"] = np.void(picture), _POSES[number]
+            root[f"v/{number * 20}_depth"] = np.full((6, 8), number, np.uint16)
+    with closing(catalog_of(tmp_path)) as found:
+        assert {field.name for field in found.fields} == {"frames", "pose", "depth"}
+        np.testing.assert_array_equal(_rows(found, 0, "pose"), _POSES)
+        assert _rows(found, 0, "depth")[:, 0, 0].tolist() == [*range(_COUNT)]
+
+
+@pytest.mark.parametrize(("step", "first"), [(1, 0), (20, 0), (20, 100)])
+@pytest.mark.parametrize("groups", [("",), ("scene0", "scene1")])
+def test_numbered_matrices_alone_are_asked_with_the_schema_for_frames(tmp_path, step, first, groups):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for group in groups:
+            _write(root.require_group(group) if group else root, None, step, first=first)
+    with pytest.raises(CatalogError, match="of which each number is a frame") as said:
+        catalog_of(tmp_path)
+    served = []
+    for schema in schemas_in(str(said.value)):
+        (tmp_path / "schema.toml").write_text(schema)
+        with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+            field = found.fields[0]
+            if (found.frame_counts == _COUNT).all() and field.shape == (4, 4):
+                served.append([_rows(found, video, field.name).tolist() for video in range(found.video_count)])
+    assert served == [[_POSES.tolist()] * len(groups)]
+
+
+def test_numbered_frames_that_lie_end_to_end_are_those_of_each_episode(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(_COUNT):
+            root[f"frame_{number}"] = np.full((24, 32, 3), number, np.uint8)
+            root[f"pose_{number}"] = _POSES[number]
+        root["episode_index"] = [0, 0, 1, 1, 1]
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [2, 3]
+        assert [_rows(found, video, "frames")[:, 0, 0, 0].tolist() for video in range(2)] == [[0, 1], [2, 3, 4]]
+        np.testing.assert_array_equal(_rows(found, 1, "pose"), _POSES[2:])
