@@ -100,7 +100,7 @@ def raw_pictures_with_gaps(folder: Path) -> Refused:
         for run in range(2):
             for number, image in zip((10, 210, 415), pixels(run, 3), strict=True):
                 root[f"carla/{run}/{number}"] = image
-    return Refused(["6 pictures in 2 groups", "some are missing", "a picture each", "in a shape, -1 is any side"])
+    return Refused(["6 pictures in 2 groups", "most numbers are missing", "a picture each", "-1 is any side"])
 
 
 @case("no one project: JPEGs with wide gaps in their numbers, in several groups", option=True)
@@ -207,4 +207,4 @@ def groups_of_frames_with_gaps(folder: Path) -> Serves:
         for seed in range(6):
             root[f"carla/run{seed // 3}/{seed % 3 * 205}/rgb"] = np.void(jpeg(seed))
     each = [Video(f"carla/run{n // 3}/{n % 3 * 205}", {"frames": Encoded([jpeg(n)])}) for n in range(6)]
-    return Serves(each, left_out=["some numbers are missing.*without a gap, and `inspect` shows the schema"])
+    return Serves(each, left_out=["their numbers grow by 205.*without a gap.*and `inspect` shows the schema"])

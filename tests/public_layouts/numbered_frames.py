@@ -49,7 +49,7 @@ def raw_frames_with_uneven_gaps(folder: Path) -> Layout:
             samples.append(Video(f"frame_{number:05d}", {"frames": Array(root[f"frame_{number:05d}"][()][None])}))
     field = '{name = "frames", kind = "image", dataset = "{video}", shape = [-1, -1, 3]}'
     (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
-    says = ["some are missing", "write the frames of each video as one dataset", "--source", re.escape(field)]
+    says = ["some numbers are missing", "write the frames of each video as one dataset", "--source", re.escape(field)]
     return Layout(Refused(says), {"schema": "./s.toml"}, Serves(samples))
 
 
@@ -59,7 +59,7 @@ def raw_frames_with_a_suffix_and_a_gap(folder: Path) -> Refused:
     with h5py.File(folder / "lost.h5", "w") as root:
         for number in (0, 1, 2, 4, 5):
             root[f"frame_{number}_x"], root[f"frame_{number}_y"] = pixels(number, 1, 16, 24)[0], np.arange(3)
-    return Refused(["'frame_0_x'", "some are missing", "frames of each video as one dataset", "--source"])
+    return Refused(["'frame_0_x'", "some numbers are missing", "frames of each video as one dataset", "--source"])
 
 
 @case("no one project: raw frame_0_x, with the actions between frames as frame_0_y")

@@ -19,6 +19,7 @@ from loader_service.catalog.videos.readings import (
     free_name,
     of_nearly_one_length,
 )
+from loader_service.catalog.videos.why_samples import why_samples
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
@@ -212,11 +213,12 @@ def classes_or_fields(pictures: Sequence[DatasetInfo]) -> TwoReadingsError:
 
 
 def frames_with_gaps(pictures: Sequence[DatasetInfo], groups: int) -> TwoReadingsError:
-    """Return the error for pictures that only numbers with gaps tell apart, the same in each of several groups."""
+    """Return the error for pictures that only numbers tell apart, the same in each of several groups, as no frames."""
     each = SchemaField("frames", "image", (VIDEO,), "", pictures[0].shape)
+    why = why_samples([info.path for info in pictures], [info.shape for info in pictures])
     return TwoReadingsError(
-        f"found {len(pictures)} pictures in {groups} groups such as {pictures[0].describe()}, whose numbers, of which "
-        "some are missing, seem to count the frames of one video a group; write the frames of each as one dataset, "
+        f"found {len(pictures)} pictures in {groups} groups such as {pictures[0].describe()}, whose numbers seem to "
+        f"count the frames of one video a group, though {why}; write the frames of each as one dataset, "
         "(frames, height, width, channels), or read them in a Python source of your own (--source "
         "package.module:Name); as they lie, they are",
         [Reading("a picture each", Schema(("groups",), (each,)))],

@@ -21,6 +21,7 @@ from loader_service.catalog.videos.frame_readings import (
 from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
 from loader_service.catalog.videos.sibling_groups import is_recording
+from loader_service.catalog.videos.why_samples import LEAST_SHARE_OF_FRAMES, why_samples
 from loader_service.catalog.vocabulary import FRAMES
 from loader_service.schema import VIDEO, Schema, SchemaField
 
@@ -54,14 +55,15 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     ordered = datasets and part.frames is not None and decimals_of(names)  # of --frames
     timed = are_times(names) or (are_seconds(names) and not ordered)
     if datasets and not timed:
-        _judge_datasets(found, [episode.name for episode in filled], replace(part, shape=sides_in(filled, key)))
+        why = why_samples([episode.name for episode in filled], [episode.parts[key].shape for episode in filled])
+        _judge_datasets(found, [episode.name for episode in filled], replace(part, shape=sides_in(filled, key)), why)
         return
     groups = [episode.name if timed else _frame_group(episode.root or "") for episode in filled]
     arrays: Sequence[DatasetInfo] = ()
     if not timed and not (all(groups) and _are_dense(groups)):
         groups = [episode.root or "" for episode in filled]
         if not _are_counted(groups):
-            _note_gaps(found, groups)
+            _note_gaps(found, filled, groups)
             return
         arrays = _arrays_of_all(tree, groups)
         if not arrays:
@@ -100,10 +102,11 @@ def _may_be_cameras(tree: Tree, filled: Sequence[Episode]) -> bool:
     return _are_counted(roots) and any(info.shape[:1] not in {(), (count,)} for info in beside)
 
 
-def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField) -> None:
-    """Refuse datasets of one picture each that are numbered as frames are, with gaps; others have a line.
+def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField, why: str) -> None:
+    """Refuse datasets of one picture each that are numbered as frames are; others have a line.
 
-    Numbers that are far apart, without a word for a frame, are ids. `first`: the field of the first of them.
+    Numbers that are far apart, without a word for a frame, are ids. `first`: the field of the first of them; `why`:
+    they are no frames.
     """
     stems = {_NUMBER_BEFORE_DOT.sub("*", basename_of(path)) for path in paths}
     groups = dict.fromkeys(map(parent_of, paths))
@@ -128,15 +131,14 @@ def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField) -> No
         shape = None if first.frames else first.shape
         each = Schema(("groups",), (SchemaField("frames", first.kind, (VIDEO,), "", shape),))
         raise TwoReadingsError(
-            f"found {shown} of one frame each, whose numbers, of which some are missing, seem to count the frames of "
-            f"one video: {taken}; as they lie, they are",
+            f"found {shown} of one frame each, whose numbers seem to count the frames of one video, though {why}: "
+            f"{taken}; as they lie, they are",
             [Reading("a video of one frame each", each)],
         )
     dense = _are_dense([_ENDING.sub("", path) for path in paths])
     if dense or (len(groups) > 1 and stem == "*"):
         found.left_out[f"{parent_of(paths[0]) or '/'} (numbers)"] = (
-            f"{shown} are videos of one frame each, since {'some' if dense else 'most'} numbers are missing; if these "
-            f"count frames, {taken}, in a file"
+            f"{shown} are videos of one frame each, since {why}; if these count frames, {taken}, in a file"
         )
 
 
@@ -165,7 +167,7 @@ def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: S
     """Say that the numbers of groups may count frames, with the schema that takes them for such."""
     readings = of_one_video(tree, filled, groups)
     if not readings:
-        _note_gaps(found, groups)
+        _note_gaps(found, filled, groups)
     for reading in readings:
         found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
             f"{len(groups)} groups such as {groups[0]!r} are videos of {count_of_frames(filled[0].frame_count)}; if "
@@ -174,17 +176,19 @@ def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: S
         )
 
 
-def _note_gaps(found: Found, groups: Sequence[str]) -> None:
-    """Say that groups which only have numbers, whole or not, are samples, since some are missing; so with dates."""
+def _note_gaps(found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
+    """Say why groups that only have numbers, or dates, are samples; each alone in a group has nothing to count."""
     names = list(map(basename_of, groups))
     dates = all(map(_DATE.fullmatch, names))
-    if dates or all(map(_DECIMAL.fullmatch, names)):
-        found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
-            f"{len(groups)} groups such as {groups[0]!r} are videos of one frame, since "
-            f"{'their names are dates' if dates else 'some numbers are missing'}; if "
-            "these count frames, give them whole numbers without a gap, and `inspect` shows the schema for frames of "
-            "these, or serve them by --source package.module:Name, in a file"
-        )
+    if len(set(map(parent_of, groups))) == len(groups) or not (dates or all(map(_DECIMAL.fullmatch, names))):
+        return
+    shapes = [part.shape for episode in filled for part in list(episode.parts.values())[:1]]
+    why = "their names are dates" if dates else why_samples(groups, shapes)
+    found.left_out[f"{parent_of(groups[0]) or '/'} (numbers)"] = (
+        f"{len(groups)} groups such as {groups[0]!r} are videos of one frame, since {why}; if these count frames, give "
+        "them whole numbers without a gap and pictures of one size, and `inspect` shows the schema for frames of "
+        "these, or serve them by --source package.module:Name, in a file"
+    )
 
 
 def _are_dense(groups: Sequence[str]) -> bool:
@@ -215,8 +219,6 @@ _FRAME_DATASET = re.compile(rf"({FRAMES})s?[_-]?/?[0-9]+([_-][A-Za-z]+)?([.][A-Z
 _NUMBER_BEFORE_DOT = re.compile(r"[0-9]+(?=[^0-9]*$|[.][A-Za-z0-9]+$)")
 _ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 
-#: Frames have this share of a span of numbers, at least; numbers that are farther apart are those of samples.
-LEAST_SHARE_OF_FRAMES = 0.25
 _NUMBER = re.compile(r"[0-9]+$")
 _DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?")
 

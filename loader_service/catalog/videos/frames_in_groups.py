@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.natural import natural_key
-from loader_service.catalog.videos.frame_groups import LEAST_SHARE_OF_FRAMES
 from loader_service.catalog.videos.group_readings import with_whole_groups
 from loader_service.catalog.videos.numbered import in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.videos.why_samples import LEAST_SHARE_OF_FRAMES
 from loader_service.catalog.vocabulary import FRAMES
 from loader_service.schema import VIDEO, Schema, SchemaField
 
