@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 
 from loader_service.protocol import segment_files
-from tests.support import processes
+from tests.support import processes, warm_python
 from tests.support.leaks import Belongings
 from tests.support.videos import make_videos, write_videos
 
@@ -87,7 +87,9 @@ def private_directories() -> Iterator[Path]:
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # each process of a test would compile all it imports
         patch.setenv("OPENBLAS_NUM_THREADS", "1")  # else NumPy's import takes 0.05 s of CPU more, for threads unused
         processes.adopt_orphans()
+        warm_python.live_in(directory)
         yield directory
+        warm_python.end_all()
     shutil.rmtree(directory)
     shutil.rmtree(memory)
 

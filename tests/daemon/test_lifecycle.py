@@ -120,13 +120,13 @@ def test_workers_that_cannot_start_say_their_last_words(part, tmp_path):
 
 
 def test_a_low_limit_of_open_files_is_raised_as_far_as_it_may_be(part):
-    with limited_files(40, 4096), running_service(part, workers=4) as service:
+    with limited_files(40, 4096), running_service(part, workers=4, afresh=True) as service:
         for pid in (service.pid, *service.worker_pids):
             assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (4096, 4096)
 
 
 def test_more_workers_than_open_files_allow_are_refused(part):
-    with limited_files(40, 100), started_service(part, workers=16) as service:
+    with limited_files(40, 100), started_service(part, workers=16, afresh=True) as service:
         assert service.wait() == 2
         assert "workers=16 needs 208 open files, the hard limit is 100; as root, say `ulimit -n 208`" in service.log
 

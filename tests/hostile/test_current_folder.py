@@ -98,7 +98,7 @@ def installed(name: str) -> str:
 
 
 def test_a_service_with_its_workers_and_scans_runs_nothing_that_lies_there(clean: Path, small_videos: Path) -> None:
-    options = {"cache_dir": clean / "cache"}
+    options = {"cache_dir": clean / "cache", "afresh": True}
     with (
         running_service(small_videos / "*.h5", **options) as service,
         loader_client.connect(service.endpoint) as connection,
@@ -141,7 +141,7 @@ def test_a_private_service_runs_nothing_that_lies_there(clean: Path, small_video
 
 
 def test_a_supervised_service_runs_nothing_that_lies_there(clean: Path, small_videos: Path) -> None:
-    with started_service(small_videos / "*.h5", supervise=True, cache_dir=clean / "cache") as service:
+    with started_service(small_videos / "*.h5", supervise=True, afresh=True, cache_dir=clean / "cache") as service:
         service.await_ready()
         assert service.stop() == 0
 
@@ -153,7 +153,7 @@ def test_a_users_module_comes_from_there_and_what_it_imports_only_when_nothing_e
     files = [] if option == "source" else [small_videos / "*.h5"]
     code = {"source": "mine:Items"} if option == "source" else {"transform": "mine:change"}
     with (
-        running_service(*files, cache_dir=clean / "cache", **code) as service,
+        running_service(*files, afresh=True, cache_dir=clean / "cache", **code) as service,
         loader_client.connect(service.endpoint) as connection,
     ):
         clip = loader_client.Frame() if option == "source" else loader_client.Clip(frames=2)

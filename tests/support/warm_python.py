@@ -1,6 +1,6 @@
-"""Starts Python programs in processes that have TensorFlow and Keras, without 4 s of CPU for each to import them.
+"""Starts Python programs in processes that have imported what takes long: 4 s of CPU TensorFlow, 0.3 a service.
 
-The process that imports them is `warm_server`, a child of this one. It forks each program's process, which becomes a
+The process that imports it is `warm_server`, a child of this one. It forks each program's process, which becomes a
 child of this one too, since the tests adopt all orphans.
 """
 
@@ -11,8 +11,10 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.support import processes
 from tests.support.waiting import eventually
@@ -20,17 +22,91 @@ from tests.support.waiting import eventually
 #: Its name in a command line tells the process that lasts as long as the tests.
 SERVER = Path(__file__).with_name("warm_server.py")
 
-#: How long both may take to be imported, in seconds, on a busy machine.
+#: How long all may take to be imported, in seconds, on a busy machine.
 _IMPORTS_S = 200.0
 
 #: How long a program may take, in seconds, on a busy machine.
 _PATIENCE_S = 300.0
 
+#: How long a command line may be that the processes show, in bytes.
+_COMMAND_BYTES = 16_000
+
+#: Variables that the interpreter and libraries look at when they are loaded: a process that is forked comes too late.
+_READ_BEFORE = ("LD_", "PYTHON", "OPENBLAS_", "OMP_", "MALLOC_")
+
 _started: dict[Path, subprocess.Popen[bytes]] = {}
 
 
-class WarmPython(subprocess.Popen[str]):
+@dataclass
+class _Home:
+    """Where the processes with the imports listen, and the environment that they are started with."""
+
+    folder: Path = Path()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+_HOME = _Home()
+
+
+def live_in(folder: Path) -> None:
+    """Have the processes with the imports listen in a folder, and be loaded with the environment of now."""
+    _HOME.folder, _HOME.environment = folder, {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+
+def end_all() -> None:
+    """End the processes with the imports."""
+    for process in _started.values():
+        with process:  # closes what would end it without this
+            process.kill()
+    _started.clear()
+
+
+class WarmProcess(subprocess.Popen[Any]):
     """A program that runs in a child of the process with the imports; otherwise as any `subprocess.Popen`.
+
+    Parameters
+    ----------
+    program
+        Its text.
+    argv
+        What it finds in ``sys.argv``.
+    command
+        The command line that a process of its own would have: what others see of it.
+    **options
+        Of `subprocess.Popen`: the three pipes, ``cwd``, ``env``, ``start_new_session`` and ``text``. Others have no
+        effect.
+    """
+
+    modules: ClassVar[tuple[str, ...]]
+
+    def __init__(self, program: str, argv: Sequence[str], command: Sequence[str], **options: Any) -> None:
+        self._request: dict[str, Any] = {"program": program, "argv": [*argv], "command": [*command]}
+        super().__init__(command, **options)
+
+    def _execute_child(self, args: list[str], *rest: Any) -> None:
+        cwd, environment, has_session = rest[4], rest[5], rest[20]
+        child_in, own_in, own_out, child_out, own_err, child_err = rest[9:15]
+        given = [0 if child_in == -1 else child_in, *(2 if end == -1 else end for end in (child_out, child_err))]
+        request = {
+            **self._request,
+            "cwd": str(cwd or os.getcwd()),
+            "environment": dict(environment or os.environ),
+            "has_session": has_session,
+        }
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(str(_address(self.modules)))
+            socket.send_fds(asking, [json.dumps(request).encode()], given)
+            asking.shutdown(socket.SHUT_WR)
+            self.pid = int(asking.recv(100))
+        self._child_created = True
+        pipes = ((child_in, own_in), (child_out, own_out), (child_err, own_err))
+        for end in {end for end, own in pipes if own != -1} | {getattr(self, "_devnull", -1)} - {-1}:
+            os.close(end)
+        assert processes.parent(self.pid) == os.getpid(), "the orphan is this process's child, to be waited for"
+
+
+class WarmPython(WarmProcess):
+    """What ``python -c program`` is, with TensorFlow and Keras.
 
     Parameters
     ----------
@@ -39,26 +115,38 @@ class WarmPython(subprocess.Popen[str]):
     *arguments
         Its arguments.
     **options
-        Of `subprocess.Popen`: the three pipes, ``cwd`` and ``env``. Others have no effect.
+        As those of `WarmProcess`.
     """
 
-    def __init__(self, program: str, *arguments: object, **options: Any) -> None:
-        super().__init__(["-c", program, *map(str, arguments)], text=True, **options)
+    modules = ("tensorflow", "keras")
 
-    def _execute_child(self, args: list[str], *rest: Any) -> None:
-        cwd, environment = rest[4], rest[5]
-        child_in, _, _, child_out, _, child_err = rest[9:15]
-        given = [0 if child_in == -1 else child_in, *(2 if end == -1 else end for end in (child_out, child_err))]
-        request = {"argv": args, "cwd": str(cwd or os.getcwd()), "environment": dict(environment or os.environ)}
-        with socket.socket(socket.AF_UNIX) as asking:
-            asking.connect(str(_address()))
-            socket.send_fds(asking, [json.dumps(request).encode()], given)
-            asking.shutdown(socket.SHUT_WR)
-            self.pid = int(asking.recv(100))
-        self._child_created = True
-        for end in {child_in, child_out, child_err} - {-1}:
-            os.close(end)
-        assert processes.parent(self.pid) == os.getpid(), "the orphan is this process's child, to be waited for"
+    def __init__(self, program: str, *arguments: object, **options: Any) -> None:
+        words = ["-c", *map(str, arguments)]
+        super().__init__(program, words, [sys.executable, "-c", program, *words[1:]], text=True, **options)
+
+
+class WarmCommand(WarmProcess):
+    """What ``python -m loader_service start`` is.
+
+    Parameters
+    ----------
+    command
+        That, and its arguments.
+    **options
+        As those of `WarmProcess`.
+    """
+
+    modules = ("loader_service.cli", "loader_service.serve_command")
+
+    def __init__(self, command: Sequence[str], **options: Any) -> None:
+        program = "import runpy; runpy.run_module('loader_service', run_name='__main__', alter_sys=True)"
+        super().__init__(program, ["-m", *command[3:]], command, **options)
+
+
+def comes_too_late(environment: Mapping[str, str]) -> bool:
+    """Return whether a process with an environment has to be loaded with it, rather than forked."""
+    names = (name for name in {*os.environ, *environment} if name.startswith(_READ_BEFORE))
+    return not _HOME.environment or any(environment.get(name) != _HOME.environment.get(name) for name in names)
 
 
 def run(program: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -75,15 +163,15 @@ def run(program: str, *arguments: object, **options: Any) -> subprocess.Complete
     return subprocess.CompletedProcess([program], process.returncode, said, errors)
 
 
-def _address() -> Path:
-    """Return where the process with the imports listens; start it when there is none."""
-    address = Path(os.environ["XDG_RUNTIME_DIR"]).parent / "warm.sock"
+def _address(modules: Sequence[str]) -> Path:
+    """Return where the process listens that has imported some modules; start it when there is none."""
+    address = _HOME.folder / f"{modules[0]}.sock"
     if address not in _started:
         _started[address] = subprocess.Popen(
-            [sys.executable, str(SERVER), str(address)],
+            [sys.executable, str(SERVER), str(address), "-" * _COMMAND_BYTES, *modules],
             stdin=subprocess.PIPE,  # ends it with this process
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            env=_HOME.environment,
             start_new_session=True,
         )
-        eventually(address.exists, "TensorFlow is imported", within_s=_IMPORTS_S)
+        eventually(address.exists, f"{', '.join(modules)} are imported", within_s=_IMPORTS_S)
     return address

@@ -1,12 +1,14 @@
-"""Imports TensorFlow and Keras once, then forks a process for each program that `warm_python` asks for.
+"""Imports some modules once, then forks a process for each program that `warm_python` asks for.
 
-TensorFlow has made no thread and no context when it forks. The process is then what ``python -c program`` is after the
-imports; nothing of this project is loaded.
+None of the modules has made a thread when it forks. The process is then what the program's own is after the imports,
+command line included; nothing but those modules is loaded.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import importlib
 import json
 import os
 import select
@@ -14,10 +16,8 @@ import socket
 import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
-
-import keras  # noqa: F401 - for the programs
-import tensorflow  # noqa: F401, ICN001 - for the programs
 
 _MOST_BYTES = 1_000_000
 
@@ -68,18 +68,31 @@ def _program(request: dict[str, Any], given: list[int]) -> Callable[[], None]:
         os.dup2(descriptor, place)
     for descriptor in given:
         os.close(descriptor)
+    if request["has_session"]:
+        os.setsid()
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    _, program, *arguments = request["argv"]
-    sys.argv[:] = ["-c", *arguments]
+    sys.argv[:], sys.orig_argv[:] = request["argv"], request["command"]
+    _show_command(request["command"])
     sys.path[0] = ""
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
-    return lambda: exec(compile(program, "<string>", "exec"), main.__dict__)
+    return lambda: exec(compile(request["program"], "<string>", "exec"), main.__dict__)
+
+
+def _show_command(words: list[str]) -> None:
+    """Have ``/proc`` show this command line, cut to the room of the one that this process was started with."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    start, end = (int(fields[place - 3]) for place in (48, 49))  # as proc(5) numbers them
+    text = "\0".join(words).encode("utf-8", "surrogateescape")[: end - start - 1]
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, text, len(text))
 
 
 if __name__ == "__main__":
+    for name in sys.argv[3:]:
+        importlib.import_module(name)
     run = _serve(sys.argv[1])
     if run is not None:
         run()
