@@ -179,7 +179,7 @@ def test_attributes_of_one_name_have_one_line_and_those_that_libraries_write_non
     for name in "abcde":
         file[f"part_{name}/x"] = np.zeros(ord(name))
         file[f"part_{name}"].attrs.update(CLASS="GROUP", TITLE="", VERSION="1.0", kind="node")
-    (line,) = [line for line in _lines(file) if "attribute" in line]
+    (line,) = [line for line in _lines(file) if "that is no value" in line]
     assert line.startswith("'*/@kind': 5 attributes: attribute of 'part_a' that is no value of a video: 'node'")
 
 
@@ -199,4 +199,18 @@ def test_what_pytables_writes_beside_each_group_is_no_value_and_a_class_alone_is
     file.close()
     catalog = catalog_of(folder)
     assert {field.name for field in catalog.fields if field.kind == "value"} == values
+    catalog.close()
+
+
+@pytest.mark.parametrize(("names", "empty"), [(("jump", "walk", "run"), 1), (("video0", "notes", "video1"), 0)])
+def test_an_empty_group_is_a_video_without_frames_if_it_is_named_as_videos_are(
+    tmp_path: Path, names: tuple[str, str, str], empty: int
+) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as opened:
+        _write_videos(opened)
+        opened.move("clip0", names[0] if not empty else names[1])
+        opened.move("clip1", names[2])
+        opened.create_group(names[1] if not empty else names[0])
+    catalog = catalog_of(tmp_path)
+    assert (catalog.video_count, catalog.empty_videos) == (2, empty)
     catalog.close()

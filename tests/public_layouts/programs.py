@@ -71,16 +71,17 @@ def texts_of_one_letter(folder: Path) -> Serves:
 
 @case("SLEAP package: PNGs as padded int8, their numbers, and a group of notes without datasets")
 def notes_of_sleap(folder: Path) -> Serves:
-    """The group of notes is a video without frames, of which nothing can be asked."""
+    """A group of notes is no video without frames."""
     pngs = [cv2.imencode(".png", whole(n, 24, 32, 3, below=255, dtype="u1"))[1].tobytes() for n in range(6)]
     most = max(map(len, pngs))
     with h5py.File(folder / "s1.pkg.slp", "w") as root:
         rows = [np.frombuffer(png.ljust(most, b"\0"), np.int8) for png in pngs]
         root["video0/video"], root["video0/frame_numbers"] = np.stack(rows), np.arange(6) * 3
-        root.create_group("video0/source_video").attrs["json"] = "{}"
+        for path in ("video0/source_video", "metadata"):
+            root.create_group(path).attrs["json"] = "{}"
         root["frames"] = np.zeros(6, [("frame_id", "u8"), ("video", "u4")])
     fields: dict[str, Form] = {"frames": Encoded(pngs), "frame_numbers": Array(np.arange(6) * 3)}
-    return Serves([Video("video0", fields)], left_out=["frames.*compound"])
+    return Serves([Video("s1.pkg", fields)], left_out=["frames.*compound"])
 
 
 @case("NetCDF, contiguous ragged arrays: row_size beside dimensions that have no variable")

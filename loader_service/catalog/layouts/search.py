@@ -216,11 +216,20 @@ def are_no_images(tree: Tree, empty: Sequence[FoundVideo]) -> bool:
 
 
 def empty_groups(tree: Tree, found: Sequence[FoundVideo]) -> list[FoundVideo]:
-    """Return a video without frames for each group that holds nothing, where its neighbours are a video each."""
+    """Return a video without frames for each group that holds nothing, where its neighbours are a video each.
+
+    Where numbers alone tell these apart, it is named as they are: ``metadata`` beside ``video0`` is none.
+    """
     neighbours = [
         video for video in found if video.name and (video.layout.in_group or video.name != video.dataset_path)
     ]
+    if not tree.empty_groups or not neighbours:
+        return []
     parents = {parent_of(video.name) for video in neighbours}
+    forms = {unnumbered(video.name) for video in neighbours}
+    named = len(forms) > 1 or forms == {video.name for video in neighbours}
     return [
-        FoundVideo(neighbours[0].layout, group, group, 0) for group in tree.empty_groups if parent_of(group) in parents
+        FoundVideo(neighbours[0].layout, group, group, 0)
+        for group in tree.empty_groups
+        if parent_of(group) in parents and (named or unnumbered(group) in forms)
     ]
