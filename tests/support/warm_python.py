@@ -136,7 +136,7 @@ class WarmCommand(WarmProcess):
         As those of `WarmProcess`.
     """
 
-    modules = ("loader_service.cli", "loader_service.serve_command")
+    modules = ("loader_service.cli", "loader_service.commands.serve_command")
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
         program = "import runpy; runpy.run_module('loader_service', run_name='__main__', alter_sys=True)"
@@ -167,11 +167,13 @@ def _address(modules: Sequence[str]) -> Path:
     """Return where the process listens that has imported some modules; start it when there is none."""
     address = _HOME.folder / f"{modules[0]}.sock"
     if address not in _started:
-        _started[address] = subprocess.Popen(
+        process = _started[address] = subprocess.Popen(
             [sys.executable, str(SERVER), str(address), "-" * _COMMAND_BYTES, *modules],
             stdin=subprocess.PIPE,  # ends it with this process
             env=_HOME.environment,
             start_new_session=True,
         )
-        eventually(address.exists, f"{', '.join(modules)} are imported", within_s=_IMPORTS_S)
+        said = f"{', '.join(modules)} are imported"
+        eventually(lambda: address.exists() or process.poll() is not None, said, within_s=_IMPORTS_S)
+        assert process.poll() is None, f"expected that {said}: it ended with code {process.returncode}"
     return address
