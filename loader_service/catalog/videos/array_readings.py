@@ -74,15 +74,20 @@ def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
     return [Reading("a sample each", Schema(("groups",), (whole,)))]
 
 
-def tables_of_columns(arrays: Sequence[DatasetInfo], counts: Sequence[int]) -> TwoReadingsError:
-    """Return the error for a file of several tables: columns that share one length, beside those that share another."""
+def tables_of_columns(
+    arrays: Sequence[DatasetInfo], counts: Sequence[int], root: str | None = None
+) -> TwoReadingsError:
+    """Return the error for a file, or a group, of several tables: columns that share one length, beside others.
+
+    `root`: the group that is the video of these, of which there are others like it.
+    """
     tables = [[info for info in arrays if info.shape[0] == count] for count in counts]
     shown = [f"{counted(len(each), 'array')} of {each[0].shape[0]} rows such as {each[0].path!r}" for each in tables]
     return TwoReadingsError(
         f"found {' beside '.join(shown)}",
         [
-            *(Reading(f"rows of {each[0].path!r}", Schema(("table",), fields_of(each, "array"))) for each in tables),
-            _one_sample(arrays),
+            *(Reading(f"rows of {each[0].path!r}", _of_length(each, root)) for each in tables),
+            *([_one_sample(arrays)] if root is None else []),
         ],
     )
 

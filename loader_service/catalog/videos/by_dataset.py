@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.videos.across_groups import Neighbours
-from loader_service.catalog.videos.array_readings import classes_or_fields, unequal
+from loader_service.catalog.videos.array_readings import classes_or_fields, rivals, unequal
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
     are_masked,
@@ -16,16 +16,18 @@ from loader_service.catalog.videos.frame_axis import (
     have_roles,
     is_picture,
 )
+from loader_service.catalog.videos.group_readings import with_whole_groups
 from loader_service.catalog.videos.number_readings import refuse_matrices
 from loader_service.catalog.videos.parts_readings import parts_or_videos
 from loader_service.catalog.videos.picture_sequences import parts_of, tails_of
 from loader_service.catalog.videos.picture_videos import refuse_grey_pictures
-from loader_service.catalog.videos.sibling_groups import MOST_PARTS, are_levels, is_recording
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS, are_levels, is_recording, sibling_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.sibling_groups import Groups
 
 
 def videos_by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = False) -> Found | None:
@@ -54,10 +56,6 @@ def videos_by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bo
     if not declared and not tail and any(each[0].dtype == dtype and len(each[0].shape) == 1 for each in columns):
         return None  # columns of tables, of which some have numbers in their names
     members = [info for each in chosen for info in each]
-    if not declared and not is_picture(largest) and (_are_few_words(members) or _are_channels(members)):
-        raise parts_or_videos(arrays, next(each for each in chosen if tails[each[0].path] == tail))
-    if not declared and is_picture(largest) and (are_masked(info.basename for info in members) or are_levels(members)):
-        raise classes_or_fields(members)
     alike = [info for info in arrays if info.dtype == dtype and (tails[info.path] == tail or declared)]
     alike = [info for info in alike if len(info.shape) == len(largest.shape)]
     by_name = Counter(info.basename for info in alike)
@@ -65,6 +63,14 @@ def videos_by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bo
     same = len(parents) > 1 and all(count == len(parents) for count in by_name.values())
     if not declared and same and not all(map(is_recording, by_name)):
         return None  # the same names in all groups: those are the videos
+    parts = _are_few_words(members) or _are_channels(members) or _are_beside_others(members, arrays)
+    if not declared and not is_picture(largest) and parts:
+        if siblings := _with_namesakes(members, arrays):
+            root, inside = next(iter(siblings.items()))
+            raise with_whole_groups(rivals(list(inside.values()), root), siblings)
+        raise parts_or_videos(arrays, next(each for each in chosen if tails[each[0].path] == tail))
+    if not declared and is_picture(largest) and (are_masked(info.basename for info in members) or are_levels(members)):
+        raise classes_or_fields(members)
     if not declared:
         refuse_grey_pictures(alike)
         refuse_matrices(alike)
@@ -88,6 +94,29 @@ def _are_channels(members: Sequence[DatasetInfo]) -> bool:
     few = parts and len(members) <= MOST_PARTS and len({info.shape for info in members}) == 1
     return few and are_numbered(names) and not any(map(is_recording, names))
 
+
+def _with_namesakes(members: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo]) -> Groups:
+    """Return the groups beside each other that all hold sequences of the same paths: ``event_7/ecg/I``; else none."""
+    groups = sibling_groups(arrays) or {}
+    inside = [{info.path for info in each.values()} for each in groups.values()]
+    paths = {info.path for info in members}
+    whole = all(paths & each for each in inside) and paths <= set().union(*inside) and len({*map(len, inside)}) == 1
+    return groups if whole and any("/" in name for each in groups.values() for name in each) else {}
+
+
+def _are_beside_others(members: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo]) -> bool:
+    """Tell whether few sequences, by a word and a number that is no recording's, leave out matrices of other rows.
+
+    So do spectra by their window, ``log_mel_400`` and ``log_mel_512``, beside the pose that was recorded with them.
+    """
+    names = [info.basename for info in members]
+    if len(members) > MOST_PARTS or any(map(is_recording, names)) or not all(map(_WORD_AND_NUMBER.match, names)):
+        return False
+    lengths, paths = {info.shape[0] for info in members}, {info.path for info in members}
+    return any(len(info.shape) > 1 and info.shape[0] not in lengths and info.path not in paths for info in arrays)
+
+
+_WORD_AND_NUMBER = re.compile(r"[A-Za-z][A-Za-z_]+_?[0-9]+$")
 
 #: At the end of a name, or so long that it counts no parts.
 _NUMBER_OF_A_RECORDING = re.compile(r"[0-9]{3}|[0-9]$")

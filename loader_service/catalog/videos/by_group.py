@@ -77,7 +77,8 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         if rival is not None or len(counts[root]) > 1 or have_namesakes(members, counts[root][0]):
             raise with_whole_groups(rivals(list(members.values()), root), groups)
         if longer := longer_columns(list(members.values()), counts[root][0]):
-            raise tables_of_columns(list(members.values()), [longer, counts[root][0]])
+            tables = tables_of_columns(list(members.values()), [longer, counts[root][0]], root)
+            raise with_whole_groups(tables, groups)
     timed = [
         name for name in shared if all(members[name].shape[0] == counts[root][0] for root, members in groups.items())
     ]

@@ -31,6 +31,9 @@ def parts_or_videos(
     lengths = Counter(info.shape[0] for info in arrays)
     common = max(arrays, key=lambda info: lengths[info.shape[0]])  # columns of a log, beside sensors of other rates
     also = [common] * (lengths[common.shape[0]] >= _LEAST_COLUMNS and len(common.shape) == 1)
+    told = {info.shape[0] for info in [*also, *members]}
+    others = [info for info in arrays if len(info.shape) > 1 and info.shape[0] not in told]
+    also += [max(others, key=lambda info: info.size_bytes)] if others else []
     by_length = {info.shape[0]: info for info in [*also, *members[1::-1]]}
     rows = [
         Reading(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.videos.bound_lists import TIMES
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
@@ -74,16 +75,27 @@ def refuse_time_by_its_stamps(tree: Tree, found: Found) -> None:
     last = {info.shape[2:] for info in rows}
     inside = [info for info in tree.datasets.values() if not root or info.path.startswith(f"{root}/")]
     stamps = [info for info in inside if {info.shape} == last and TIMES.search(info.basename)]
+    stamps = stamps or [info for info in inside if _has_rows_for(info, rows)]
     if not stamps:
         return
     shapes = {info.path[len(root) :].removeprefix("/"): (*info.shape[:2], 0) for info in rows}
     paths = {key: join(VIDEO, key) if root else key for key in shapes}
     raise _samples_or_rows(
-        f"found {rows[0].describe()}, of which the last axis has as many entries as {stamps[0].path!r}",
+        f"found {rows[0].describe()}, of which the last axis has as many entries as {stamps[0].describe()} has rows",
         "np.moveaxis(array, -1, 0)",
         rows[0],
         ("groups", "a group", paths, shapes) if root else ("files", "a file", paths, shapes),
     )
+
+
+def _has_rows_for(info: DatasetInfo, pictures: Sequence[DatasetInfo]) -> bool:
+    """Tell whether numbers have a row for each entry of the last axis of pictures in bytes, which no other side has."""
+    shapes = {each.shape for each in pictures}
+    (height, width, count) = next(iter(shapes))
+    if len(shapes) > 1 or count in {height, width} or min(height, width) < _LEAST_PICTURE:
+        return False
+    grey = all(each.dtype == "uint8" for each in pictures)
+    return grey and is_number(info.dtype) and info.shape[:1] == (count,) and info.shape[1:] != (width,)
 
 
 def _has_other_time(alike: Sequence[DatasetInfo]) -> bool:

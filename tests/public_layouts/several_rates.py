@@ -1,0 +1,60 @@
+"""Recordings whose parts have rates of their own, a file or a group each, and films with time behind their sides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tests.public_layouts.columns import texts, whole, write
+from tests.public_layouts.expectations import Refused, Values, case
+from tests.public_layouts.robots import numbers
+
+
+@case("chahuja/pats: data/common.py, a file an interval (audio/log_mel_512, audio/log_mel_400, pose/data, text/bert)")
+def spectra_by_their_window(folder: Path) -> Refused:
+    """Two spectra of one sound were two videos, and the pose beside them was left out."""
+    parts: dict[str, Values] = {"audio/log_mel_512": numbers(1, 97, 64), "audio/log_mel_400": numbers(2, 162, 64)}
+    parts |= {"audio/silence": numbers(3, 32), "pose/data": numbers(4, 32, 104), "text/bert": numbers(5, 32, 24)}
+    write(folder / "cmu0000001.h5", parts)
+    return Refused(["'audio/log_mel_400'", "'audio/log_mel_512'", "parts of one recording", 'dataset = "pose/data"'])
+
+
+@case("no one project: two spectra of one sound, and the pose that was recorded with it, and nothing else")
+def spectra_beside_one_pose(folder: Path) -> Refused:
+    parts = {"audio/log_mel_512": numbers(1, 97, 64), "audio/log_mel_400": numbers(2, 162, 64)}
+    write(folder / "a.h5", {**parts, "pose/data": numbers(4, 32, 104)})
+    return Refused(["parts of one recording", "rows of 'pose/data'"])
+
+
+@case("perslev/U-Time: utime/bin/preprocess.py (<study>/PSG/<channel>, hypnogram, class_to_index/<class>)")
+def nights_of_sleep(folder: Path) -> Refused:
+    """The schemas that are shown have all studies, and not the first one alone."""
+    studies: dict[str, Values] = {}
+    for study, epochs in (("SC400", 8), ("SC401", 9)):
+        stages = np.arange(epochs) % 2
+        studies |= {f"{study}/PSG/{each}": numbers(epochs, 30 * epochs) for each in ("EEG Fpz-Cz", "EOG")}
+        studies |= {f"{study}/class_to_index/{n}": np.flatnonzero(stages == n).astype("u2") for n in (0, 1)}
+        studies[f"{study}/hypnogram"] = stages
+    write(folder / "sleep.h5", studies)
+    return Refused(["one sample a group", r"\{video\}/PSG/EEG Fpz-Cz", r"\{video\}/class_to_index/0"])
+
+
+@case("no one project: alarms of a monitor, event_1001/{ecg/ECG1,ecg/ECG2,ppg/PPG,resp/RESP} at three rates")
+def alarms_of_a_monitor(folder: Path) -> Refused:
+    """Signals by number in a group of each event are parts of the event: schemas have a field for each, by group."""
+    events: dict[str, Values] = {"metadata/patient_id": texts("P1")[0]}
+    for event in (1001, 1002, 1003):
+        signals = {"ecg/ECG1": 48, "ecg/ECG2": 48, "ppg/PPG": 18, "resp/RESP": 8}
+        events |= {f"event_{event}/{path}": numbers(event, length) for path, length in signals.items()}
+        events[f"event_{event}/timestamp"] = np.float64(1.7e9 + event)
+    write(folder / "P1.h5", events)
+    return Refused(["one sample a group", r"\{video\}/ecg/ECG1", r"rows of 'event_1001/resp/RESP'"])
+
+
+@case("carla recorders: CameraRGB, CameraSemSeg, CameraDepth (height, width, frames) beside targets (frames, 28)")
+def films_with_a_row_of_targets_for_each_frame(folder: Path) -> Refused:
+    """Lines of pictures were frames, and what has a row for each frame was left out."""
+    cameras = {name: whole(n, 24, 32, 50, below=256, dtype="u1") for n, name in enumerate(("CameraRGB", "CameraDepth"))}
+    write(folder / "data_000000.h5", {**cameras, "targets": numbers(1, 50, 28)})
+    return Refused(["last axis has as many entries as 'targets'", r"np\.moveaxis\(array, -1, 0\)", "one sample a file"])
