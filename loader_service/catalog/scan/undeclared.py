@@ -22,6 +22,7 @@ from loader_service.catalog.videos.chance_notes import lines_of_chance, lines_of
 from loader_service.catalog.videos.constants_beside import add_constants
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
+from loader_service.catalog.videos.few_pictures import lines_of_few, refuse_few_encoded, refuse_same_names
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
@@ -92,6 +93,9 @@ class UndeclaredFile:
 #: what they cut is complete by then. What is called `refuse` or `check` changes nothing; what returns videos puts them
 #: in place of the ones before.
 STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
+    # Asked of two or three encoded pictures beside what is no frame, and of pictures of the same names in groups.
+    lambda file: refuse_few_encoded(file.tree, file.found),
+    lambda file: refuse_same_names(file.found),
     # Fields: of datasets numbered as encoded frames are; of groups beside, by the videos' names; of the videos' own.
     lambda file: add_beside_encoded(file.tree, file.found),
     lambda file: add_across(file.tree, file.found, {video.name: frames_part(video) for video in file.frames}),
@@ -126,6 +130,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_chance(file.found, file.hdf5.entries),
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
     lambda file: lines_of_pairs(file.found),
+    lambda file: lines_of_few(file.found),
     lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.row),
     lambda file: lines_of_unwritten(file.found, partial(chunk_counts, file.hdf5.file)),
 )

@@ -1,25 +1,39 @@
-"""Two or three numbered pictures beside a map of their size: frames, or parts of a sample. Sees paths and shapes."""
+"""Two or three numbered pictures beside what is no frame: frames, or parts of a sample. Sees paths and shapes."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_number, is_text
+from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.layouts.datasets import DatasetsVideo
+from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.episodes import key_in
-from loader_service.catalog.videos.numbered import kind_of_frames
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.videos.numbered import are_called_frames, kind_of_frames
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself, free_name, in_one_line
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 from loader_service.catalog.videos.single_pictures import sides_of
 from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Found, VideoField
     from loader_service.catalog.videos.numbered import NumberedFrames
-    from loader_service.schema import VideoLayout
+    from loader_service.schema import FieldKind, VideoLayout
+
+    #: The datasets of each group, or of the file, by name.
+    Parts = Mapping[str, Mapping[str, DatasetInfo]]
 
 #: So few numbered pictures may be a pair, or triple, of one sample: before and after, left and right, first to third.
 _FEW = 3
+
+#: Shorter sides than these are a matrix, and no map of a picture.
+_LEAST_SIDE = 8
 
 
 def refuse_few_pictures(datasets: Iterable[DatasetInfo], videos: Mapping[str, NumberedFrames]) -> None:
@@ -41,19 +55,124 @@ def refuse_few_pictures(datasets: Iterable[DatasetInfo], videos: Mapping[str, Nu
     """
     if not videos or any(len(frames.members) > _FEW for frames in videos.values()):
         return
-    beside: dict[str, dict[str, DatasetInfo]] = {root: {} for root in videos}
-    for info in datasets:
-        frames = videos.get(info.parent)
-        if frames is not None and info not in frames.members and _is_of(frames.members[0], info):
-            beside[info.parent][info.basename] = info
-    root, maps = next(iter(beside.items()))
-    if not maps:
+    members = {root: frames.members for root, frames in videos.items()}
+    beside = _beside(datasets, members)
+    beside = {
+        root: {name: info for name, info in each.items() if _is_of(members[root][0], info)}
+        for root, each in beside.items()
+    }
+    root, frames = next(iter(videos.items()))
+    if beside[root]:
+        kind, sides = kind_of_frames(frames.members[0]), common_shape(each[0].shape for each in members.values())
+        field = SchemaField("frames", kind, (_place(root, key_in(root, frames.pattern)),), "", sides)
+        raise _two_readings(members, beside, field, encoded=False)
+
+
+def refuse_few_encoded(tree: Tree, found: Found) -> None:
+    """Refuse videos of two or three encoded pictures in groups that hold what is no frame, nor has one for each.
+
+    So lie ``image1`` and ``image2`` beside a mask, or beside a number that says whether they show the same. Pictures
+    that are called as frames are, or have numbers alone, are frames unless what lies beside them is a map.
+
+    Raises
+    ------
+    TwoReadingsError
+        With both readings.
+    """
+    members = _few_encoded(found)
+    if members and not tree.is_packed:
+        first = next(iter(members.values()))
+        beside = _beside(tree.datasets.values(), members)
+        near, only_maps = next(iter(beside.values())).values(), _are_counted(first)
+        if any(_is_apart(info, len(first), only_maps=only_maps) for info in near):
+            raise _two_readings(members, beside, _as_frames(found), encoded=True)
+
+
+def lines_of_few(found: Found) -> dict[str, str]:
+    """Return a line for two or three encoded pictures a video that are not called as frames, and may be a pair."""
+    members = _few_encoded(found)
+    root, first = next(iter(members.items()), ("", ()))
+    if not members or _are_counted(first):
+        return {}
+    shown = in_one_line(_sample(members, {path: {} for path in members}, _as_frames(found).kind, encoded=True).schema)
+    return {
+        f"{root} (pairs)": f"{len(first)} pictures such as {first[0].basename!r} are frames of a video, in "
+        f"{counted(len(members), 'group')} each; if they are parts of one sample, {shown} in a --schema makes them "
+        "fields of one, in a file"
+    }
+
+
+def refuse_same_names(found: Found) -> None:
+    """Refuse encoded pictures as a video each where several groups have the same few, of which a name is a word.
+
+    So lie ``image1``, ``image2`` and ``mask``; a picture for each number in groups of classes has no such name.
+
+    Raises
+    ------
+    TwoReadingsError
+        With both readings.
+    """
+    if not found.episodes or found.episodes[0].root is not None or found.episodes[0].frame_count > 1:
         return
-    shown = f"{len(videos[root].members)} pictures such as {videos[root].members[0].describe()}"
+    groups: dict[str, dict[str, VideoField]] = {}
+    for episode in found.episodes:
+        path = episode.name
+        if episode.root is not None or not episode.parts[""].frames or episode.frame_count > 1:
+            return
+        groups.setdefault(parent_of(path), {})[basename_of(path)] = episode.parts[""]
+    ((root, first), *others) = groups.items()
+    if not root or not others or not 1 < len(first) <= MOST_PARTS or any(set(each) != set(first) for _, each in others):
+        return
+    if all(map(_HAS_NUMBER.search, first)):
+        return
+    fields = [SchemaField(free_name(name), part.kind, (f"{VIDEO}/{name}",)) for name, part in first.items()]
     raise TwoReadingsError(
-        f"found {shown} beside {next(iter(maps.values())).describe()}, which has their sides",
-        [_sample(beside, videos), _frames(beside, videos)],
+        f"found pictures {' and '.join(map(repr, first))} in {counted(len(groups), 'group')} such as {root!r}",
+        [
+            Reading("one sample a group, of single pictures", Schema(("groups",), tuple(fields))),
+            Reading("a video of one frame each", each_by_itself()),
+        ],
     )
+
+
+def _few_encoded(found: Found) -> Mapping[str, Sequence[DatasetInfo]]:
+    """Return the datasets of each group that is a video of two or three encoded pictures, if all videos are such."""
+    if not found.episodes or found.episodes[0].frame_count > _FEW:
+        return {}
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    if any(episode.frame_count > _FEW for episode in filled):
+        return {}
+    frames = [part.frames for episode in filled for part in episode.parts.values() if part.frames is not None]
+    members = {each.dataset_path: each.members for each in frames if isinstance(each, DatasetsVideo)}
+    counts = set(map(len, members.values()))
+    return members if len(members) == len(filled) and len(counts) == 1 and min(counts) > 1 else {}
+
+
+def _as_frames(found: Found) -> SchemaField:
+    """Return the field of encoded frames, by what a video is."""
+    part = next(part for each in found.episodes for part in each.parts.values() if part.frames is not None)
+    return SchemaField("frames", part.kind, (pattern_of("", found.layout),))
+
+
+def _are_counted(pictures: Sequence[DatasetInfo]) -> bool:
+    names = [info.basename for info in pictures]
+    return are_called_frames(names) or all(map(_NUMBER.fullmatch, names))
+
+
+#: A number alone, with or without the ending of a file.
+_NUMBER = re.compile(r"[0-9]+([.][A-Za-z0-9]+)?")
+
+
+def _beside(
+    datasets: Iterable[DatasetInfo], members: Mapping[str, Sequence[DatasetInfo]]
+) -> dict[str, dict[str, DatasetInfo]]:
+    """Return the other datasets of each group of pictures, by name."""
+    own = {info.path for each in members.values() for info in each}
+    beside: dict[str, dict[str, DatasetInfo]] = {root: {} for root in members}
+    for info in datasets:
+        if info.parent in members and info.path not in own and info.dtype:
+            beside[info.parent][info.basename] = info
+    return beside
 
 
 def _is_of(picture: DatasetInfo, info: DatasetInfo) -> bool:
@@ -62,34 +181,59 @@ def _is_of(picture: DatasetInfo, info: DatasetInfo) -> bool:
     return bool(info.dtype) and len(info.shape) in {2, 3} and sides in {info.shape[:2], info.shape[1:]}
 
 
-def _sample(beside: Mapping[str, Mapping[str, DatasetInfo]], videos: Mapping[str, NumberedFrames]) -> Reading:
-    groups = [{**{info.basename: info for info in frames.members}, **beside[root]} for root, frames in videos.items()]
-    root = next(iter(videos))
+def _is_apart(info: DatasetInfo, count: int, *, only_maps: bool) -> bool:
+    """Tell whether a dataset is a map of encoded pictures, or, of such as no number counts, no row for each."""
+    if is_number(info.dtype) and len(info.shape) in {2, 3} and sum(side >= _LEAST_SIDE for side in info.shape) > 1:
+        return True
+    return not only_maps and not _HAS_NUMBER.search(info.basename) and info.shape[:1] != (count,)
+
+
+_HAS_NUMBER = re.compile(r"[0-9]")
+
+
+def _two_readings(
+    members: Mapping[str, Sequence[DatasetInfo]], beside: Parts, frames: SchemaField, *, encoded: bool
+) -> TwoReadingsError:
+    """Return the question; `frames`: the field of the frames of a video; `encoded`: whether their sides are inside."""
+    root, first = next(iter(members.items()))
+    near = next(iter(beside[root].values()), first[-1])
+    has = "which is no frame, it seems" if encoded else "which has their sides"
+    return TwoReadingsError(
+        f"found {len(first)} pictures such as {first[0].describe()} beside {near.describe()}, {has}",
+        [_sample(members, beside, frames.kind, encoded=encoded), _frames(root, len(first), beside[root], frames)],
+    )
+
+
+def _sample(members: Mapping[str, Sequence[DatasetInfo]], beside: Parts, kind: FieldKind, *, encoded: bool) -> Reading:
+    groups = [{**{info.basename: info for info in each}, **beside[root]} for root, each in members.items()]
+    root, first = next(iter(members.items()))
+    pictures = {info.basename for info in first}
     fields = []
     for name, info in groups[0].items():
-        shapes = [each[name].shape for each in groups if name in each and len(each[name].shape) == len(info.shape)]
-        if len(shapes) == len(groups):
-            place, sides = _place(root, name), common_shape(shapes)
-            fields.append(SchemaField(free_name(name), kind_of_frames(info), (place,), "", sides))
+        same = [each[name] for each in groups if name in each and len(each[name].shape) == len(info.shape)]
+        if len(same) < len(groups):
+            continue
+        field = SchemaField(free_name(name), kind, (_place(root, name),))
+        if not (encoded and name in pictures):
+            sides = common_shape(each.shape for each in same)
+            of_numbers = "value" if is_text(info.dtype) or not info.shape else kind_of_frames(info)
+            field = SchemaField(field.name, of_numbers, field.dataset, "", sides)
+        fields.append(field)
     return Reading(
         f"one sample a {'group' if root else 'file'}, of single pictures", Schema((_layout(root),), tuple(fields))
     )
 
 
-def _frames(beside: Mapping[str, Mapping[str, DatasetInfo]], videos: Mapping[str, NumberedFrames]) -> Reading:
-    root, frames = next(iter(videos.items()))
-    count = len(frames.members)
-    sides = common_shape(each.members[0].shape for each in videos.values())
-    pattern = _place(root, key_in(root, frames.pattern))
-    field = SchemaField("frames", kind_of_frames(frames.members[0]), (pattern,), "", sides)
+def _frames(root: str, count: int, beside: Mapping[str, DatasetInfo], frames: SchemaField) -> Reading:
+    axes = len(frames.shape or ())
     rows = tuple(
         SchemaField(free_name(name), "array", (_place(root, name),))
-        for name, info in beside[root].items()
-        if len(info.shape) == len(frames.members[0].shape) and info.shape[0] == count
+        for name, info in beside.items()
+        if is_number(info.dtype) and info.shape[:1] == (count,) and (not axes or len(info.shape) == axes)
     )
     rest = "with that as rows" if rows else "without that"
     words = f"a video of {count} frames a {'group' if root else 'file'}, {rest}"
-    return Reading(words, Schema((_layout(root),), (field, *rows)))
+    return Reading(words, Schema((_layout(root),), (frames, *rows)))
 
 
 def _place(root: str, name: str) -> str:

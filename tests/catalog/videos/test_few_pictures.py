@@ -1,0 +1,98 @@
+"""Two or three encoded pictures beside what is no frame are asked about; each reading that is shown works."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
+from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs
+from tests.support.catalogs import catalog_of
+
+_MASK = np.zeros((48, 64), np.uint8)
+
+
+def _write(path, names, *, beside=(), groups=4):
+    """Write groups with a JPEG for each name, or one sample into the root; return the pictures."""
+    pictures = {}
+    with h5py.File(path / "a.h5", "w") as root:
+        for number in range(groups):
+            group = root if groups == 1 else root.create_group(f"s{number}")
+            for name, picture in zip(names, jpegs(number, len(names)), strict=True):
+                group[name] = np.frombuffer(picture, np.uint8)
+                pictures[number, name] = picture
+            for name, values in dict(beside).items():
+                group[name] = values
+    return pictures
+
+
+def _schemas(path):
+    with pytest.raises(CatalogError) as caught:
+        catalog_of(path)
+    return schemas_in(str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("names", "beside", "groups"),
+    [
+        (("image1", "image2"), {"mask": _MASK}, 1),
+        (("image1", "image2", "image3"), {"mask": _MASK}, 4),
+        (("img_0", "img_1"), {"same": 1}, 4),
+        (("img1", "img2"), {"answer": 1, "question": "are they the same?"}, 4),
+        (("frame_0", "frame_1"), {"flow": np.zeros((2, 48, 64), np.float32)}, 1),
+    ],
+)
+def test_few_encoded_pictures_beside_what_is_no_frame_are_a_sample_or_a_video(tmp_path, names, beside, groups):
+    pictures = _write(tmp_path, names, beside=beside, groups=groups)
+    sample, video = _schemas(tmp_path)
+    (tmp_path / "schema.toml").write_text(sample)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.frame_counts.tolist() == [1] * groups
+        reader = Reader(found)
+        read = {(number, name): reader.read(number, [0], name)[0] for number in range(groups) for name in names}
+        reader.close()
+        assert read == pictures
+    (tmp_path / "schema.toml").write_text(video)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.frame_counts.tolist() == [len(names)] * groups
+
+
+@pytest.mark.parametrize(
+    ("names", "beside", "groups"),
+    [
+        (("0", "1"), {"label": 1}, 4),
+        (("frame_0", "frame_1"), {"label": 1}, 4),
+        (("image_0", "image_1"), {"angles": np.zeros(2)}, 1),
+    ],
+)
+def test_few_encoded_pictures_that_are_counted_or_have_a_row_for_each_are_frames(tmp_path, names, beside, groups):
+    _write(tmp_path, names, beside=beside, groups=groups)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [2] * groups
+
+
+def test_few_encoded_pictures_with_nothing_beside_them_have_a_line_whose_schema_makes_them_one_sample(tmp_path):
+    _write(tmp_path, ("image1", "image2"))
+    with closing(catalog_of(tmp_path)) as found:
+        (line,) = found.left_out
+    assert "(pairs)" in line
+    (tmp_path / "schema.toml").write_text(schemas_in(line)[0])
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert ([field.name for field in found.fields], found.frame_counts.tolist()) == (["image1", "image2"], [1] * 4)
+
+
+def test_encoded_pictures_of_the_same_words_in_several_groups_are_a_sample_or_a_video_each(tmp_path):
+    names = ("image1", "image2", "mask")
+    _write(tmp_path, names)
+    sample, each = _schemas(tmp_path)
+    (tmp_path / "schema.toml").write_text(sample)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert ([field.name for field in found.fields], found.video_count) == (list(names), 4)
+    (tmp_path / "schema.toml").write_text(each)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.video_count == 4 * len(names)
