@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -35,30 +36,38 @@ def failing_reads(tmp_path_factory):
 
 
 class Disk:
-    """A disk that fails when it is told to: its failures are a file that every process looks at."""
+    """A disk that fails when it is told to: its failures are files that every process looks at.
+
+    What lies on it fails by its name: ``EIO.h5`` in the way of `KINDS` that it is called after.
+    """
 
     def __init__(self, library: Path, folder: Path) -> None:
-        self._tally = folder / "tally"
+        self.folder = folder / "disk"
+        self._tallies = folder / "tallies"
         self._library = library
+        self.folder.mkdir()
+        self._tallies.mkdir()
 
-    def environment(self, path: str, kind: str, count: int) -> dict[str, str]:
-        """Return the environment of processes whose reads fail so often after `fail`."""
-        self._tally.write_bytes(bytes(count))
+    def environment(self, count: int) -> dict[str, str]:
+        """Return the environment of processes whose reads of each file fail so often after `fail`."""
+        for kind in KINDS:
+            (self._tallies / kind).write_bytes(bytes(count))
         return {
             "LD_PRELOAD": str(self._library),
-            "FAILING_PATH": path,
-            "FAILING_READS": f"{kind}:{count}",
-            "FAILING_TALLY": str(self._tally),
+            "FAILING_FOLDER": str(self.folder),
+            "FAILING_READS": str(count),
+            "FAILING_TALLIES": str(self._tallies),
         }
 
     def fail(self) -> None:
         """Begin to fail."""
-        os.truncate(self._tally, 0)
+        for tally in self._tallies.iterdir():
+            os.truncate(tally, 0)
 
     @property
-    def failures(self) -> int:
-        """How often it has failed."""
-        return self._tally.stat().st_size
+    def failures(self) -> dict[str, int]:
+        """How often it has failed, by kind."""
+        return {tally.name: tally.stat().st_size for tally in self._tallies.iterdir() if tally.stat().st_size}
 
 
 @pytest.fixture
@@ -94,39 +103,37 @@ def train(endpoint, options):
         return [entry(0, step, stream.fetch(0, step)) for step in range(stream.steps_per_epoch)]
 
 
-@pytest.fixture(scope="module", params=SCENES)
-def undisturbed(request, tmp_path_factory):
-    """Return a scene's file, its options, and the log of a training on it during which nothing fails."""
-    write, stored, options = SCENES[request.param]
-    path = tmp_path_factory.mktemp("undisturbed") / "a.h5"
-    write(path, **stored)
-    with running_service(path) as service:
-        return path, options, train(service.endpoint, options)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_reads_that_fail_a_few_times_change_nothing(tmp_path, disk, undisturbed, kind):
-    path, options, expected = undisturbed
-    environment = disk.environment("a.h5", kind, 5)
-    with running_service(path, environment=environment, cache_dir=tmp_path / "cache") as service:
+@pytest.mark.parametrize("scene", SCENES)
+def test_reads_that_fail_a_few_times_in_any_way_change_nothing(disk, scene):
+    """Each file of the training fails in a way of its own."""
+    write, stored, options = SCENES[scene]
+    for kind in KINDS:
+        write(disk.folder / f"{kind}.h5", **stored)
+    with running_service(disk.folder / "*.h5") as service:
+        expected = train(service.endpoint, options)
+    with running_service(disk.folder / "*.h5", environment=disk.environment(5)) as service:
         disk.fail()
         assert train(service.endpoint, options) == expected
-        assert disk.failures == 5
+        assert disk.failures == dict.fromkeys(KINDS, 5)
         with loader_client.connect(service.endpoint) as connection:
             assert {each.name: each.count for each in connection.status().counters}["samples_bad"] == 0
 
 
-@pytest.mark.parametrize("kind", ["EIO", "ESTALE", "NONE"])
-@pytest.mark.parametrize("scene", ["frames", "gathered rows", "compressed rows"])
-def test_reads_that_fail_for_good_are_named_within_the_time_of_a_task(tmp_path, disk, scene, kind):
+# HDF5 takes a read of nothing for the end of the file: a bad chunk of compressed rows, which is a bad sample.
+@pytest.mark.parametrize(
+    ("scene", "kind"),
+    [
+        *itertools.product(["frames", "gathered rows"], ["EIO", "ESTALE", "NONE"]),
+        *itertools.product(["compressed rows"], ["EIO", "ESTALE"]),
+    ],
+)
+def test_reads_that_fail_for_good_are_named_within_the_time_of_a_task(disk, scene, kind):
     write, stored, options = SCENES[scene]
-    if (scene, kind) == ("compressed rows", "NONE"):
-        pytest.skip("HDF5 takes a read of nothing for the end of the file: a bad chunk, which is a bad sample")
-    write(tmp_path / "a.h5", **stored)
-    environment = disk.environment("a.h5", kind, 100_000)
+    path = disk.folder / f"{kind}.h5"
+    write(path, **stored)
     timeout_s = round(at_most(4.0))
     with (
-        running_service(tmp_path / "a.h5", environment=environment, task_timeout=timeout_s) as service,
+        running_service(path, environment=disk.environment(100_000), task_timeout=timeout_s) as service,
         loader_client.connect(service.endpoint) as connection,
     ):
         stream = connection.open(Spec(**options))
@@ -134,7 +141,7 @@ def test_reads_that_fail_for_good_are_named_within_the_time_of_a_task(tmp_path, 
         disk.fail()
         began = time.monotonic()
         cause = rf"{kind} \([A-Z]" if kind != "NONE" else r"expected \d+ bytes at byte \d+, got 0"
-        words = rf"frame \d+ of video '.*' in '{re.escape(str(tmp_path))}/a\.h5': {cause}.*tried \d+ times in \d"
+        words = rf"frame \d+ of video '.*' in '{re.escape(str(path))}': {cause}.*tried \d+ times in \d"
         with pytest.raises(CatalogError, match=words):
             stream.fetch(0, 0)
         assert time.monotonic() - began < timeout_s
@@ -143,21 +150,21 @@ def test_reads_that_fail_for_good_are_named_within_the_time_of_a_task(tmp_path, 
 
 @pytest.mark.parametrize("kind", ["EIO", "ESTALE", "SHORT", "STAT"])
 def test_a_scan_is_begun_anew_when_the_disk_fails(tmp_path, disk, kind):
-    for number in range(3):
-        write_jpegs(tmp_path / f"{number}.h5")
-    environment = disk.environment("1.h5", kind, 4)
+    for name in ("before", kind, "then"):
+        write_jpegs(disk.folder / f"{name}.h5")
+    environment = disk.environment(4)
     disk.fail()
-    with running_service(tmp_path / "?.h5", environment=environment, cache_dir=tmp_path / "cache") as service:
+    with running_service(disk.folder / "*.h5", environment=environment, cache_dir=tmp_path / "cache") as service:
         assert "3 files, 12 videos" in service.said
-        assert disk.failures == 4
+        assert disk.failures == {kind: 4}
 
 
 def test_a_scan_on_a_disk_that_stays_broken_ends_with_its_error(tmp_path, disk):
-    write_jpegs(tmp_path / "1.h5")
-    environment = disk.environment("1.h5", "EIO", 100_000)
+    write_jpegs(disk.folder / "EIO.h5")
+    environment = disk.environment(100_000)
     disk.fail()
     options = {"cache_dir": tmp_path / "cache", "scan_timeout": 4}
-    with started_service(tmp_path / "1.h5", environment=environment, **options) as service:
+    with started_service(disk.folder / "EIO.h5", environment=environment, **options) as service:
         assert service.wait() == 1
         last = service.log.splitlines()[-1]
-        assert re.search(r"1\.h5' cannot be read: EIO \(Input/output error\), tried \d+ times in \d", last)
+        assert re.search(r"EIO\.h5' cannot be read: EIO \(Input/output error\), tried \d+ times in \d", last)
