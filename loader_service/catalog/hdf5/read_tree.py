@@ -56,9 +56,8 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
     root = h5py.h5g.open(file.id, b"/")
     if names := names_of_attributes(root):
         listing.attributed[""] = names
-    again: dict[bytes, bytes] = {}
     entered = {h5py.h5o.get_info(root).addr}
-    walk = [_links_in(root, b"", expect, again)]
+    walk = [_links_in(root, b"", expect)]
     while walk:
         link = next(walk[-1], None)
         if link is None:
@@ -69,17 +68,19 @@ def read_tree(file: h5py.File, *, allow_external: bool = False, expect: Expect |
             listing.add_link(path, link)
             continue
         node = h5py.h5o.open(link.group, link.last)  # four times as fast as by its name from the root
-        listing.parents.add(parent_of(path))
+        parent = parent_of(path)
+        listing.parents.add(parent)
         if h5py.h5a.get_num_attrs(node):
             listing.attributed[path] = names_of_attributes(node)
         if isinstance(node, h5py.h5d.DatasetID):
             listing.add_dataset(path, node)
+            listing.add_name(path, parent, link.place)
         elif isinstance(node, h5py.h5g.GroupID):
             listing.add_group(path, link.place)
             if link.place not in entered:  # hard links may form a circle
                 entered.add(link.place)
-                walk.append(_links_in(node, link.name + b"/", expect, again))
-    return listing.tree(again)
+                walk.append(_links_in(node, link.name + b"/", expect))
+    return listing.tree()
 
 
 @dataclass
@@ -95,6 +96,8 @@ class _Listing:
     links: list[tuple[str, str]] = field(default_factory=list)
     groups: dict[Any, str] = field(default_factory=dict)
     parents: set[str] = field(default_factory=set)
+    places: dict[Any, str] = field(default_factory=dict)
+    second_names: dict[str, str] = field(default_factory=dict)
 
     def add_link(self, path: str, link: _TreeLink) -> None:
         """Note a soft or external link, which is not followed; CatalogError for an external one that is not allowed."""
@@ -115,6 +118,13 @@ class _Listing:
             if info.size_bytes and not node.get_storage_size() and not lies_elsewhere(node):
                 self.unwritten.add(path)
 
+    def add_name(self, path: str, parent: str, place: Any) -> None:
+        """Note a dataset that has another name before this, in its own group if it can be; `place`: of its header."""
+        first = self.places.setdefault(place, path)
+        if first != path:
+            beside = self.places.setdefault((parent, place), path)
+            self.second_names[path] = beside if beside != path else first
+
     def add_group(self, path: str, place: Any) -> None:
         """Add a group, or a further name of one; `place`: where its header lies."""
         if place in self.groups:
@@ -122,8 +132,8 @@ class _Listing:
         else:
             self.groups[place] = path
 
-    def tree(self, again: dict[bytes, bytes]) -> Tree:
-        """Return all as a value; `again`: further names of objects, each with the first."""
+    def tree(self) -> Tree:
+        """Return all as a value."""
         return Tree(
             self.datasets,
             empty_groups=tuple(sorted(set(self.groups.values()) - self.parents)),
@@ -131,9 +141,7 @@ class _Listing:
             attributed=self.attributed,
             unwritten=frozenset(self.unwritten),
             links=tuple(self.links),
-            second_names={
-                to_text(name): to_text(first) for name, first in again.items() if to_text(name) in self.datasets
-            },
+            second_names=self.second_names,
         )
 
 
@@ -151,29 +159,17 @@ def _target_of(link: _TreeLink) -> str:
     return target.strip("/") if target.startswith("/") else join(parent_of(to_text(link.name)), target)
 
 
-def _links_in(group: Any, above: bytes, expect: Expect | None, again: dict[bytes, bytes]) -> Iterator[_TreeLink]:
-    """Yield the links in a group, by name; `above`: what their names from the root begin with.
-
-    Names of what has another one before them in the group are noted in `again`, with that.
-    """
+def _links_in(group: Any, above: bytes, expect: Expect | None) -> Iterator[_TreeLink]:
+    """Yield the links in a group, by name; `above`: what their names from the root begin with."""
     links: list[_TreeLink] = []
     group.links.iterate(
         lambda last, info: links.append(_TreeLink(group, last, above + last, info.type, info.u)), info=True
     )
-    if len({link.place for link in links}) < len(links):
-        again.update(_second_names(links))
     for begin in range(0, len(links), _AHEAD):
         some = links[begin : begin + _AHEAD]
         if expect is not None:
             expect([link.place for link in some if link.type == h5py.h5l.TYPE_HARD])
         yield from some
-
-
-def _second_names(links: Sequence[_TreeLink]) -> dict[bytes, bytes]:
-    """Return the hard links that lead to what an earlier one of these does, with the name of that."""
-    firsts: dict[Any, bytes] = {}
-    hard = [link for link in links if link.type == h5py.h5l.TYPE_HARD]
-    return {link.name: first for link in hard if (first := firsts.setdefault(link.place, link.name)) != link.name}
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:

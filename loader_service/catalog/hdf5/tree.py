@@ -75,7 +75,7 @@ class Tree:
 
     `attributed` are the names of the attributes of groups and datasets that have some, by path; the root's is empty.
     `links` are further names, soft links and other ways to a group, each with the path that it leads to.
-    `second_names` are datasets that another one in their group is, by path, with its path: hard links.
+    `second_names` are datasets that another one is, by path, with its path, in its group if it can be: hard links.
     """
 
     datasets: Mapping[str, DatasetInfo]

@@ -37,12 +37,12 @@ from loader_service.catalog.videos.padded_videos import cut_padded
 from loader_service.catalog.videos.paired_groups import refuse_paired_groups
 from loader_service.catalog.videos.paired_rows import lines_of_pairs
 from loader_service.catalog.videos.row_notes import lines_of_rows
+from loader_service.catalog.videos.second_names import lines_of_second_names, without_second_names
 from loader_service.catalog.videos.set_aside import (
     refuse_sparse_rows,
     refuse_without_complex,
     refuse_without_links,
     set_aside,
-    without_second_names,
 )
 from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
 from loader_service.catalog.videos.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
@@ -131,6 +131,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
     lambda file: lines_of_pairs(file.found),
     lambda file: lines_of_few(file.found),
+    lambda file: lines_of_second_names(file.tree, file.found),
     lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.row),
     lambda file: lines_of_unwritten(file.found, partial(chunk_counts, file.hdf5.file)),
 )

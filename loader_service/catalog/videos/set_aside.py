@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import basename_of, join, parent_of
-from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.schema import Schema
 
@@ -82,21 +81,6 @@ def without_copies(tree: Tree, schema: Schema) -> Tree:
     if not coarser:
         return tree
     return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in coarser})
-
-
-def without_second_names(tree: Tree) -> tuple[Tree, dict[str, str]]:
-    """Return a tree in which no dataset is twice in a group, and a line for each name that this leaves out.
-
-    A second name of labels is none: it is what they are called.
-    """
-    lines = {
-        path: f"found another name of {first!r}, a hard link to the same dataset, in a file"
-        for path, first in tree.second_names.items()
-        if not {basename_of(path), basename_of(first)} & {*LABEL_NAMES}
-    }
-    if not lines:
-        return tree, lines
-    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in lines}), lines
 
 
 _KINDS: Mapping[ElementKind, str] = {
