@@ -24,6 +24,7 @@ from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
 from loader_service.catalog.videos.few_pictures import lines_of_few, refuse_few_encoded, refuse_same_names
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
+from loader_service.catalog.videos.first_and_last import lines_of_first_and_last
 from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.labels_apart import refuse_labels_apart
@@ -119,7 +120,7 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     lambda file: cut_at_ends(file.hdf5, file.tree, file.found),
     lambda file: cut_padded(file.found, file.hdf5.entries),
     # Asked of labels that fit no rows; refused: the bytes of images as numbers.
-    lambda file: check_labels(file.tree, file.found),
+    lambda file: check_labels(file.tree, file.found, file.hdf5.entries),
     lambda file: refuse_widened_rows(file.found, partial(_row, file.hdf5, most=LOOK_BYTES)),
 )
 
@@ -131,6 +132,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
     lambda file: lines_of_pairs(file.found),
     lambda file: lines_of_few(file.found),
+    lambda file: lines_of_first_and_last(file.tree, file.found, file.hdf5.entries),
     lambda file: lines_of_second_names(file.tree, file.found),
     lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.row),
     lambda file: lines_of_unwritten(file.found, partial(chunk_counts, file.hdf5.file)),

@@ -29,6 +29,7 @@ from loader_service.catalog.videos.bound_lists import (
     whole_numbers,
 )
 from loader_service.catalog.videos.end_flags import flagged_rows
+from loader_service.catalog.videos.first_and_last import find_first_and_last
 from loader_service.catalog.videos.length_columns import lengths_in_columns
 from loader_service.catalog.videos.row_columns import find_by_rows
 from loader_service.catalog.vocabulary import EPISODES
@@ -78,6 +79,7 @@ def find_bounds(
     columns = [info for info in named if info.shape in rows and _NUMBERS.search(info.basename)]
     bounds = (
         _from_starts_and_lengths(short, frame_count, read)
+        or find_first_and_last(datasets, frame_count, read)
         or _from_starts_and_ends(short, frame_count, read)
         or _from_ends(short, frame_count, read)
         or _from_pairs([info for info in whole if info.shape[1:] == (2,)], frame_count, read)

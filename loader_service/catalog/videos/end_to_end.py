@@ -54,7 +54,9 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
     alone = len(found.episodes) == 1
     if found.layout == "vlen" or not filled or (not alone and any(not episode.root for episode in filled)):
         return found
+    rows = {(each.frame_count,) for each in filled}
     parts = set() if declared else paths_of_parts(tree.datasets)
+    parts = {path for path in parts if tree.datasets[path].shape[:1] not in rows}
     beside, read = _beside(tree, filled, tree.unwritten | parts, alone=alone), hdf5.entries
     try:
         bounds = [

@@ -16,6 +16,7 @@ from loader_service.catalog.library_notes import own_attributes
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.bound_lists import TIMES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
+from loader_service.catalog.videos.first_and_last import rows_by_first_and_last
 from loader_service.catalog.videos.flat_lists import flat_list_part
 from loader_service.catalog.videos.frame_axis import is_column_of, is_picture
 from loader_service.catalog.videos.number_lists import list_part
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.bound_lists import Read
 
 #: Lengths of the padded JPEGs of all cameras at once, as robot-learning code writes them beside its episodes. In which
 #: order the cameras come is nowhere said, so the JPEGs' own ends count.
@@ -159,7 +161,7 @@ def value_of_row(info: DatasetInfo, number: int) -> VideoField:
     return VideoField("value", info.dtype, shape, info.path, info=info, element=number)
 
 
-def check_labels(tree: Tree, found: Found) -> None:
+def check_labels(tree: Tree, found: Found, read: Read) -> None:
     """Refuse labels of a table that are not one for each row; those of videos are `read_labels`' to judge.
 
     Raises
@@ -175,7 +177,10 @@ def check_labels(tree: Tree, found: Found) -> None:
         flat = all(side == 1 for side in info.shape[1:])
         count = info.shape[0] if info.shape else 1
         if info.basename in LABEL_NAMES and flat and count != episode.frame_count:
-            raise _labels_or_rows(rows, episode.frame_count, info.describe(), info.path if count == 1 else "")
+            others = [each for each in tree.datasets.values() if each.dtype and each.shape[:1] == info.shape[:1]]
+            error = _labels_or_rows(rows, episode.frame_count, info.describe(), info.path if count == 1 else "")
+            apart = rows_by_first_and_last(list(tree.datasets.values()), others, read) if info.shape else []
+            raise TwoReadingsError(error.found, [*error.readings, *apart])
     for path in ("", episode.dataset_path):
         if LABEL_NAMES[0] in tree.attributed.get(path, ()):
             place = join(path, f"@{LABEL_NAMES[0]}")

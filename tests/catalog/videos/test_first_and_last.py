@@ -1,0 +1,91 @@
+"""Lists of the first and the last row of each thing divide rows, whatever they are called and counted from."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from tests.catalog.advice import schemas_in
+from tests.support.catalogs import catalog_of, names_of
+
+_LENGTHS = [3, 2, 0, 4, 3]
+_ENDS = np.cumsum(_LENGTHS)
+_STARTS = _ENDS - _LENGTHS
+_EMPTY = np.array(_LENGTHS) == 0
+
+
+def _lists(name, base=0, inclusive=1, none=-1):
+    """Return the two lists as a writer has them; `none` of what has no rows."""
+    first, last = ("first", "last") if "first" in name else ("start", "end")
+    starts, ends = np.where(_EMPTY, none, _STARTS + base), np.where(_EMPTY, none, _ENDS + base - inclusive)
+    return {name: starts.astype("i4"), name.replace(first, last): ends.astype("i4")}
+
+
+def _write(tmp_path, columns, images=False):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["boxes"] = np.arange(48, dtype=np.float32).reshape(12, 4)
+        if images:
+            root["images"] = np.full((5, 24, 32, 3), 7, np.uint8)
+        for name, values in columns.items():
+            root[name] = values
+
+
+def _declared(tmp_path, text):
+    served = []
+    for schema in schemas_in(text):
+        (tmp_path / "schema.toml").write_text(schema)
+        with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+            served.append(found.frame_counts.tolist())
+    return served
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        _lists("img_to_first_box"),
+        _lists("first_spike"),
+        _lists("first", none=-100),
+        _lists("label_start_ix", base=1),
+        _lists("box_start", inclusive=0),
+    ],
+)
+def test_rows_are_cut_at_the_first_and_last_of_each_and_what_has_none_is_empty(tmp_path, lists):
+    _write(tmp_path, lists)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [3, 2, 4, 3]
+        assert names_of(found) == ["0", "1", "3", "4"]
+        assert {field.name for field in found.fields if field.kind == "array"} == {"boxes"}
+
+
+def test_rows_of_the_pictures_served_have_a_line_with_the_schema_that_cuts_them(tmp_path):
+    _write(tmp_path, _lists("img_to_first_box"), images=True)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [5]
+        (line,) = [each for each in found.left_out if "(rows)" in each]
+    assert _declared(tmp_path, line) == [[3, 2, 4, 3]]
+
+
+def test_labels_of_such_rows_are_asked_about(tmp_path):
+    _write(tmp_path, {**_lists("img_to_first_box"), "labels": np.arange(12)[:, None]}, images=True)
+    with pytest.raises(CatalogError, match="expected 5 labels, one for each row") as said:
+        catalog_of(tmp_path)
+    assert _declared(tmp_path, str(said.value)) == [[5], [3, 2, 4, 3]]
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"first": np.arange(12), "last": np.arange(12)},
+        {"img_to_first_box": _STARTS, "img_to_last_rel": _ENDS - 1},
+        {"first_box": [0, 3, 4], "last_box": [3, 5, 11]},
+        {"first_box": [0, 3], "last_box": [2, 10]},
+    ],
+)
+def test_one_row_each_other_names_overlaps_and_rows_without_cut_nothing(tmp_path, lists):
+    _write(tmp_path, lists)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [12]
