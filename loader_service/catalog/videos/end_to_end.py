@@ -154,7 +154,7 @@ def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alo
     """Return the line for rows that seem to be several episodes, with the schema that cuts there; empty if none do."""
     words, count = "flags such as dones, terminals or timeouts", whole.frame_count
     rows = {(count,), (count, 1)}
-    beside = [info for info in beside if info.shape in rows]
+    beside = [info for info in beside if info.shape in rows and info.kind is not ElementKind.VLEN_BYTES]
     if not beside:
         return ""
     try:
