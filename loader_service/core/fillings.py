@@ -315,7 +315,7 @@ class Fillings:
         for task in itertools.chain(given, self._queues, self.held):
             tasks.setdefault(task.slot, []).append(task)
         filling = sum(len(stream.fillings) for stream in self._streams.values())
-        require(filling == self._slots_filling, f"{self._slots_filling} slots are said to be filled; {filling} are")
+        require(filling == self._slots_filling, "slots are said to be filled", self._slots_filling, filling)
         for stream in self._streams.values():
             stream.validate(tasks)
 

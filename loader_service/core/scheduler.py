@@ -268,5 +268,5 @@ class Scheduler:
         """Raise AssertionError with the story of the object concerned where an invariant does not hold."""
         self.staff.validate()
         wanted, said = self.streams.shares.tasks_wanted, sum(each.slow_tasks for each in self.staff)
-        require(wanted == said, f"workers whose reads are slow want {said} tasks, and streams know of {wanted}")
+        require(wanted == said, "workers whose reads are slow want other tasks than streams know of", said, wanted)
         self.fillings.validate([task for worker in self.staff for task in worker.tasks if task.probe is None])

@@ -243,7 +243,7 @@ class Staff:
     def validate(self) -> None:
         """Raise AssertionError where a worker has what it must not have, or lacks what it must have."""
         owners = [each.worker for each in self if each.state is WorkerState.WORKING and not each.straggles]
-        require(sorted(self._ownership.workers) == sorted(owners), f"owners are not those that should be: {owners}")
+        require(sorted(self._ownership.workers) == sorted(owners), "owners are not those that should be", owners)
         for worker in self:
             worker.validate()
 

@@ -197,7 +197,7 @@ class StreamState:
         for slot in self.slots.numbers:
             held = SlotState.FILLING if slot in self.fillings else SlotState.FREE
             held = SlotState.LEASED if slot in leased else held
-            require(self.slots.state(slot) is held, f"stream {self.number}: slot {slot} is not {held}")
+            require(self.slots.state(slot) is held, "a slot is in another state", self.number, slot, held)
         require(not any(tasks.get(slot) for slot in leased), "leased while tasks still write", leased, tasks)
         for filling in self.fillings.values():
             _validate_filling(filling, tasks.get(filling.slot, ()))
@@ -207,8 +207,9 @@ class StreamState:
     def _validate_step(self, step: Step) -> None:
         about = (self.number, step)
         require(not (step.fillings and step.ready), "filled and leased at a time", *about)
-        require(all(each.abandoned is step.forgotten for each in step.fillings), "waits for what was abandoned", *about)
-        require(all(self.fillings.get(each.slot) is each for each in step.fillings), "filled elsewhere", *about)
+        for filling in step.fillings:
+            require(filling.abandoned is step.forgotten, "waits for what was abandoned", *about)
+            require(self.fillings.get(filling.slot) is filling, "filled elsewhere", *about)
         require(bool(step.fillings) or not step.forgotten, "forgotten, and nobody is at it", *about)
         require(not (step.waits and self.slots.count(SlotState.FREE)), "waits although a slot is free", *about)
 
