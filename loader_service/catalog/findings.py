@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.columns import FileStat, Int64s
+from loader_service.catalog.sides import sides_column
 from loader_service.schema import FieldKind, VideoLayout
 
 if TYPE_CHECKING:
@@ -79,6 +80,15 @@ class FieldScan:
         if "ways" in self.columns:
             return "encoded"
         return "raw" if "addresses" in self.columns else "value"
+
+    def size_bytes(self, frame_counts: Int64s) -> int:
+        """Return how many bytes the field has in the file, of which `frame_counts` are the frames of each video."""
+        if "extent_lengths" in self.columns:
+            return int(self.columns["extent_lengths"].sum(dtype=np.int64))
+        if self.storage == "value":
+            return int(self.columns["values"].nbytes)
+        sides = self.columns.get("sides", sides_column([self.shape]))
+        return int((sides.prod(axis=1) * frame_counts).sum()) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,11 @@ def common_shape(shapes: Iterable[Shape]) -> Shape:
     return tuple(sides[0] if len(set(sides)) == 1 else 0 for sides in zip(*shapes, strict=True))
 
 
+def is_list(shape: Shape) -> bool:
+    """Tell whether an array is a list: of one axis, or of two, of which one is 1. Calls nothing: all datasets are asked."""
+    return shape != () and shape[2:] == () and (shape[1:] in {(), (1,)} or shape[0] == 1)
+
+
 def of_siblings(shape: Shape) -> Shape:
     """Return a shape as a schema says it for other files of the same writer too, in which a side may be another one.
 

@@ -17,6 +17,7 @@ from loader_service.catalog.hdf5.peek import peek
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import join, to_bytes, unnumbered
+from loader_service.catalog.sides import is_list
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Candidates:
         for name in names:
             path = join(info.parent, name.format(info.basename))
             found = self.tree.datasets.get(path)
-            if found and found.kind in _NUMBERS and _is_list(found.shape) and path != info.path:
+            if found and found.kind in _NUMBERS and is_list(found.shape) and path != info.path:
                 return found
         return None
 
@@ -182,10 +183,6 @@ def _peek(hdf5: HDF5File, info: DatasetInfo, places: Sequence[int]) -> list[byte
         if getattr(error, "errno", None) or len(places) == 1:
             raise
     return _peek(hdf5, info, places[1:])
-
-
-def _is_list(shape: tuple[int, ...]) -> bool:
-    return len(shape) == 1 or (len(shape) == 2 and 1 in shape)
 
 
 #: Kinds of datasets that can be offsets or lengths.

@@ -18,7 +18,6 @@ from loader_service.catalog.scan.common_fields import merge_fields
 from loader_service.catalog.scan.field_columns import field_columns
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
 from loader_service.catalog.scan.given_twice import lines_of_one_file
-from loader_service.catalog.sides import sides_column
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.video_split import words_of_names
 from loader_service.protocol.fields import CatalogField
@@ -253,7 +252,7 @@ def _file_columns(files: Sequence[Scanned], fields: Iterable[Sequence[FieldScan]
     filled = [each for each in files if each.scan.names]
     for scans in fields:
         for each, scan in zip(filled, scans, strict=True):
-            in_file[each.path] += _field_bytes(scan, each.scan.frame_counts)
+            in_file[each.path] += scan.size_bytes(each.scan.frame_counts) if scan.storage != "value" else 0
     return {
         "file_sizes": np.array([status.size_bytes for status in statuses], np.int64),
         "file_mtimes": np.array([status.mtime_ns for status in statuses], np.int64),
@@ -267,15 +266,6 @@ def _samples(files: Sequence[Scanned], scans: Sequence[FieldScan]) -> Column:
     """Return what stands for the bytes of a field's frames in each file; files without videos have none."""
     found = iter(scans)
     return np.array([next(found).sample if each.scan.names else "" for each in files], "S32")
-
-
-def _field_bytes(scan: FieldScan, frame_counts: Column) -> int:
-    if scan.storage in {"encoded", "lists"}:
-        return int(scan.columns["extent_lengths"].sum(dtype=np.int64))
-    if scan.storage != "raw":
-        return 0
-    sides = scan.columns.get("sides", sides_column([scan.shape]))
-    return int((sides.prod(axis=1) * frame_counts).sum()) * np.dtype(scan.dtype).itemsize
 
 
 def name_columns(names: Sequence[bytes]) -> dict[str, Column]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from functools import partial
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of, unnumbered
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
@@ -49,7 +46,7 @@ def refuse_little_in_common(files: Files, scans: Sequence[FileScan], shared: Map
     if len(files) < 2 or not all(map(partial(_has_most_apart, shared), files, scans)):
         return
     (path, first), (other, second) = files[:2]
-    apart, beside = (max(_apart(each, shared), key=lambda key: _bytes(each[key], 1)) for each in (first, second))
+    apart, beside = (_largest_apart(shared, each, scan) for (_, each), scan in zip(files[:2], scans, strict=False))
     found = (
         f"{path!r} has most of its bytes in {_said(first[apart])}, and {other!r} in {_said(second[beside])}, which "
         "are no field of all files; give only files that are alike, or"
@@ -91,20 +88,13 @@ def _apart(fields: Mapping[str, FieldScan], shared: Mapping[str, object]) -> lis
 
 def _has_most_apart(shared: Mapping[str, object], file: tuple[str, Mapping[str, FieldScan]], scan: FileScan) -> bool:
     _, fields = file
-    frames = int(scan.frame_counts.sum())
     apart = _apart(fields, shared)
-    return sum(_bytes(fields[key], frames) for key in apart) > sum(
-        _bytes(field, frames) for key, field in fields.items() if key not in apart
-    )
+    sizes = {key: field.size_bytes(scan.frame_counts) for key, field in fields.items()}
+    return 2 * sum(sizes[key] for key in apart) > sum(sizes.values())
 
 
-def _bytes(field: FieldScan, frames: int) -> int:
-    """Return about how many bytes a field has."""
-    if "extent_lengths" in field.columns:
-        return int(field.columns["extent_lengths"].sum())
-    if "values" in field.columns:
-        return int(field.columns["values"].nbytes)
-    return frames * np.dtype(field.dtype).itemsize * math.prod(max(1, side) for side in field.shape)
+def _largest_apart(shared: Mapping[str, object], fields: Mapping[str, FieldScan], scan: FileScan) -> str:
+    return max(_apart(fields, shared), key=lambda key: fields[key].size_bytes(scan.frame_counts))
 
 
 def _said(field: FieldScan) -> str:

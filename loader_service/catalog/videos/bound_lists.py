@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.dtypes import is_floating, is_whole
+from loader_service.catalog.sides import is_list
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
@@ -32,8 +34,6 @@ LENGTHS = re.compile(
 )
 OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
 PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
-#: Sides behind the first of a list of numbers.
-COLUMN = frozenset({(), (1,)})
 TIMES = re.compile(r"(^|_)(ts|stamps?|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)
 _INDEXES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices)$", re.IGNORECASE)
 
@@ -66,8 +66,7 @@ def short_lists(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, *
     short = [
         info
         for info in datasets
-        if (info.shape[1:] in COLUMN and info.shape and least < info.shape[0] < most and info.shape != (1, 1))
-        or (info.shape[:1] == (1,) and info.shape[2:] == () and (1,) < info.shape[1:] < (most,))
+        if is_list(info.shape) and least < math.prod(info.shape) < most and info.shape != (1, 1)
     ]
     short += [info for info in datasets if _runs_through(info, frame_count, read)]
     plain = [info for info in short if not TIMES.search(info.basename)]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.dtypes import is_floating, is_whole
+from loader_service.catalog.sides import is_list
 from loader_service.catalog.videos.bound_lists import (
-    COLUMN,
     ENDS,
     LENGTHS,
     OF_UNIT,
@@ -73,7 +73,7 @@ def find_bounds(
     """
     short = short_lists(datasets, frame_count, read, alone=alone)
     whole = [info for info in datasets if is_whole(info.dtype) and info.shape]
-    floats = [info for info in datasets if info.shape[1:] in COLUMN and is_floating(info.dtype)]
+    floats = [info for info in datasets if is_list(info.shape) and is_floating(info.dtype)]
     named = [*whole, *(info for info in floats if _INDEX.search(info.basename))]
     rows = {(frame_count,), (frame_count, 1)}
     columns = [info for info in named if info.shape in rows and _NUMBERS.search(info.basename)]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.videos.bound_lists import COLUMN, Bounds, whole_numbers
+from loader_service.catalog.sides import is_list
+from loader_service.catalog.videos.bound_lists import Bounds, whole_numbers
 from loader_service.catalog.videos.readings import Reading, fields_of, in_one_line
 from loader_service.schema import Schema
 
@@ -34,7 +35,7 @@ def find_first_and_last(datasets: Sequence[DatasetInfo], frame_count: int, read:
 
     They fit where the rows of one follow those of the one before, from the first row to the last, and not all have one.
     """
-    lists = [info for info in datasets if info.kind is ElementKind.INTEGER and info.shape and info.shape[1:] in COLUMN]
+    lists = [info for info in datasets if info.kind is ElementKind.INTEGER and is_list(info.shape)]
     for first, last in _twins(lists) if len(lists) > 1 else ():
         starts, ends = whole_numbers(read, first), whole_numbers(read, last)
         empty = (starts < 0) | (ends < 0)
