@@ -25,7 +25,7 @@ def common_shape(shapes: Iterable[Shape]) -> Shape:
 
 
 def is_list(shape: Shape) -> bool:
-    """Tell whether an array is a list: of one axis, or of two, of which one is 1. Calls nothing: all datasets are asked."""
+    """Tell whether an array is a list, of one axis, or of two of which one is 1; it calls nothing, as all are asked."""
     return shape != () and shape[2:] == () and (shape[1:] in {(), (1,)} or shape[0] == 1)
 
 
