@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from loader_service.errors import ConfigError
@@ -19,7 +20,7 @@ def check_each(instance: Any, prefix: str = "") -> None:
 
     Whole numbers become Python's own, since NumPy's cannot travel, and lists that people write for tuples become those.
     """
-    hints = get_type_hints(type(instance))
+    hints = _hints(instance.__class__)
     for each in fields(instance):
         value, hint, name = getattr(instance, each.name), hints[each.name], f"{prefix}{each.name}"
         if isinstance(value, list):
@@ -31,6 +32,12 @@ def check_each(instance: Any, prefix: str = "") -> None:
             raise ConfigError(f"{name}={value!r} is no truth value; give True or False")
         elif get_origin(hint) is Literal and not _is_one_of(value, get_args(hint)):
             raise ConfigError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, get_args(hint)))}")
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the types of a class's fields; its annotations are texts, which take longer to read than all checks."""
+    return get_type_hints(kind)
 
 
 def _is_one_of(value: Any, choices: tuple[Any, ...]) -> bool:
