@@ -148,7 +148,7 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
         [
             *(_one_each(members) if root is None else ()),
             *(_between_pairs(members) if root is None else ()),
-            *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root)) for alike in shown),
+            *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root, members)) for alike in shown),
             *_of_their_own(members, grouped=root is not None),
             *([_one_sample(members)] if root is None else []),
         ],
@@ -193,10 +193,13 @@ def _one_sample(members: Sequence[DatasetInfo]) -> Reading:
     return Reading(words, Schema(("files",), whole))
 
 
-def _of_length(alike: Sequence[DatasetInfo], root: str | None) -> Schema:
+def _of_length(alike: Sequence[DatasetInfo], root: str | None, members: Sequence[DatasetInfo] = ()) -> Schema:
+    """Return the schema for rows of some datasets; of groups, first a name that ends none of its other `members`."""
     if root is None:
         return Schema(("table",), fields_of(alike, "array"))
+    paths = [info.path for info in members]
     inside = [key_in(root, info.path) for info in alike]
+    inside.sort(key=lambda key: sum(path.endswith(f"/{key}") for path in paths) > 1)
     return Schema(("groups",), tuple(SchemaField(free_name(key), "array", (join(VIDEO, key),)) for key in inside))
 
 

@@ -85,8 +85,14 @@ def _stem(name: str) -> str:
 
 
 def are_ids(names: Iterable[str]) -> bool:
-    """Tell whether most names look like those of videos: with numbers in them, and not only one at the end."""
-    each = [bool(re.search(r"[0-9]{2}|[0-9][A-Za-z_-]", basename_of(name)) or name.isdecimal()) for name in names]
+    """Tell whether most names look like those of videos: with numbers in them, and not only one at the end.
+
+    So do lists of numbers: ``[-1, 0, 0, 1, 2]``.
+    """
+    each = [
+        bool(re.search(r"[0-9]{2}|[0-9][A-Za-z_-]|[0-9], ?-?[0-9]", basename_of(name)) or name.isdecimal())
+        for name in names
+    ]
     return 2 * sum(each) > len(each)
 
 

@@ -48,7 +48,23 @@ def with_whole_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsErr
         if len({len(shape) for shape in each}) == 1
     )
     whole = Reading("one sample a group, of arrays of any length", Schema(("groups",), fields))
-    return TwoReadingsError(error.found, [whole, *error.readings])
+    return TwoReadingsError(error.found, [whole, *_each_inner_group(first), *error.readings])
+
+
+def _each_inner_group(members: Mapping[str, DatasetInfo]) -> list[Reading]:
+    """Return the reading of groups inside a group as a video each, if all hold the same names: ``water/set.000``.
+
+    `members`: by their paths inside the group.
+    """
+    inner: dict[str, dict[str, DatasetInfo]] = {}
+    for path, info in members.items():
+        if "/" in path:
+            inner.setdefault(info.parent, {})[info.basename] = info
+    first, *others = inner.values() or [{}]
+    if not others or len(first) < 2 or any(each.keys() != first.keys() for each in others):
+        return []
+    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in first)
+    return [Reading(f"a video each of the groups such as {next(iter(inner))!r}", Schema(("groups",), fields))]
 
 
 def with_fields_of_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.videos.constants_beside import MATRICES
 from loader_service.catalog.videos.numbered import in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def refuse_matrices(members: Sequence[DatasetInfo]) -> None:
-    """Refuse numbered datasets of a camera's matrix each, as poses are: frames, and no videos of three or four rows.
+    """Refuse numbered datasets of a matrix each, as poses are, and what is square: frames, and no videos of its rows.
 
     Raises
     ------
@@ -26,7 +27,8 @@ def refuse_matrices(members: Sequence[DatasetInfo]) -> None:
         With the schemas for frames, samples, and videos.
     """
     first = members[0]
-    if first.shape not in MATRICES or any(info.shape != first.shape for info in members):
+    square = len(first.shape) == 2 and len(set(first.shape)) == 1 < first.shape[0] and is_floating(first.dtype)
+    if not (square or first.shape in MATRICES) or any(info.shape != first.shape for info in members):
         return
     whole = SchemaField("values", "array", (VIDEO,), "", first.shape)
     raise TwoReadingsError(

@@ -16,7 +16,7 @@ from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fi
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
@@ -38,7 +38,8 @@ def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
     Raises
     ------
     TwoReadingsError
-        When all have one length, so that they can be columns of one table as well.
+        When all have one length, so that they can be columns of one table as well; when names with their number before
+        them have rows that do not agree.
     """
     by_group: dict[str, Columns] = {}
     for info in datasets:
@@ -49,9 +50,47 @@ def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
     for group, columns in by_group.items():
         arrays = {name: members for name, members in columns.items() if all(info.shape for info in members.values())}
         numbers = {frozenset(members) for members in arrays.values()}
-        if len(numbers) == 1 and len(arrays) > 1 and len(*numbers) > 1 and _agree(arrays):
+        if len(numbers) != 1 or len(arrays) < 2 or len(*numbers) < 2:
+            continue
+        if _agree(arrays):
             return _videos(group, arrays, columns, datasets)
+        if all(name.startswith(VIDEO) for name in arrays):
+            _refuse_unlike(group, arrays)
     return None
+
+
+def _refuse_unlike(group: str, arrays: Columns) -> None:
+    """Refuse names of one form each, whose rows do not agree: ``139_boxes (17, 4)`` beside ``139_grids (49, 2048)``."""
+    if any(len({(info.dtype, len(info.shape)) for info in members.values()}) > 1 for members in arrays.values()):
+        return
+    by_rows: dict[tuple[int, ...], Columns] = {}
+    for name, members in arrays.items():
+        rows = tuple(info.shape[0] for _, info in sorted(members.items()))
+        by_rows.setdefault(rows, {})[name] = members
+    each = [
+        Reading(f"a video for each number, by rows of {next(iter(columns))!r}", _by_number(group, columns, _sides))
+        for rows, columns in by_rows.items()
+        if len(set(rows)) > 1
+    ]
+    if len(by_rows) < 2:
+        return
+    shown = " beside ".join(
+        next(iter(next(iter(columns.values())).values())).describe() for columns in by_rows.values()
+    )
+    whole = _by_number(group, arrays, lambda members: common_shape(_shapes(members)))
+    raise TwoReadingsError(
+        f"found {shown}, {len(arrays)} names with these numbers",
+        [Reading("one sample for each number, of arrays of any sides", whole), *each],
+    )
+
+
+def _by_number(group: str, columns: Columns, shape: Callable[[Mapping[str, DatasetInfo]], tuple[int, ...]]) -> Schema:
+    """Return the schema of a video for each number."""
+    fields = (
+        SchemaField(free_name(_field(name)), "array", (join(group, name),), "", shape(members))
+        for name, members in columns.items()
+    )
+    return Schema(("groups",), tuple(fields))
 
 
 def _agree(arrays: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
@@ -69,17 +108,13 @@ def _form(info: DatasetInfo) -> tuple[str, tuple[int, ...]]:
 def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[DatasetInfo]) -> Found | None:
     main = max(arrays.values(), key=lambda members: sum(info.size_bytes for info in members.values()))
     if len({info.shape[0] for info in main.values()}) == 1:
-        fields = [
-            SchemaField(free_name(_field(name)), "array", (join(group, name),), "", _sides(members))
-            for name, members in arrays.items()
-        ]
         shown = ", ".join(info.describe() for info in list(main.values())[:2])
         rows = next(iter(main.values())).shape[:1]
         together = fields_of([info for info in datasets if info.shape[:1] == rows], "array")
         raise TwoReadingsError(
             f"found {shown}, of one length, and {len(arrays)} names with these numbers",
             [
-                Reading("a video for each number", Schema(("groups",), tuple(fields))),
+                Reading("a video for each number", _by_number(group, arrays, _sides)),
                 Reading("columns of one table", Schema(("table",), together)),
             ],
         )
@@ -95,7 +130,11 @@ def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[Da
 
 
 def _sides(members: Mapping[str, DatasetInfo]) -> tuple[int, ...]:
-    return common_shape([info.shape[1:] for info in members.values()])
+    return common_shape(_shapes(members))[1:]
+
+
+def _shapes(members: Mapping[str, DatasetInfo]) -> list[tuple[int, ...]]:
+    return [info.shape for info in members.values()]
 
 
 def _field(name: str) -> str:

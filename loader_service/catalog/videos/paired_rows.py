@@ -28,6 +28,11 @@ _APART = (
     "together, {2} in a --schema makes a video of each of the {3}, in a file"
 )
 
+_PORTIONS = (
+    "row n of {0!r} and of {1!r} are served as one sample, and they are called as portions of rows that follow each "
+    "other; {2} in a --schema makes each a video, in a file"
+)
+
 _TABLES = (
     "row n of {0!r} and of {1!r} are served as one sample; if they do not belong together, {2} in a --schema serves "
     "the rows of {0!r} alone, in a file"
@@ -41,9 +46,10 @@ def lines_of_pairs(found: Found) -> dict[str, str]:
     groups of a word and a number, ``person_1`` and ``person_2``, who were seen together or not.
     """
     filled = [episode for episode in found.episodes if episode.frame_count]
+    portions = _of_portions(filled[0]) if found.layout in {"groups", "table"} and filled else {}
     if found.layout == "groups" and 1 < len(filled) <= MOST_PARTS:
-        return _of_groups(filled)
-    return _of_fields(filled[0]) if found.layout == "table" and len(filled) == 1 else {}
+        return portions | _of_groups(filled)
+    return portions or _of_fields(filled[0]) if found.layout == "table" and len(filled) == 1 else {}
 
 
 def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
@@ -61,6 +67,23 @@ def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
     shown = in_one_line(Schema(("files" if encoded else "table",), fields))
     line = _PAIRED.format(first.root, second.root, first.frame_count, len(filled), shown)
     return {f"{parent_of(roots[0])}/ (pairs)": line}
+
+
+def _of_portions(video: Episode) -> dict[str, str]:
+    """Return the line of groups of a video that hold the same names, and are called as portions: ``set.000``."""
+    groups: dict[str, set[str]] = {}
+    for _, part in _timed(video):
+        if _PORTION.fullmatch(basename_of(parent_of(part.path))):
+            groups.setdefault(parent_of(part.path), set()).add(basename_of(part.path))
+    if len(groups) < 2 or len({frozenset(names) for names in groups.values()}) > 1:
+        return {}
+    first, second, *_ = groups
+    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in sorted(groups[first]))
+    return {f"{first} (pairs)": _PORTIONS.format(first, second, in_one_line(Schema(("groups",), fields)))}
+
+
+#: What is written one after the other, with its number.
+_PORTION = re.compile(r"(set|part|chunk|batch|shard|block|piece|bucket)s?[_ .-]?[0-9]+", re.IGNORECASE)
 
 
 def _of_fields(table: Episode) -> dict[str, str]:
