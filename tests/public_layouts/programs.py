@@ -84,13 +84,13 @@ def notes_of_sleap(folder: Path) -> Serves:
     return Serves([Video("s1.pkg", fields)], left_out=["frames.*compound"])
 
 
-@case("NetCDF, contiguous ragged arrays: row_size beside dimensions that have no variable")
+@case("NetCDF, contiguous ragged arrays: rowSize beside dimensions that have no variable")
 def ragged_netcdf(folder: Path) -> Serves:
     """Such a dimension is a dataset that was never written: no number of a trajectory."""
     counts = (8, 12, 10)
     temperature = numbers(1, 30)
     with h5py.File(folder / "s1.nc", "w") as root:
-        root["row_size"], root["temperature"], root["id"] = np.array(counts, "i4"), temperature, np.arange(3)
+        root["rowSize"], root["temperature"], root["id"] = np.array(counts, "i4"), temperature, np.arange(3)
         root["lat"], root["lon"] = numbers(2, 30), numbers(3, 30)
         for name, size in (("traj", 3), ("obs", 30)):
             root.create_dataset(name, (size,), "f4")
@@ -154,3 +154,16 @@ def model_of_keras(folder: Path) -> Refused:
         root["model_weights/dense/sequential/dense/bias"] = numbers(2, 4)
         root.attrs["keras_version"] = "3.12.0"
     return Refused(["weights of a model"])
+
+
+@case("ZELLMECHANIK-DRESDEN/dclab: images of cells (IMAGE_GRAYSCALE), masks, columns, and a contour for each")
+def cells_of_dclab(folder: Path) -> Serves:
+    """Contours are lists of unlike lengths that numbers tell apart: one of as many points as cells is no field."""
+    images, area = whole(1, 12, 20, 16, below=255, dtype="u1"), numbers(2, 12)
+    with h5py.File(folder / "s1.rtdc", "w") as root:
+        root["events/image"], root["events/area_um"], root["events/deform"] = images, area, numbers(3, 12)
+        root["events/image"].attrs.update(CLASS=np.bytes_("IMAGE"), IMAGE_SUBCLASS=np.bytes_("IMAGE_GRAYSCALE"))
+        for number in range(12):
+            root[f"events/contour/{number}"] = whole(number, 4 + number, 2, below=20)
+    fields: dict[str, Form] = {"image": Array(images), "area_um": Array(area), "deform": Array(numbers(3, 12))}
+    return Serves([Video("s1", fields)], "rows", left_out=[r"'events/contour/\*': 12 datasets.*unlike lengths"])

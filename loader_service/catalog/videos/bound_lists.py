@@ -26,13 +26,15 @@ Read = Callable[[str], Any]
 
 _UNIT = rf"(({RECORDINGS})s?)"
 _ROW = r"(_?(idxs?|index|indices))?"
-ENDS = re.compile(rf"(^|_){_UNIT}?_?(ends?|stops?|to){_ROW}$|^indptr$|(^|_)ptr$", re.IGNORECASE)
-STARTS = re.compile(rf"(^|_){_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits){_ROW}$", re.IGNORECASE)
+#: Where a word begins; in ``rowSize``, too.
+_WORD = r"(^|_|(?-i:(?<=[a-z])(?=[A-Z])))"
+ENDS = re.compile(rf"{_WORD}{_UNIT}?_?(ends?|stops?|to){_ROW}$|^indptr$|(^|_)ptr$", re.IGNORECASE)
+STARTS = re.compile(rf"{_WORD}{_UNIT}?_?(starts?|offsets?|begins?|from|bounds|boundaries|splits){_ROW}$", re.IGNORECASE)
 _OTHERS = r"(?!.*(class|categor|label|split|shard|chunk))"
 LENGTHS = re.compile(
-    rf"^{_OTHERS}(.*_)?{_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE
+    rf"^{_OTHERS}(.*{_WORD})?{_UNIT}?_?(lens?|lengths?|sizes?|counts?)$|^(num|n)_?(frames|steps)$", re.IGNORECASE
 )
-OF_UNIT = re.compile(rf"(^|_){_UNIT}_|^(num|n)_?(frames|steps)$", re.IGNORECASE)
+OF_UNIT = re.compile(rf"{_WORD}{_UNIT}(_|(?-i:(?=[A-Z])))|^(num|n)_?(frames|steps)$", re.IGNORECASE)
 PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
 TIMES = re.compile(r"(^|_)(ts|stamps?|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)
 _INDEXES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices)$", re.IGNORECASE)

@@ -60,6 +60,7 @@ _MAP_AXES = 2
 
 #: The axes of a picture in HDF5's own convention for images (IMAGE_SUBCLASS, INTERLACE_MODE).
 _INTERLACED = {"INTERLACE_PLANE": "channel y x", "INTERLACE_LINE": "y channel x"}
+_OF_IMAGES, _TRUE_COLOUR = ("IMAGE_SUBCLASS", "INTERLACE_MODE"), "IMAGE_TRUECOLOR"
 
 
 def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
@@ -150,11 +151,14 @@ def _of_scales(hdf5: HDF5File, _info: DatasetInfo, value: Any) -> list[str]:
 def _of_image(hdf5: HDF5File, info: DatasetInfo, value: Any) -> list[str]:
     if _text(value) != "IMAGE":
         return []
-    if len(info.shape) == 2:
-        return ["y", "x"]
-    mode = "INTERLACE_MODE"
-    there = mode in attribute_names(hdf5.file, info.path)
-    return _INTERLACED.get(_text(read_attribute(hdf5.file, info.path, mode)) if there else "", "y x channel").split()
+    said = {
+        name: _text(read_attribute(hdf5.file, info.path, name))
+        for name in attribute_names(hdf5.file, info.path)
+        if name in _OF_IMAGES
+    }
+    if len(info.shape) == 2 or said.get(_OF_IMAGES[0], _TRUE_COLOUR) != _TRUE_COLOUR:
+        return [*[""] * (len(info.shape) - 2), "y", "x"]  # more grey ones lie one after another
+    return _INTERLACED.get(said.get(_OF_IMAGES[1], ""), "y x channel").split()
 
 
 #: By the attribute of a dataset that says what its axes are: how that is read.

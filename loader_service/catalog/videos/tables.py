@@ -34,6 +34,7 @@ from loader_service.catalog.videos.group_readings import (
     with_groups,
 )
 from loader_service.catalog.videos.length_columns import are_length_columns
+from loader_service.catalog.videos.lists_by_number import leave_out, lists_by_number
 from loader_service.catalog.videos.picture_sequences import of_dataset
 from loader_service.catalog.videos.picture_videos import (
     refuse_numbered_pictures,
@@ -64,7 +65,11 @@ def find_table(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> F
     TwoReadingsError
         When rows can be counted in more than one way.
     """
-    table = _find_rows(arrays, named)
+    lists = lists_by_number(arrays)
+    of_lists = {info.path for infos in lists.values() for info in infos}
+    table = _find_rows(*([info for info in infos if info.path not in of_lists] for infos in (arrays, named)))
+    if table is not None:
+        leave_out(lists, table)
     return _of_lone_group(arrays, table) if table is not None and table.layout == "table" else table
 
 
