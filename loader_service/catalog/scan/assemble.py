@@ -18,6 +18,7 @@ from loader_service.catalog.scan.common_fields import merge_fields
 from loader_service.catalog.scan.field_columns import field_columns
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
 from loader_service.catalog.scan.given_twice import lines_of_one_file
+from loader_service.catalog.scan.joining import how_to_join
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.video_split import words_of_names
 from loader_service.protocol.fields import CatalogField
@@ -189,8 +190,12 @@ def _check_alike(files: Sequence[Scanned]) -> None:
             table, videos = (each, first) if each.scan.layout == "table" else (first, each)
             raise CatalogError(
                 f"{table.path!r} holds a table of rows, {videos.path!r} videos; give files of one kind, or say with "
-                "--schema what a video is"
+                f"--schema what a video is{_how_to_join(files)}"
             )
+
+
+def _how_to_join(files: Sequence[Scanned]) -> str:
+    return how_to_join([each.path for each in files], [int(each.scan.frame_counts.sum()) for each in files])
 
 
 def _check_labels_free(first: Scanned, named: frozenset[str]) -> None:

@@ -18,6 +18,7 @@ from loader_service.catalog.labels.csv_file import read_csv
 from loader_service.catalog.labels.label_fields import Labelling
 from loader_service.catalog.paths import expand_patterns
 from loader_service.catalog.scan.assemble import Scanned, assemble
+from loader_service.catalog.scan.joining import how_to_join
 from loader_service.catalog.scan.scan_pool import Outcome, ScanPool
 from loader_service.catalog.splits.file_names import check_one_split, files_of_split
 from loader_service.control_groups import usable_cores
@@ -191,7 +192,7 @@ def _scan_files(
         if isinstance(outcome, FileScan):
             cache.store(path, outcome)
         elif options.on_bad_file == "raise":
-            raise _beside_others(outcome) if len(paths) > 1 and options.declared is None else outcome
+            raise _beside_others(outcome, paths) if len(paths) > 1 and options.declared is None else outcome
         else:
             _LOG.warning("skipping a file: %s", outcome)
         outcomes[path] = outcome
@@ -201,11 +202,13 @@ def _scan_files(
     return files, [(path, str(outcome)) for path, outcome in scans if isinstance(outcome, CatalogError)]
 
 
-def _beside_others(error: CatalogError) -> CatalogError:
+def _beside_others(error: CatalogError, paths: Sequence[str]) -> CatalogError:
     """Return the error for one of several files; one that asks for a schema is perhaps none of the data."""
     if "--schema FILE" not in str(error):
         return error
-    return type(error)(f"{error}; or, if only the other files are meant, leave it out, as --on-bad-file skip does")
+    return type(error)(
+        f"{error}; or, if only the other files are meant, leave it out, as --on-bad-file skip does{how_to_join(paths)}"
+    )
 
 
 def _scan_in_order(

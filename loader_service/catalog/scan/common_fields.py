@@ -14,6 +14,7 @@ from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.catalog.scan.axes_between import lines_of_axes_between
+from loader_service.catalog.scan.joining import how_to_join
 from loader_service.catalog.scan.little_in_common import readings_of_numbers, refuse_little_in_common
 from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
 from loader_service.catalog.sides import can_differ, common_shape
@@ -139,7 +140,8 @@ def _check_any(
         readings = readings_of_numbers(by_file, files[0][1].layout)
         if readings:
             raise CatalogError(TwoReadingsError(f"{found} or, if they are one field", readings).text(readings))
-        raise CatalogError(f"{found} or say with --schema where the fields are")
+        joined = how_to_join([path for path, _ in files], [int(scan.frame_counts.sum()) for _, scan in files])
+        raise CatalogError(f"{found} or say with --schema where the fields are{joined}")
 
 
 def _difference(

@@ -288,7 +288,8 @@ def _text_width(hdf5: HDF5File, parts: Sequence[VideoField]) -> str:
 def _check_width(width: int, part: VideoField) -> None:
     if width > MOST_VALUE_BYTES:
         raise _NoFieldError(
-            f"expected texts of at most {MOST_VALUE_BYTES} bytes, found one of {width} in {part.path!r}"
+            f"expected texts of at most {MOST_VALUE_BYTES} bytes (--source package.module:Name serves longer ones), "
+            f"found one of {width} in {part.path!r}"
         )
 
 

@@ -1,0 +1,55 @@
+"""Files that hold a part of each row, pictures here and labels there, are refused with a command that makes one."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from tests.public_layouts.pictures import pixels
+from tests.support.catalogs import catalog_of
+
+_PICTURES = pixels(0, 12, 16, 20)
+_LABELS = np.arange(12) % 3
+
+
+@pytest.mark.parametrize(
+    ("parts", "fields"),
+    [
+        ({"split_train_x": {"x": _PICTURES}, "split_train_y": {"y": _LABELS.reshape(12, 1, 1, 1)}}, ["x", "y"]),
+        ({"images": {"images": _PICTURES}, "labels": {"labels": _LABELS}}, ["images", "labels"]),
+        ({"it's x": {"data": _PICTURES}, "y": {"data": _LABELS}}, ["data", "data_1"]),
+        ({"X": {"X": np.ones((12, 16))}, "y": {"y": _LABELS.astype(float)}}, ["X", "y"]),
+    ],
+)
+def test_the_command_of_the_refusal_makes_one_file_whose_rows_are_served_together(tmp_path, parts, fields):
+    for name, datasets in parts.items():
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            for inner, values in datasets.items():
+                file[inner] = values
+    with pytest.raises(CatalogError) as caught:
+        catalog_of(tmp_path)
+    line = str(caught.value)
+    (command,) = re.findall(r"`python (-c [^`]*)`", line)
+    (tmp_path / "joined").mkdir()
+    subprocess.run(["sh", "-c", f"{sys.executable} {command}"], cwd=tmp_path / "joined", check=True, timeout=60)
+    with closing(catalog_of(tmp_path, tmp_path / "joined" / "joined.h5")) as found:
+        assert ([field.name for field in found.fields], found.frame_count) == (fields, 12)
+    with h5py.File(tmp_path / "joined" / "joined.h5") as file:
+        values = [each for datasets in parts.values() for each in datasets.values()]
+        assert all(np.array_equal(file[name], each) for name, each in zip(fields, values, strict=True))
+
+
+def test_files_of_other_numbers_of_rows_are_not_joined(tmp_path):
+    for name, count in (("a", 12), ("b", 7)):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file[name] = np.ones((count, 16))
+    with pytest.raises(CatalogError, match="have no frames or arrays in common") as caught:
+        catalog_of(tmp_path)
+    assert "joined.h5" not in str(caught.value)
