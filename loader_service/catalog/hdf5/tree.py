@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loader_service.catalog.names import PACKED
 
@@ -90,6 +90,11 @@ class Tree:
     def groups(self) -> frozenset[str]:
         """Paths of the groups that hold datasets."""
         return frozenset(info.parent for info in self.datasets.values())
+
+    @cached_property
+    def by_pattern(self) -> dict[str, Any]:
+        """What was found by patterns of names, kept by those that look for it: a file may hold a million."""
+        return {}
 
     @property
     def is_packed(self) -> bool:

@@ -46,6 +46,7 @@ from loader_service.catalog.videos.set_aside import (
     set_aside,
 )
 from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
+from loader_service.catalog.videos.two_numbers import refuse_two_numbers_encoded
 from loader_service.catalog.videos.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
 from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
@@ -97,6 +98,7 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     # Asked of two or three encoded pictures beside what is no frame, and of pictures of the same names in groups.
     lambda file: refuse_few_encoded(file.tree, file.found),
     lambda file: refuse_same_names(file.found),
+    lambda file: refuse_two_numbers_encoded(file.found),
     # Fields: of datasets numbered as encoded frames are; of groups beside, by the videos' names; of the videos' own.
     lambda file: add_beside_encoded(file.tree, file.found),
     lambda file: add_across(file.tree, file.found, {video.name: frames_part(video) for video in file.frames}),

@@ -6,11 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of, unnumbered
+from loader_service.catalog.layouts.datasets import Datasets, DatasetsVideo
 from loader_service.catalog.layouts.nested import Nested, frame_place, in_sequence, place_of
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import fits
+from loader_service.catalog.videos.episodes import Episode
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
+from loader_service.catalog.videos.two_numbers import frames_by_video, has_two_numbers
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, SchemaField
 from loader_service.sizes import counted
@@ -31,8 +34,9 @@ def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None
                 return across, pattern
             continue
         if has_number(pattern):
-            if pattern.replace(VIDEO, root) in tree.datasets:
-                return pattern.replace(VIDEO, root), pattern
+            numbered = _path_with(tree, pattern, root)
+            if numbered in tree.datasets:
+                return numbered, pattern
             continue
         inner = pattern.removeprefix(VIDEO).lstrip("/")
         base = root if pattern.startswith(VIDEO) else ""
@@ -60,6 +64,24 @@ def has_number(pattern: str) -> bool:
     return VIDEO in pattern and pattern != VIDEO and not pattern.startswith(f"{VIDEO}/")
 
 
+def _path_with(tree: Tree, pattern: str, number: str) -> str:
+    """Return the path that such a pattern names for a video, of its first frame where it names them all."""
+    if not has_two_numbers(pattern):
+        return pattern.replace(VIDEO, number)
+    frames = frames_by_video(tree, pattern).get(number)
+    return frames.members[0].path if frames else ""
+
+
+def videos_by_number(tree: Tree, pattern: str) -> list[Episode]:
+    """Return the videos whose numbers are in the names that a pattern means; their path is the number."""
+    before, _, behind = pattern.partition(VIDEO)
+    if has_two_numbers(pattern):
+        return [Episode(before + number, None, 0, number) for number in frames_by_video(tree, pattern)]
+    paths = [path for path in tree.datasets if path.startswith(before) and path.endswith(behind)]
+    numbers = [path[len(before) : len(path) - len(behind)] for path in paths]
+    return [Episode(number, None, 0, number) for number in numbers if number.isdecimal()]
+
+
 #: A letter that is meant as itself, as `pattern_of` writes it; and letters that are not.
 _LITERAL = re.compile(r"\[([*?[])\]")
 _GLOB = re.compile(r"[*?[]")
@@ -80,19 +102,38 @@ def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: s
     if path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
         return None
     info = tree.datasets[path]
+    found = frames_by_video(tree, pattern)[root] if has_two_numbers(pattern) else _numbered(tree, path, pattern, root)
+    if found is None or any((each.dtype, each.shape) != (info.dtype, info.shape) for each in found.members):
+        return None
+    return found if field.shape is not None and fits(field.shape, info.shape) else None
+
+
+def _numbered(tree: Tree, path: str, pattern: str, root: str) -> NumberedFrames | None:
     alike = _alike(tree, path, pattern, root)
-    found = in_order(alike, from_any=True)
     members = _in_groups(alike)
     place = place_of(members or ())
-    if members and place and len({(each.dtype, each.shape) for each in alike}) == 1:
-        found = NumberedFrames(tuple(members), len(place.before))
-    return found if found is not None and field.shape is not None and fits(field.shape, info.shape) else None
+    return NumberedFrames(tuple(members), len(place.before)) if members and place else in_order(alike, from_any=True)
 
 
 def frames_at(tree: Tree, path: str, pattern: str, root: str, first: FoundVideo | None) -> FoundVideo | None:
-    """Return the encoded frames of groups of their own that a pattern names, given the first, or what else that is."""
+    """Return the encoded frames of groups of their own that a pattern names, given the first, or what else that is.
+
+    Raises
+    ------
+    CatalogError
+        When a pattern names frames of videos by two numbers, and they are not encoded, nor of one form.
+    """
+    if first is None and has_two_numbers(pattern):
+        raise CatalogError(
+            f"{pattern!r}: expected encoded frames, or numbers of the dtype and the `shape` that the schema says, in "
+            f"all frames of a video, found others in video {root!r}; correct `dtype` and `shape`, or the file"
+        )
     if first is None or path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
         return first
+    if has_two_numbers(pattern):
+        frames = frames_by_video(tree, pattern)[root].members
+        names = frozenset(info.path for info in frames)
+        return DatasetsVideo(Datasets(), path, parent_of(path), len(frames), names, first.codec, frames)
     members = _in_groups(_alike(tree, path, pattern, root))
     return first if members is None else Nested().video_of(members, first.codec)
 

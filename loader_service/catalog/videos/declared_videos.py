@@ -25,6 +25,7 @@ from loader_service.catalog.videos.declared_places import (
     path_of,
     path_of_video,
     root_of,
+    videos_by_number,
 )
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, frames_part
@@ -143,11 +144,9 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             if paths:
                 return [Episode(path, None, 0, path) for path in paths]
         elif has_number(pattern):
-            before, _, behind = pattern.partition(VIDEO)
-            paths = [path for path in tree.datasets if path.startswith(before) and path.endswith(behind)]
-            numbers = [path[len(before) : len(path) - len(behind)] for path in paths]
-            if any(map(str.isdecimal, numbers)):
-                return [Episode(number, None, 0, number) for number in numbers if number.isdecimal()]
+            numbered = videos_by_number(tree, pattern)
+            if numbered:
+                return numbered
         elif pattern.startswith(f"{VIDEO}/"):
             suffix = pattern[len(VIDEO) + 1 :]
             depth = suffix.count("/") + 1
@@ -210,10 +209,11 @@ def _is_there(tree: Tree, field: SchemaField, root: str) -> bool:
 
 def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode]) -> dict[str, str]:
     """Give each video all fields of the schema; return lines about what is beyond the end of their shortest field."""
+    owners = [episode.dataset_path if episode.root is None else episode.root for episode in episodes]
     places = {
-        (field.name, number): path_of(tree, field, episode.dataset_path if episode.root is None else episode.root)
+        (field.name, number): path_of(tree, field, owner)
         for field in schema.fields
-        for number, episode in enumerate(episodes)
+        for number, owner in enumerate(owners)
     }
     images = {field.name for field in schema.fields if field.kind == "image"}
     paths = {place[0]: name in images for (name, _), place in places.items() if place}
@@ -232,12 +232,13 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
                     f"{' or '.join(map(repr, field.dataset))}; add it, or take the field out of the schema"
                 )
             path, pattern = place
-            numbered = numbered_at(tree, field, path, pattern, episode.root or "")
+            base = owners[number] if has_number(pattern) else episode.root or ""
+            numbered = numbered_at(tree, field, path, pattern, base)
             if numbered is not None:
                 part = numbered_part(numbered, pattern)
                 count = len(numbered.members)
             else:
-                frames = frames_at(tree, path, pattern, episode.root or "", encoded.get(path))
+                frames = frames_at(tree, path, pattern, base, encoded.get(path))
                 part = replace(_part(hdf5.file, tree, field, path, frames), pattern=pattern)
                 if schema.videos == ("table",) and episode.frame_count == 1 and field.shape is None:
                     part = _as_one_entry(part)

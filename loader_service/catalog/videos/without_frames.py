@@ -25,6 +25,7 @@ from loader_service.catalog.videos.set_aside import is_aside, set_aside
 from loader_service.catalog.videos.split_columns import refuse_columns_of_splits
 from loader_service.catalog.videos.tables import find_table
 from loader_service.catalog.videos.time_axes import refuse_colours_before_time
+from loader_service.catalog.videos.two_numbers import refuse_two_numbers
 from loader_service.catalog.videos.vlen_rows import find_lists
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class FileArrays:
 READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
     # A dataset for each frame, told apart by dense numbers.
     lambda _, file: find_numbered_videos(file.tree, [*file.named, *file.scalars], file.unnamed),
+    # Asks of pictures in whose names two numbers count.
+    lambda _, file: refuse_two_numbers(file.unnamed),
     # A dataset, or a group of them, for each picture. Asks of lines that may be rows, and of names in several groups.
     lambda _, file: find_picture_videos(file.named, file.scalars),
     # Columns with the number of a video in their names. Asks of videos of one length.

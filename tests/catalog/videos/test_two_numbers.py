@@ -1,0 +1,101 @@
+"""Pictures in whose names two numbers count are asked about; a schema makes those of one first number a video."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.catalog.schema_text import schema_toml
+from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
+from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs, pixels
+from tests.support.catalogs import catalog_of, names_of
+
+_FORMS = {
+    "grey": lambda video, count: list(pixels(video, count, 24, 32)[..., 0]),
+    "colours": lambda video, count: list(pixels(video, count, 24, 32)),
+    "encoded": lambda video, count: [np.frombuffer(each, np.uint8) for each in jpegs(video, count)],
+}
+
+
+def _write(path, form, counts, name="subject{:06}_frame{:08}"):
+    frames = {}
+    with h5py.File(path, "w") as file:
+        for video, count in enumerate(counts):
+            frames[video] = _FORMS[form](video, count)
+            for number, picture in enumerate(frames[video]):
+                file[name.format(video, number)] = picture
+            file[f"subject{video:06}_age"] = 40 + video
+    return frames
+
+
+def _schemas(folder, path):
+    with pytest.raises(CatalogError) as caught:
+        catalog_of(folder, path)
+    return schemas_in(str(caught.value))
+
+
+def _read(catalog, field):
+    reader = Reader(catalog)
+    found = {}
+    for video in range(catalog.video_count):
+        count = int(catalog.frame_counts[video])
+        if catalog.is_encoded(field.name):
+            found[video] = [np.frombuffer(each, np.uint8) for each in reader.read(video, range(count), field.name)]
+        else:
+            out = np.zeros((count, *catalog.shape_in(video, field.name)), field.dtype)
+            reader.read_array(video, field.name, 0, out)
+            found[video] = list(out)
+    reader.close()
+    return found
+
+
+@pytest.mark.parametrize("name", ["subject{:06}_frame{:08}", "scans/patient{}-{:03}"])
+@pytest.mark.parametrize("form", _FORMS)
+def test_the_schema_that_is_shown_makes_each_subject_a_video_and_serves_other_files(tmp_path, form, name):
+    _write(tmp_path / "a.h5", form, [4, 6, 5], name)
+    frames = _write(tmp_path / "b.h5", form, [3, 1, 2, 12], name)
+    videos, each = _schemas(tmp_path, tmp_path / "a.h5")
+    (tmp_path / "schema.toml").write_text(videos)
+    with closing(catalog_of(tmp_path, tmp_path / "b.h5", schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.frame_counts.tolist() == [3, 1, 2, 12]
+        assert names_of(found) == [f"{name.partition('}')[0]}}}".format(video) for video in range(4)]
+        read = _read(found, found.fields[0])
+        printed = schema_toml(found)
+    for video, pictures in frames.items():
+        assert all(map(np.array_equal, read[video], pictures))
+    (tmp_path / "printed.toml").write_text(printed)
+    with closing(catalog_of(tmp_path, tmp_path / "a.h5", schema=str(tmp_path / "printed.toml"))) as found:
+        assert found.frame_counts.tolist() == [4, 6, 5]
+    (tmp_path / "each.toml").write_text(each)
+    with closing(catalog_of(tmp_path, tmp_path / "a.h5", schema=str(tmp_path / "each.toml"))) as found:
+        assert found.video_count == 15
+
+
+def test_a_value_of_each_subject_goes_with_its_video(tmp_path):
+    _write(tmp_path / "a.h5", "grey", [4, 6])
+    videos, _ = _schemas(tmp_path, tmp_path / "a.h5")
+    age = ', {name = "age", kind = "value", dataset = "subject{video}_age"}]'
+    (tmp_path / "schema.toml").write_text(videos.rstrip().removesuffix("]") + age)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.values("age").tolist() == [40, 41]
+
+
+def test_a_frame_that_is_missing_or_of_another_form_is_an_error_that_names_it(tmp_path):
+    _write(tmp_path / "a.h5", "grey", [4, 6])
+    videos, _ = _schemas(tmp_path, tmp_path / "a.h5")
+    (tmp_path / "schema.toml").write_text(videos)
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        del file["subject000001_frame00000002"]
+    with pytest.raises(
+        CatalogError, match="found 'subject000001_frame00000001' and then 'subject000001_frame00000003'"
+    ):
+        catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["subject000001_frame00000002"] = np.zeros((5, 6), np.uint8)
+    with pytest.raises(CatalogError, match="in all frames of a video, found others in video '000001'"):
+        catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))
