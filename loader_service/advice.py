@@ -13,7 +13,7 @@ from loader_service.catalog.split_words import WORDS
 from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.scan_options import FOLDER, GROUP
-from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.schema import VIDEO, Schema, SchemaField, VideoLayout
 from loader_service.sizes import counted
 from loader_service.url_secrets import shown_url
 
@@ -133,8 +133,11 @@ def vectors_advice(catalog: Catalog) -> str | None:
     """Return how sequences become samples, where many have one length: of numbers, of few long rows, or few volumes."""
     arrays = [facts for facts in catalog.facts if facts.field.kind != "value"]
     counts = set(catalog.frame_counts.tolist())
-    grouped = all(facts.storage == "raw" and facts.sources[0].startswith(VIDEO) for facts in arrays)
-    if not arrays or not grouped or len(counts) != 1 or catalog.video_count < 2:
+    raw = all(facts.storage == "raw" for facts in arrays)
+    grouped = all(facts.sources[0].startswith(VIDEO) for facts in arrays)
+    layout: VideoLayout = "groups" if grouped else "files"
+    told = grouped or (catalog.kind == "videos" and catalog.file_count == catalog.video_count)
+    if not arrays or not raw or not told or len(counts) != 1 or catalog.video_count < 2:
         return None
     (count,), shape = counts, arrays[0].field.shape
     volumes = all(facts.field.kind == "array" and len(facts.field.shape) > _AXES_OF_SLICE for facts in arrays)
@@ -151,7 +154,7 @@ def vectors_advice(catalog: Catalog) -> str | None:
     whole = [SchemaField(each.field.name, "array", each.sources, "", (count, *each.field.shape)) for each in arrays]
     return (
         f"each of {catalog.video_count} videos is {count} {entries}, a frame each; if each is one sample, such as "
-        f"{such}, say so in a --schema FILE: {in_one_line(Schema(('groups',), tuple(whole)))}"
+        f"{such}, say so in a --schema FILE: {in_one_line(Schema((layout,), tuple(whole)))}"
     )
 
 

@@ -7,7 +7,19 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from tests.public_layouts.expectations import Array, Encoded, Form, Refused, Serves, Values, Video, case, rows_of
+from tests.public_layouts.expectations import (
+    Array,
+    Encoded,
+    Form,
+    Layout,
+    Refused,
+    Serves,
+    Value,
+    Values,
+    Video,
+    case,
+    rows_of,
+)
 from tests.public_layouts.pictures import encoded, pixels
 from tests.public_layouts.robots import numbers
 
@@ -162,3 +174,22 @@ def paths_instead_of_pictures(folder: Path) -> Refused:
     with h5py.File(folder / "train.h5", "w") as root:
         root["image_path"], root["label"] = ["a/1.jpg", "b/2.jpg", "b/3.jpg"], np.array([0, 1, 1])
     return Refused(["image_path", "path|text", "pack|--source"])
+
+
+@case("no one project: an embedding of each object, a file each (object_feats, scene_name)", option=True)
+def embeddings_a_file_each(folder: Path) -> Layout:
+    """Numbers in time are served; as many in each file have the schema that makes them one sample."""
+    vectors = [numbers(number, 24) for number in range(3)]
+    for number, vector in enumerate(vectors):
+        with h5py.File(folder / f"object_{number}.h5", "w") as root:
+            root["object_feats"], root["scene_name"] = vector, "room_1"
+    (folder / "one.toml").write_text(
+        'videos = "files"\nfield = [{name = "object_feats", kind = "array", dataset = "object_feats", shape = [-1]}]\n'
+    )
+    videos = [
+        Video(f"object_{n}", {"object_feats": Array(vector), "scene_name": Value("room_1")})
+        for n, vector in enumerate(vectors)
+    ]
+    samples = [Video(f"object_{n}", {"object_feats": Array(vector[None])}) for n, vector in enumerate(vectors)]
+    undeclared = Serves(videos, says=["each of 3 videos is 24 numbers.*one sample", r'videos = "files"'])
+    return Layout(undeclared, {"schema": "./one.toml"}, Serves(samples))
