@@ -32,6 +32,7 @@ from loader_service.catalog.videos.left_over import refuse_bounds_alone, refuse_
 from loader_service.catalog.videos.matlab_axes import no_arrays
 from loader_service.catalog.videos.named_axes import refuse_named_axes
 from loader_service.catalog.videos.nested_videos import are_nested, group_nested
+from loader_service.catalog.videos.number_readings import lines_of_numbers
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.padded_videos import cut_padded
@@ -134,6 +135,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
     lambda file: lines_of_pairs(file.found),
     lambda file: lines_of_few(file.found),
+    lambda file: lines_of_numbers(file.found),
     lambda file: lines_of_first_and_last(file.tree, file.found, file.hdf5.entries),
     lambda file: lines_of_second_names(file.tree, file.found),
     lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.row),

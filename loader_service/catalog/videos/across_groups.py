@@ -15,6 +15,7 @@ from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.cameras import groups_of_other_lengths
+from loader_service.catalog.videos.constants_beside import MATRICES
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, array_part, single_part
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
@@ -293,7 +294,8 @@ def numbered_fields(
             above.setdefault(parent_of(group), {})[group] = families[0]
     fields: dict[str, list[tuple[str, NumberedFrames]]] = {}
     for parent, groups in above.items():
-        main = next((frames for frames in groups.values() if frames.looks_like_frames), None)
+        sure = [each for each in groups.values() if each.looks_like_frames or each.members[0].shape in MATRICES]
+        main = max(sure, key=lambda each: each.looks_like_frames, default=None)
         if main is None:
             continue
         count = len(main.members)

@@ -135,7 +135,7 @@ def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField, why: 
             f"{taken}; as they lie, they are",
             [Reading("a video of one frame each", each)],
         )
-    dense = _are_dense([_ENDING.sub("", path) for path in paths])
+    dense = _are_dense([_ENDING.sub("", path) for path in paths]) or (len(paths) > _FEW and "most" not in why)
     if dense or (len(groups) > 1 and stem == "*"):
         found.left_out[f"{parent_of(paths[0]) or '/'} (numbers)"] = (
             f"{shown} are videos of one frame each, since {why}; if these count frames, {taken}, in a file"
@@ -219,6 +219,9 @@ _FRAME_DATASET = re.compile(rf"({FRAMES})s?[_-]?/?[0-9]+([_-][A-Za-z]+)?([.][A-Z
 _NUMBER_BEFORE_DOT = re.compile(r"[0-9]+(?=[^0-9]*$|[.][A-Za-z0-9]+$)")
 _ENDING = re.compile(r"[^0-9]*$|[.][A-Za-z0-9]+$")
 
+
+#: So few numbers have a common step by chance.
+_FEW = 3
 _NUMBER = re.compile(r"[0-9]+$")
 _DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?")
 

@@ -7,15 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_floating
+from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.videos.constants_beside import MATRICES
 from loader_service.catalog.videos.numbered import in_order
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
+from loader_service.catalog.videos.sibling_groups import is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.videos.episodes import Found
 
 
 def refuse_matrices(members: Sequence[DatasetInfo]) -> None:
@@ -39,6 +42,24 @@ def refuse_matrices(members: Sequence[DatasetInfo]) -> None:
             Reading("videos of their own", Schema(("groups",), (replace(whole, shape=None),))),
         ],
     )
+
+
+def lines_of_numbers(found: Found) -> dict[str, str]:
+    """Return a line where datasets of one shape, which only numbers tell apart, are videos and may be frames."""
+    parts = [episode.parts.get("") for episode in found.episodes if episode.root is None]
+    infos = [part.info for part in parts if part and part.info and part.kind == "array" and part.element < 0]
+    if found.layout != "groups" or not 2 < len(infos) == len(found.episodes) or infos[0].shape != infos[1].shape:
+        return {}
+    first = infos[0]
+    if not first.shape[1:] or is_recording(first.basename) or is_recording(basename_of(first.parent)):
+        return {}
+    shown = f"{len(infos)} datasets such as {first.describe()} are videos of {first.shape[0]} frames each"
+    return {
+        f"{first.parent or '/'} (numbers)": f"{shown}; if their numbers count frames, {in_one_line(reading.schema)} in "
+        f"a --schema makes {reading.words}, in a file"
+        for reading in (by_their_numbers(infos) or frames_of_groups(infos))
+        if first.shape[0] > 1
+    }
 
 
 def by_their_numbers(members: Sequence[DatasetInfo]) -> list[Reading]:

@@ -18,7 +18,7 @@ from loader_service.catalog.videos.readings import in_one_line
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
@@ -135,7 +135,37 @@ def add_beside_encoded(tree: Tree, found: Found) -> Found:
             owner = next((each for each in encoded if _are_beside(each, group, encoded[each][1], families[0])), None)
             if owner is not None:
                 others.setdefault(owner, {})[group] = families[0]
-    return _with_groups_beside(found, encoded, others)
+    found = _with_groups_beside(found, encoded, others)
+    taken = {group for groups in others.values() for group in groups}
+    fields = set[str]().union(*(episode.helpers for episode in found.episodes))
+    _set_gaps_aside(encoded, [info for info in plain if info.parent not in taken and info.path not in fields], found)
+    return found
+
+
+def _set_gaps_aside(encoded: Mapping[str, Encoded], plain: Sequence[DatasetInfo], found: Found) -> None:
+    """Take datasets for no fields, with a line, whose names are numbers of some of the frames, or of all with gaps."""
+    groups: dict[str, list[DatasetInfo]] = {}
+    for info in plain:
+        if info.basename.partition(".")[0].isdecimal():
+            groups.setdefault(info.parent, []).append(info)
+    for group, infos in groups.items():
+        near = [path for path in encoded if parent_of(group) in {path, parent_of(path)}]
+        own = {int(info.basename.partition(".")[0]) for info in infos}
+        for episode, members in map(encoded.__getitem__, near if len(infos) > 1 else ()):
+            numbers = {int(number[0]) for info in members if (number := _DIGITS.search(info.basename))}
+            if own <= numbers:
+                episode.helpers |= {info.path for info in infos}
+                found.left_out[group if episode.is_outside(group) else key_in(episode.root, group)] = (
+                    f"{len(infos)} datasets such as {infos[0].describe()} are called by numbers of frames, "
+                    f"{_why_no_field(infos, numbers)}; write one dataset with an entry for each frame, in a file"
+                )
+                break
+
+
+def _why_no_field(infos: Sequence[DatasetInfo], numbers: Collection[int]) -> str:
+    if len({(info.dtype, info.shape) for info in infos}) > 1:
+        return "and differ in form"
+    return "of which some are missing" if len(infos) == len(numbers) else f"and {len(numbers)} frames are there"
 
 
 def _add(episode: Episode, path: str, members: Sequence[DatasetInfo], frames: NumberedFrames) -> None:

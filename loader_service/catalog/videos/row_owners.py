@@ -107,12 +107,14 @@ def _runs(values: Any) -> tuple[Int64s, list[Any]] | None:
 
 
 def _is_told(info: DatasetInfo, starts: Int64s, values: Sequence[Any], outer: Int64s) -> bool:
-    """Tell whether runs are owners': none comes back within one of an `outer` column, or they count, or are ids."""
+    """Tell whether runs are owners': none comes back within an `outer` one, or they count, or are ids or names."""
     within = set(zip(np.searchsorted(outer, starts, "right").tolist(), values, strict=True))
     if len(within) == len(values):
         return True
-    named = bool(_OWNER.search(info.basename))
-    return named and (bool(_ENDS_IN_ID.search(info.basename)) or _count_anew(values))
+    if not _OWNER.search(info.basename):
+        return False
+    names = is_text(info.dtype) and "event" not in info.basename.lower()
+    return names or bool(_ENDS_IN_ID.search(info.basename)) or _count_anew(values)
 
 
 def _count_anew(values: Sequence[Any]) -> bool:

@@ -94,3 +94,55 @@ def test_numbered_frames_that_lie_end_to_end_are_those_of_each_episode(tmp_path)
         assert found.frame_counts.tolist() == [2, 3]
         assert [_rows(found, video, "frames")[:, 0, 0, 0].tolist() for video in range(2)] == [[0, 1], [2, 3, 4]]
         np.testing.assert_array_equal(_rows(found, 1, "pose"), _POSES[2:])
+
+
+def test_depth_and_poses_of_one_numbering_are_fields_without_a_picture(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(_COUNT):
+            root[f"depth/{number * 20}"], root[f"pose/{number * 20}"] = np.full((24, 32), number, "f4"), _POSES[number]
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [_COUNT]
+        np.testing.assert_array_equal(_rows(found, 0, "pose"), _POSES)
+        assert _rows(found, 0, "depth")[:, 0, 0].tolist() == [*range(_COUNT)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "poses", "why"),
+    [
+        ((0, 1, 2, 4, 5), (0, 1, 2, 4, 5), "of which some are missing"),
+        (range(0, 80, 10), range(0, 80, 20), "and 8 frames are there"),
+    ],
+)
+def test_poses_of_some_frames_or_with_gaps_are_no_fields_called_by_numbers(tmp_path, numbers, poses, why):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, picture in zip(numbers, jpegs(0, 8), strict=False):
+            root[f"color/{number}"] = np.void(picture)
+        for number in poses:
+            root[f"pose/{number}"] = np.eye(4)
+    with closing(catalog_of(tmp_path)) as found:
+        assert [field.name for field in found.fields] == ["frames"]
+        (line,) = found.left_out
+        assert why in line
+
+
+def test_numbered_arrays_that_are_videos_have_a_line_with_the_schema_for_frames(tmp_path):
+    hands = np.arange(_COUNT * 63, dtype=np.float32).reshape(_COUNT, 21, 3)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(_COUNT):
+            root[f"hand/{number * 20}"] = hands[number]
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [21] * _COUNT
+        (schema,) = schemas_in("".join(found.left_out))
+    (tmp_path / "schema.toml").write_text(schema)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        np.testing.assert_array_equal(_rows(found, 0, "frames"), hands)
+
+
+def test_pictures_in_steps_with_a_gap_have_a_line_with_the_option_for_frames(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, picture in zip((0, 20, 40, 80), jpegs(0, 4), strict=True):
+            root[f"color/{number}"] = np.void(picture)
+    with closing(catalog_of(tmp_path)) as found:
+        assert "some numbers are missing; if these count frames, --frames 'color/*'" in "".join(found.left_out)
+    with closing(catalog_of(tmp_path, frames="color/*")) as found:
+        assert found.frame_counts.tolist() == [4]

@@ -51,6 +51,7 @@ def _write(tmp_path, columns, frames="rows"):
         ({"trial": np.repeat([0, 1, 2, 0, 1, 2], 2)}, [2] * 6),
         ({"subject": _PERSONS, "trial": np.repeat([5, 3, 5, 3], 3)}, [3] * 4),
         ({"env_id": np.repeat([0, 1, 0], _LENGTHS)}, _LENGTHS),
+        ({"scene": np.array([b"s%d" % each for each in np.repeat([4, 9, 4], _LENGTHS)])}, _LENGTHS),
     ],
 )
 def test_the_schema_of_a_line_cuts_where_runs_of_one_owner_end(tmp_path, columns, lengths, frames):
