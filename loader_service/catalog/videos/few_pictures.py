@@ -112,10 +112,11 @@ def refuse_same_names(found: Found) -> None:
     TwoReadingsError
         With both readings.
     """
-    if not found.episodes or found.episodes[0].root is not None or found.episodes[0].frame_count > 1:
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    if not filled or filled[0].root is not None or filled[0].frame_count > 1:
         return
     groups: dict[str, dict[str, VideoField]] = {}
-    for episode in found.episodes:
+    for episode in filled:
         path = episode.name
         if episode.root is not None or not episode.parts[""].frames or episode.frame_count > 1:
             return
