@@ -18,8 +18,8 @@ from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, join, upwards
-from loader_service.catalog.split_words import WORDS, Said, said_by, stands_apart
-from loader_service.catalog.splits.split_names import PARENTS
+from loader_service.catalog.split_words import WORDS, said_by, stands_apart
+from loader_service.catalog.splits.split_masks import is_inside, split_masks
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.catalog.videos.field_scan import read_values
 from loader_service.catalog.videos.order_of_names import are_counted, rows_of_names, without_order
@@ -43,9 +43,8 @@ _COLUMNS = frozenset(
 _NUMBERED = frozenset({"split", "splits", "data_split", "partition", "subset"})
 _MOST_NUMBERED = 4
 
-#: What is left of the name of a list, or of a mask, when the split's word is taken out.
+#: What is left of the name of a list when the split's word is taken out.
 _NUMBERS = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows|id|ids|key|keys|list)$")
-_MASKS = re.compile(r"(?:^|_)(?:is|mask|flag|in)$")
 
 #: Runs of rows that a split may have: each is kept as a video is.
 _MOST_RUNS = 2**20
@@ -224,11 +223,11 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
     paths = []
     lists = [info for info in tree.datasets.values() if len(info.shape) == 1]
     named = [(info, said) for info in lists if (said := said_by(info.basename))]
-    masks = _masks(named, count)
+    masks = split_masks(hdf5, named, count)
     for info, said in named:
-        inside = _is_inside(info, said)
+        inside = is_inside(info, said)
         if info.path in masks:
-            mask = np.asarray(hdf5.node(info.path)[()], bool)
+            mask = masks[info.path]
         elif info.kind is ElementKind.INTEGER and (inside or _NUMBERS.search(said.rest)):
             listed = _listed(hdf5, info, count, "rows" if by_rows else "videos")
             if listed is None:
@@ -242,24 +241,6 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         paths.append(info.path)
     order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in kept]
     return Division({meaning: kept[meaning] for meaning in order}, words, tuple(paths), by_rows) if kept else None
-
-
-def _masks(named: Sequence[tuple[DatasetInfo, Said]], count: int) -> set[str]:
-    """Return the flags that say a split, by path; ``valid`` without another one says whether a row is of use."""
-    masks = [
-        (info, said)
-        for info, said in named
-        if info.dtype == "bool"
-        and info.shape[0] == count
-        and (_is_inside(info, said) or not said.rest or _MASKS.search(said.rest))
-    ]
-    lone = {said.word.lower() for _, said in masks} == {"valid"}
-    return {info.path for info, said in masks if not lone or _is_inside(info, said)}
-
-
-def _is_inside(info: DatasetInfo, said: Said) -> bool:
-    """Tell whether a list has the name of a split alone, in a group of such: ``splits/train``."""
-    return basename_of(info.parent) in PARENTS and not said.rest
 
 
 def _by_links(tree: Tree, found: Found) -> Division | None:

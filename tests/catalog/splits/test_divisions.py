@@ -281,7 +281,7 @@ def test_a_split_of_each_video_is_that_of_its_name_where_names_do_not_count(tmp_
 
 
 @pytest.mark.parametrize("name", ["valid", "is_valid", "meta/valid_mask"])
-@pytest.mark.parametrize("beside", [{}, {"train_idx": _TRAIN[:3]}])
+@pytest.mark.parametrize("beside", [{}, {"train_idx": _TRAIN[:3]}, {"is_train": _mask(range(7))}])
 def test_flags_of_valid_rows_are_no_split_unless_others_are(tmp_path, name, beside):
     path = _write_table(tmp_path / "a.h5", {name: _mask(_TRAIN), **beside})
     with closing(catalog_of(tmp_path)) as found:

@@ -1,0 +1,63 @@
+"""Flags by row, or video, that say a split, as ``train_mask`` or ``is_test`` do; which of those called valid do not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.splits.split_names import PARENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.split_words import Said
+
+#: What is left of the name of a mask when the split's word is taken out.
+_MASKS = re.compile(r"(?:^|_)(?:is|mask|flag|in)$")
+
+#: A word of a split that says as well whether a row is of use.
+_EITHER = "valid"
+
+
+def split_masks(
+    hdf5: HDF5File, named: Sequence[tuple[DatasetInfo, Said]], count: int
+) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return the flags that say a split, by path.
+
+    ``valid`` does, outside of a group of splits, where other flags say another one, and share no row with it.
+
+    Parameters
+    ----------
+    hdf5
+        The file.
+    named
+        Its lists whose names have the word of a split.
+    count
+        How many rows, or videos, there are.
+    """
+    found = [
+        (info, said)
+        for info, said in named
+        if info.dtype == "bool"
+        and info.shape[0] == count
+        and (is_inside(info, said) or not said.rest or _MASKS.search(said.rest))
+    ]
+    masks = {info.path: np.asarray(hdf5.node(info.path)[()], bool) for info, _ in found}
+    either = [info.path for info, said in found if said.word.lower() == _EITHER and not is_inside(info, said)]
+    others = [mask for path, mask in masks.items() if path not in either]
+    for path in either:
+        if not others or (masks[path] & np.any(others, axis=0)).any():
+            del masks[path]
+    return masks
+
+
+def is_inside(info: DatasetInfo, said: Said) -> bool:
+    """Tell whether a list has the name of a split alone, in a group of such: ``splits/train``."""
+    return basename_of(info.parent) in PARENTS and not said.rest
