@@ -102,3 +102,12 @@ def test_a_soft_link_to_what_is_there_has_a_line(tmp_path, target):
     with closing(catalog_of(tmp_path)) as found:
         (line,) = found.left_out
         assert f"'other': found another name of {target[1:]!r}, a link" in line
+
+
+def test_frames_that_two_videos_share_by_hard_links_have_a_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, picture in enumerate(jpegs(0, 5)):
+            root[f"frames/{number}"] = np.void(picture)
+        root["key/1"], root["key/3"] = root["frames/1"], root["frames/3"]
+    _, (line,) = _links_of(tmp_path)
+    assert "2 datasets of it, such as 'key/1', are of 'frames' too" in line

@@ -12,7 +12,7 @@ import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.sides import is_list
-from loader_service.catalog.videos.bound_lists import Bounds, whole_numbers
+from loader_service.catalog.videos.bound_lists import Bounds
 from loader_service.catalog.videos.readings import Reading, fields_of, in_one_line
 from loader_service.schema import Schema
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _FIRST = re.compile(r"(?<![A-Za-z])(first|starts?|begins?|from)(?![A-Za-z])", re.IGNORECASE)
 _LAST = re.compile(r"(?<![A-Za-z])(last|ends?|stops?|to)(?![A-Za-z])", re.IGNORECASE)
 
+#: Kinds of lists; whole numbers may be kept as floats.
+_NUMBERS = (ElementKind.INTEGER, ElementKind.BYTES, ElementKind.FLOAT)
+
 #: Where rows are counted from, and whether the last of some is among them.
 _WAYS = ((0, 1), (1, 1), (0, 0))
 
@@ -33,25 +36,28 @@ _WAYS = ((0, 1), (1, 1), (0, 0))
 def find_first_and_last(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
     """Return the rows of each thing of which two lists say the first and the last; None where none fits all rows.
 
-    They fit where the rows of one follow those of the one before, from the first row to the last, and not all have one.
+    They fit where each row is of one thing, in whatever order these are listed, and not all have one row.
     """
-    lists = [info for info in datasets if info.kind is ElementKind.INTEGER and is_list(info.shape)]
+    lists = [info for info in datasets if info.kind in _NUMBERS and is_list(info.shape)]
     for first, last in _twins(lists) if len(lists) > 1 else ():
-        starts, ends = whole_numbers(read, first), whole_numbers(read, last)
+        starts, ends = np.ravel(read(first.path)), np.ravel(read(last.path))
+        if not starts.size or (starts % 1 != 0).any() or (ends % 1 != 0).any():
+            continue
+        starts, ends = starts.astype(np.int64), ends.astype(np.int64)
         empty = (starts < 0) | (ends < 0)
         for base, inclusive in _WAYS:
-            behind = np.maximum.accumulate(np.where(empty, 0, ends + inclusive - base))
-            before = np.append(0, behind[:-1])
-            joined = np.array_equal(np.where(empty, before, starts - base), before)
-            if joined and behind[-1] == frame_count and (behind - before != 1).any():
-                return Bounds(before, behind, frozenset({first.path, last.path}))
+            begins, behind = np.where(empty, 0, starts - base), np.where(empty, 0, ends + inclusive - base)
+            order = np.lexsort((behind, begins))
+            joined = np.array_equal(begins[order][1:], behind[order][:-1]) and behind.max() == frame_count
+            if joined and begins.min() == 0 and (behind - begins != 1).any():
+                return Bounds(begins, behind, frozenset({first.path, last.path}))
     return None
 
 
 def lines_of_first_and_last(tree: Tree, found: Found, read: Read) -> dict[str, str]:
     """Return a line for rows that belong to those of the one table, or video, of a file, and are in no field of it."""
     whole, infos = found.episodes[0], tree.datasets.values()
-    lists = [info for info in infos if info.kind is ElementKind.INTEGER and info.shape[:1] == (whole.frame_count,)]
+    lists = [info for info in infos if info.kind in _NUMBERS and info.shape[:1] == (whole.frame_count,)]
     if len(lists) < 2 or len(found.episodes) > 1:
         return {}
     served = {part.path for part in whole.parts.values()} | whole.helpers

@@ -10,8 +10,11 @@ from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.split_words import said_by
 from loader_service.catalog.videos.episodes import Episode, key_in, owner_of
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from loader_service.catalog.hdf5.tree import Tree
     from loader_service.catalog.videos.episodes import Found
 
@@ -39,6 +42,22 @@ def _of_links(tree: Tree) -> dict[str, str]:
     return folded({path: f"found another name of {target!r}, a link, in a file" for path, target in named.items()})
 
 
+def _of_frames(second: Mapping[str, str], found: Found) -> dict[str, str]:
+    """Return a line for each video of which frames, in datasets of their own, are frames of another one, too."""
+    owners = {path: number for number, each in enumerate(found.episodes) for path in each.helpers}
+    twice: dict[int, list[str]] = {}
+    for path, first in second.items():
+        if owners.get(path, -1) != owners.get(first, -1) and path in owners and first in owners:
+            twice.setdefault(owners[path], []).append(path)
+    names = [episode.name for episode in found.episodes]
+    return {
+        f"{names[number]} (link)": f"{counted(len(paths), 'dataset')} of it, such as {paths[0]!r}, "
+        f"{'are' if len(paths) > 1 else 'is'} of {names[owners[second[paths[0]]]]!r} too, by hard links; leave one of "
+        "these out by videos=[…] of the stream, in a file"
+        for number, paths in twice.items()
+    }
+
+
 def lines_of_second_names(tree: Tree, found: Found) -> dict[str, str]:
     """Return a line for each field, or video, that is served twice, since its dataset has a name in another group, too.
 
@@ -51,6 +70,7 @@ def lines_of_second_names(tree: Tree, found: Found) -> dict[str, str]:
     served = {part.path: number for number, each in enumerate(found.episodes) for part in each.parts.values()}
     roots: dict[str | None, Episode] = {each.root: each for each in found.episodes if each.root is not None}
     main = {episode.dataset_path for episode in found.episodes}
+    lines |= _of_frames(second, found)
     for path, first in second.items():
         if path not in served or first not in served:
             continue

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
 from tests.catalog.advice import schemas_in
 from tests.support.catalogs import catalog_of, names_of
 
@@ -51,6 +52,8 @@ def _declared(tmp_path, text):
         _lists("first", none=-100),
         _lists("label_start_ix", base=1),
         _lists("box_start", inclusive=0),
+        {name: values.astype(np.float64) for name, values in _lists("first_box").items()},
+        {name: values.astype(np.int8) for name, values in _lists("first_box").items()},
     ],
 )
 def test_rows_are_cut_at_the_first_and_last_of_each_and_what_has_none_is_empty(tmp_path, lists):
@@ -59,6 +62,19 @@ def test_rows_are_cut_at_the_first_and_last_of_each_and_what_has_none_is_empty(t
         assert found.frame_counts.tolist() == [3, 2, 4, 3]
         assert names_of(found) == ["0", "1", "3", "4"]
         assert {field.name for field in found.fields if field.kind == "array"} == {"boxes"}
+
+
+def test_rows_are_those_of_each_in_whatever_order_they_are_listed(tmp_path):
+    _write(tmp_path, {"img_to_first_box": [9, 0, -1, 3, 5], "img_to_last_box": [11, 2, -1, 4, 8]})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [3, 3, 2, 4]
+        reader, firsts = Reader(found), []
+        for video, count in enumerate(found.frame_counts.tolist()):
+            out = np.zeros((count, 4), np.float32)
+            reader.read_array(video, "boxes", 0, out)
+            firsts.append((out[:, 0] / 4).tolist())
+        reader.close()
+    assert firsts == [[9, 10, 11], [0, 1, 2], [3, 4], [5, 6, 7, 8]]
 
 
 def test_rows_of_the_pictures_served_have_a_line_with_the_schema_that_cuts_them(tmp_path):
