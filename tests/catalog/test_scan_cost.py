@@ -6,6 +6,7 @@ import sys
 
 import h5py
 import numpy as np
+import pytest
 
 from loader_service.catalog.scan.file_scan import scan_file
 from loader_service.scan_options import ScanOptions
@@ -26,13 +27,16 @@ def test_a_small_file_is_scanned_in_few_calls(tmp_path):
     assert 500 < _calls(path) <= _MOST_CALLS
 
 
-def test_a_file_of_four_times_as_many_videos_takes_four_times_as_many_calls(tmp_path):
+@pytest.mark.parametrize("attributes", [{}, {"fps": 30, "name": "a", "kind": 2, "length": 5}], ids=["bare", "noted"])
+def test_a_file_of_four_times_as_many_videos_takes_four_times_as_many_calls(tmp_path, attributes):
     calls = []
     for count in (100, 400):
         path = tmp_path / f"{count}.h5"
         with h5py.File(path, "w") as root:
             for number in range(count):
                 root[f"v{number}/x"], root[f"v{number}/y"] = np.zeros((5 + number % 3, 2)), np.zeros(5 + number % 3)
+                for node in ("", "/x", "/y"):
+                    root[f"v{number}{node}"].attrs.update(attributes)
         calls.append(_calls(path))
     assert calls[1] < 4.5 * calls[0]
 

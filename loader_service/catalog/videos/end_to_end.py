@@ -57,11 +57,12 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
     rows = {(each.frame_count,) for each in filled}
     parts = set() if declared else paths_of_parts(tree.datasets)
     parts = {path for path in parts if tree.datasets[path].shape[:1] not in rows}
+    noted = _named_as_bounds(tree)
     beside, read = _beside(tree, filled, tree.unwritten | parts, alone=alone), hdf5.entries
     try:
         bounds = [
             find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared)
-            or _of_attributes(hdf5, tree, each, alone=alone)
+            or _of_attributes(hdf5, noted, each, alone=alone)
             or _by_rows(each, beside[id(each)], read, declared=declared)
             for each in filled
         ]
@@ -181,22 +182,37 @@ def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alo
 _MOST_LOOKED_AT = 8
 
 
-def _of_attributes(hdf5: HDF5File, tree: Tree, whole: Episode, *, alone: bool) -> Bounds | None:
+def _named_as_bounds(tree: Tree) -> dict[str, list[str]]:
+    """Return the attributes that are called as ends or lengths are, by what has them.
+
+    An ``offset`` is a place in space, as NeXus has it.
+    """
+    meant: dict[str, bool] = {"offset": False}
+    named: dict[str, list[str]] = {}
+    for owner, names in tree.attributed.items():
+        for name in names:
+            if name not in meant:
+                meant[name] = says_bounds(name)
+            if meant[name]:
+                named.setdefault(owner, []).append(name)
+    return named
+
+
+def _of_attributes(hdf5: HDF5File, named: Mapping[str, Sequence[str]], whole: Episode, *, alone: bool) -> Bounds | None:
     """Return what attributes say that are called as ends or lengths are; those that do not fit are no ends.
 
     They are those of the datasets, of the group that is the video, of groups between, and, of a lone video, of those
-    above it. An ``offset`` is a place in space, as NeXus has it.
+    above it.
     """
-    named = [(owner, name) for owner, names in tree.attributed.items() for name in names if says_bounds(name)]
-    named = [(owner, name) for owner, name in named if name != "offset"]
     if not named:
         return None
-    owners = {owner for part in whole.parts.values() for owner in upwards(part.path)}
+    owners = dict.fromkeys(owner for part in whole.parts.values() for owner in upwards(part.path) if owner in named)
     inside = "" if alone else f"{whole.root}/"
     values: dict[str, Any] = {
         f"{owner}@/{name}": hdf5.entries(f"{owner}@{name}")
-        for owner, name in named
-        if owner in owners and f"{owner}/".startswith(inside)
+        for owner in owners
+        if f"{owner}/".startswith(inside)
+        for name in named[owner]
     }
     lists = [
         DatasetInfo(path, ElementKind.INTEGER, each.shape, each.nbytes, None, each.dtype.name)
