@@ -102,3 +102,61 @@ def xarray_time_first(folder: Path) -> Serves:
         root["t2m"] = values
         root["t2m"].attrs["_ARRAY_DIMENSIONS"] = ["time", "lat", "lon"]
     return Serves([Video("a", {"t2m": Array(values)})], "rows")
+
+
+@case("talmolab/sleap-io: analysis of one animal, tracks (1, 2, nodes, frames) with dims as JSON")
+def analysis_of_one_animal(folder: Path) -> Refused:
+    """Frames are the last axis, as what was there ``(frames, 1)`` says."""
+    with h5py.File(folder / "s1.analysis.h5", "w") as root:
+        root["tracks"], root["point_scores"] = numbers(1, 1, 2, 3, 12), numbers(2, 1, 3, 12)
+        root["instance_scores"], root["track_occupancy"] = numbers(3, 1, 12), np.ones((12, 1), np.uint8)
+        root["tracks"].attrs["dims"] = '["track", "xy", "node", "frame"]'
+    return Refused(["12 entries along their last axis", r"np\.moveaxis\(array, -1, 0\)"])
+
+
+@case("openPMD/openPMD-api: iterations with a mesh each, its components with axisLabels", option=True)
+def meshes_of_openpmd(folder: Path) -> Layout:
+    """Lines of a mesh are no frames of an iteration."""
+    values = numbers(1, 20, 30)
+    with h5py.File(folder / "simulation.h5", "w") as root:
+        for step in (0, 100):
+            root[f"data/{step}/meshes/E/x"] = values
+            root[f"data/{step}/meshes/E"].attrs["axisLabels"] = np.array([b"y", b"x"])
+    field = SchemaField("meshes_E_x", "array", ("{video}/meshes/E/x",), "", values.shape)
+    samples = [Video(f"data/{step}", {"meshes_E_x": Array(values[None])}) for step in (0, 100)]
+    return Layout(Refused(["axes y, x", "none is time"]), {"schema": Schema(("groups",), (field,))}, Serves(samples))
+
+
+@case("pydata/xarray: traces (cell, time) with their coordinates")
+def traces_of_cells(folder: Path) -> Serves:
+    """Cells may be samples, and a line says which axis is time."""
+    values = numbers(1, 20, 50)
+    with h5py.File(folder / "s1.nc", "w") as root:
+        root["traces"] = values
+        for axis, name in enumerate(("cell", "time")):
+            root[name] = np.arange(values.shape[axis], dtype="f8")
+            root[name].make_scale(name)
+            root["traces"].dims[axis].attach_scale(root[name])
+    says = [r"about 'traces': its file calls its axes cell, time, .*np\.moveaxis\(array, 1, 0\)"]
+    return Serves([Video("s1", {"traces": Array(values), "cell": Array(np.arange(20.0))})], "rows", says=says)
+
+
+@case("MATLAB -v7.3: digits uint8 (samples, pixels) beside labels uint8 (samples, 1)")
+def digits_of_matlab(folder: Path) -> Refused:
+    """Whatever is asked of a file with reversed axes says so."""
+    with h5py.File(folder / "digits.mat", "w", userblock_size=512) as root:
+        root["X"], root["y"] = whole(1, 64, 100, below=255, dtype="u1"), whole(2, 1, 100, below=9, dtype="u1")
+        for name in ("X", "y"):
+            root[name].attrs["MATLAB_class"] = np.bytes_("uint8")
+    return Refused([r"MATLAB, which wrote it, reverses axes: size\('X'\) is \[100 64\] there"])
+
+
+@case("MATLAB -v7.3: a cell of trials beside one number for each")
+def cell_of_trials(folder: Path) -> Serves:
+    """No schema is shown for one of the cells: what they refer to has another order than they have."""
+    with h5py.File(folder / "s1.mat", "w", userblock_size=512) as root:
+        trials = [root.create_dataset(f"#refs#/{'bdac'[n]}", data=numbers(n, 60 + n, 8)) for n in range(4)]
+        root["trials"] = np.array([[trial.ref] for trial in trials], dtype=h5py.ref_dtype)
+        root["y"] = numbers(9, 4, 1)
+    says = ["about '#refs#/.*write each of MATLAB's cells as a dataset of its own"]
+    return Serves([Video("s1", {"y": Array(numbers(9, 4, 1))})], "rows", says=says, left_out=["'trials'.*references"])

@@ -28,7 +28,7 @@ from loader_service.catalog.videos.declared_videos import declares_label, find_d
 from loader_service.catalog.videos.episodes import Found
 from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.file_labels import read_labels, to_label
-from loader_service.catalog.videos.matlab_axes import lines_of_axes, with_texts
+from loader_service.catalog.videos.matlab_axes import hint_of_axes, lines_of_axes, with_texts
 from loader_service.catalog.videos.octave_variables import with_octave
 from loader_service.catalog.videos.packed_numbers import lines_of_packing
 from loader_service.catalog.videos.pickled_rows import with_pickled
@@ -263,4 +263,5 @@ def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
             return find_declared(hdf5, without_copies(tree, options.declared), options.declared)
         return find_undeclared(hdf5, tree, options)
     except TwoReadingsError as error:
+        error.found += "" if "np.moveaxis" in error.found else hint_of_axes(hdf5, tree)
         raise CatalogError(error.text([each for each in error.readings if works(hdf5, tree, each.schema)])) from error

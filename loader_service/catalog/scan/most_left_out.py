@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_number, is_vlen
 from loader_service.catalog.scan.unknown_files import works
 from loader_service.catalog.videos.readings import fields_of, in_one_line
+from loader_service.catalog.videos.set_aside import REFERRED
 from loader_service.catalog.videos.unused import paths_of
 from loader_service.schema import Schema
 from loader_service.sizes import counted, size_text
@@ -48,7 +49,12 @@ def line_of_most(hdf5: HDF5File, tree: Tree, found: Found) -> dict[str, str]:
 
 
 def _remedy(hdf5: HDF5File, tree: Tree, left: Sequence[DatasetInfo], main: DatasetInfo) -> str:
-    """Return the schema for rows of a dataset, and of those beside it that have as many; empty if it does not work."""
+    """Return the schema for rows of a dataset, and of those beside it that have as many; empty if it does not work.
+
+    What MATLAB's cells refer to has another order than these.
+    """
+    if main.path.startswith(f"{REFERRED}/"):
+        return "; write each of MATLAB's cells as a dataset of its own, or serve them by --source package.module:Name"
     rows = [info for info in left if info.parent == main.parent and info.shape[:1] == main.shape[:1] != ()]
     fields = fields_of([info for info in rows if is_number(info.dtype)], "array")
     schema = Schema(("table",), fields)

@@ -64,6 +64,21 @@ def lines_of_axes(hdf5: HDF5File, members: Mapping[str, DatasetInfo], attributed
     return lines
 
 
+def hint_of_axes(hdf5: HDF5File, tree: Tree) -> str:
+    """Return who reversed the axes of a file, for a question about its arrays; empty where nobody did."""
+    attributed = set(tree.attributed)
+    deep = [info for info in tree.datasets.values() if sum(side > 1 for side in info.shape) > 1] if attributed else []
+    for info in deep[:_LOOKED_AT]:
+        if writer := _writer(hdf5, info, attributed):
+            size = " ".join(map(str, reversed(info.shape)))
+            return f" ({writer}, which wrote it, reverses axes: size({info.path!r}) is [{size}] there)"
+    return ""
+
+
+#: Arrays that are asked for who wrote them, at most.
+_LOOKED_AT = 8
+
+
 def _writer(hdf5: HDF5File, info: DatasetInfo, attributed: Collection[str]) -> str:
     for path, marks in ((info.path, _OF_DATASETS), (info.parent, _OF_GROUPS)):
         names = attribute_names(hdf5.file, path) if path and path in attributed else []

@@ -60,14 +60,16 @@ _MAP_AXES = 2
 
 #: The axes of a picture in HDF5's own convention for images (IMAGE_SUBCLASS, INTERLACE_MODE).
 _INTERLACED = {"INTERLACE_PLANE": "channel y x", "INTERLACE_LINE": "y channel x"}
+#: Where openPMD calls the axes of all components of a field.
+_OF_PARTS = "axisLabels"
 _OF_IMAGES, _TRUE_COLOUR = ("IMAGE_SUBCLASS", "INTERLACE_MODE"), "IMAGE_TRUECOLOR"
 
 
 def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
     """Refuse videos whose frames would be lines, levels or channels, as the file's own names of axes say.
 
-    Names are those of NetCDF's and HDF5's dimension scales, of xarray, of ilastik's axis tags, of NeXus, of HDF5's
-    convention for images; and names of channels, where there are as many as rows.
+    Names are those of NetCDF's and HDF5's dimension scales, of xarray, SLEAP and openPMD, of ilastik's axis tags, of
+    NeXus, of HDF5's convention for images; and names of channels, where there are as many as rows.
 
     Parameters
     ----------
@@ -95,6 +97,11 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
         if info is None or len(axes) != len(info.shape):
             continue
         time = next((axis for axis, name in enumerate(axes) if _TIME.search(name)), None)
+        if time and not _TIME.search(axes[0]):
+            found.left_out[f"{info.path} (axes)"] = (
+                f"its file calls its axes {', '.join(axes)}, and the first one counts rows; for clips of frames, write "
+                f"np.moveaxis(array, {time}, 0), in a file"
+            )
         if time is not None and time > 0 and (_PLACE.search(axes[0]) or _DEPTH.search(axes[0])):
             remedy = f"write np.moveaxis(array, {time}, 0) for clips of frames; as they lie, they are"
             raise _asked(found, timed, f"{info.describe()} has the axes {', '.join(axes)}, by its file: {remedy}")
@@ -130,7 +137,7 @@ def _axes_of(hdf5: HDF5File, info: DatasetInfo | None, attributed: Collection[st
                 axes = read(hdf5, info, read_attribute(hdf5.file, info.path, attribute))
                 if any(axes):
                     return axes
-        return _of_nexus(hdf5, info) if info.parent in attributed else []
+        return _of_group(hdf5, info) if info.parent in attributed else []
     except (*HDF5_ERRORS, TypeError, AttributeError):
         return []
 
@@ -140,7 +147,8 @@ def _of_tags(_hdf5: HDF5File, _info: DatasetInfo, value: Any) -> list[str]:
 
 
 def _of_names(_hdf5: HDF5File, _info: DatasetInfo, value: Any) -> list[str]:
-    return [_text(name) for name in np.ravel(value).tolist()]
+    names = [_text(name) for name in np.ravel(value).tolist()]
+    return list(map(str, json.loads(names[0]))) if names and names[0].startswith("[") else names
 
 
 def _of_scales(hdf5: HDF5File, _info: DatasetInfo, value: Any) -> list[str]:
@@ -165,14 +173,18 @@ def _of_image(hdf5: HDF5File, info: DatasetInfo, value: Any) -> list[str]:
 _WRITTEN = {
     "axistags": _of_tags,
     "_ARRAY_DIMENSIONS": _of_names,
+    "dims": _of_names,
+    _OF_PARTS: _of_names,
     "DIMENSION_LABELS": _of_names,
     "DIMENSION_LIST": _of_scales,
     "CLASS": _of_image,
 }
 
 
-def _of_nexus(hdf5: HDF5File, info: DatasetInfo) -> list[str]:
+def _of_group(hdf5: HDF5File, info: DatasetInfo) -> list[str]:
     names = attribute_names(hdf5.file, info.parent)
+    if _OF_PARTS in names:
+        return _of_names(hdf5, info, read_attribute(hdf5.file, info.parent, _OF_PARTS))
     if "axes" not in names or "signal" not in names:
         return []
     signal, axes = (read_attribute(hdf5.file, info.parent, name) for name in ("signal", "axes"))

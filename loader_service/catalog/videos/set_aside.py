@@ -32,9 +32,9 @@ _LEVEL = re.compile(r"DataSet/ResolutionLevel ([0-9]{1,9})/")
 
 #: Groups that programs keep for themselves, with why they are no fields: what MATLAB's cells and structs refer to, and
 #: the schema that NWB keeps of itself, where an attribute of the file says so.
-_REFERRED, _SCHEMA, _SAYS_SCHEMA = "#refs#", "specifications", ".specloc"
+REFERRED, _SCHEMA, _SAYS_SCHEMA = "#refs#", "specifications", ".specloc"
 _OWN = {
-    _REFERRED: "found what MATLAB's cells and structs refer to, in a file",
+    REFERRED: "found what MATLAB's cells and structs refer to, in a file",
     _SCHEMA: "found the schema that NWB keeps of itself, in a file",
 }
 
@@ -45,7 +45,7 @@ INDEX = "found an index of a table of PyTables"
 
 def set_aside(tree: Tree) -> dict[str, str]:
     """Return why datasets of a file are no fields, by path; ``#refs#``, say, stands for all that lies in it."""
-    own = (_REFERRED, _SCHEMA) if _SAYS_SCHEMA in tree.attributed.get("", ()) else (_REFERRED,)
+    own = (REFERRED, _SCHEMA) if _SAYS_SCHEMA in tree.attributed.get("", ()) else (REFERRED,)
     sparse = {join(info.parent, name) for info in tree.datasets.values() if _is_sparse(tree, info) for name in _SPARSE}
     coarser = _coarser(tree)
     aside = {}

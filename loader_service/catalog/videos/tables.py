@@ -95,6 +95,7 @@ def _find_rows(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> F
     best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)
     if len(best) > 1 or rival_of(counted, best[0]) is not None:
         refuse_samples_in_the_last_axis(counted)
+        refuse_time_in_the_last_axis(tall, tall[0].shape[0])
         raise with_groups(rivals(counted), sibling_groups(counted) or {})
     longer = longer_columns(counted, best[0])
     if longer:
