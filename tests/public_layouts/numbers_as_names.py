@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.public_layouts.columns import write
 from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Values, Video, case
+from tests.public_layouts.pictures import pixels
 from tests.public_layouts.robots import numbers
 
 
@@ -87,3 +88,47 @@ def portions_of_a_system(folder: Path) -> Layout:
 def portions_of_unlike_length(folder: Path) -> Refused:
     _systems(folder / "data.hdf5", (6, 4))
     return Refused(["a video each of the groups such as 'water/data_0/set.000'", r"\{video\}/coord.npy"])
+
+
+@case("metocean converters: <quantity>/<number> (rows, columns), time, 'row coordinate [m]', 'col coordinate [m]'")
+def maps_with_their_coordinates(folder: Path) -> Refused:
+    """Maps by number, of several quantities, were columns of one table, as one coordinate has an entry a line."""
+    maps: dict[str, Values] = {f"{name}/{n}": numbers(n, 12, 14) for name in ("rain", "wind") for n in range(8)}
+    places = {"time": np.arange(8.0), "row coordinate [m]": np.arange(12.0), "col coordinate [m]": np.arange(14.0)}
+    write(folder / "a.h5", maps | places)
+    return Refused(["one video, of which each number is a frame", 'dataset = "rain/\\*"'])
+
+
+@case("no one project: maps of one quantity by number, beside their coordinates")
+def maps_of_one_quantity(folder: Path) -> Refused:
+    maps: dict[str, Values] = {f"rain/{n}": numbers(n, 12, 14) for n in range(8)}
+    write(folder / "a.h5", maps | {"row": np.arange(12.0), "col": np.arange(14.0)})
+    return Refused(["8 matrices", "one video, of which each number is a frame", "a sample each"])
+
+
+@case("CheXpert and other packs: data.hdf5 (0, 1, …: a picture each)", option=True)
+def pictures_by_number_alone(folder: Path) -> Layout:
+    """Pictures of nothing but numbers are frames, with the line that makes each a sample."""
+    pictures = pixels(3, 11, 16, 16)
+    write(folder / "data.hdf5", {str(n): picture for n, picture in enumerate(pictures)})
+    (folder / "each.toml").write_text(
+        'videos = "groups"\nfield = [{name = "values", kind = "image", dataset = "{video}", shape = [-1, -1, 3]}]\n'
+    )
+    samples = [Video(str(n), {"values": Array(picture[None])}) for n, picture in enumerate(pictures)]
+    undeclared = Serves([Video("*", {"frames": Array(pictures)})], left_out=["taken for frames.*a sample of its own"])
+    return Layout(undeclared, {"schema": "./each.toml"}, Serves(samples))
+
+
+@case("keypoint extractors: <video>/frame_0, frame_1, … (1629,), of as many frames by chance", option=True)
+def keypoints_a_dataset_each(folder: Path) -> Layout:
+    """The schema of the line about pairs has the frames of each video, by their pattern."""
+    points = {name: numbers(n, 6, 33).astype("f8") for n, name in enumerate(("hello.mp4", "thanks.mp4"))}
+    write(folder / "k.h5", {f"{name}/frame_{n}": each for name, rows in points.items() for n, each in enumerate(rows)})
+    fields = ", ".join(
+        f'{{name = "{name}_frame", kind = "array", dataset = "{name}/frame_*", shape = [-1]}}' for name in points
+    )
+    (folder / "pairs.toml").write_text(f'videos = "files"\nfield = [{fields}]\n')
+    line = r"belongs to row n of the other, `videos = \"files\"`.*hello.mp4/frame_\*"
+    apart = Serves([Video(name, {"frame": Array(rows)}) for name, rows in points.items()], left_out=[line])
+    together = Video("*", {f"{name}_frame": Array(rows) for name, rows in points.items()})
+    return Layout(apart, {"schema": "./pairs.toml"}, Serves([together]))

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.public_layouts.columns import texts, whole, write
-from tests.public_layouts.expectations import Refused, Values, case
+from tests.public_layouts.expectations import Layout, Refused, Serves, Values, case, rows_of
 from tests.public_layouts.robots import numbers
+from tests.public_layouts.trajectories import end_to_end
 
 
 @case("chahuja/pats: data/common.py, a file an interval (audio/log_mel_512, audio/log_mel_400, pose/data, text/bert)")
@@ -58,3 +59,20 @@ def films_with_a_row_of_targets_for_each_frame(folder: Path) -> Refused:
     cameras = {name: whole(n, 24, 32, 50, below=256, dtype="u1") for n, name in enumerate(("CameraRGB", "CameraDepth"))}
     write(folder / "data_000000.h5", {**cameras, "targets": numbers(1, 50, 28)})
     return Refused(["last axis has as many entries as 'targets'", r"np\.moveaxis\(array, -1, 0\)", "one sample a file"])
+
+
+@case("baumgartner and others: create_dataset (images, labels, nz, depths, subject_names of all slices)", option=True)
+def slices_with_their_number_by_volume(folder: Path) -> Layout:
+    """Numbers of any name that sum to the rows have a line, and a schema cuts there: no clip crosses a volume."""
+    depths = np.array([5, 7, 4], "u2")
+    images, labels = numbers(1, 16, 8, 9), whole(2, 16, 8, 9, below=4, dtype="u1")
+    subjects = {"nx": np.full(3, 8, "u2"), "nz": depths, "px": numbers(3, 3), "subject_names": texts("a", "b", "c")}
+    write(folder / "data_2d.hdf5", {"images": images, "labels": labels, **subjects})
+    fields = ", ".join(f'{{name = "{name}", kind = "array", dataset = "{name}"}}' for name in ("images", "labels"))
+    (folder / "volumes.toml").write_text(f'videos = "spans"\nfield = [{fields}]\n')
+    line = r"numbers that sum to their count, 'nz', seem to end 3 episodes.*spans"
+    whole_file = rows_of("data_2d", images=images, labels=labels)
+    undeclared = Serves(whole_file.videos, "rows", left_out=[line])
+    return Layout(
+        undeclared, {"schema": "./volumes.toml"}, Serves(end_to_end([5, 12, 16], {"images": images, "labels": labels}))
+    )

@@ -19,6 +19,7 @@ from loader_service.catalog.videos.bound_lists import (
     OF_UNIT,
     PAIRS,
     STARTS,
+    TIMES,
     Bounds,
     LastRowsError,
     beside_starts,
@@ -89,6 +90,7 @@ def find_bounds(
         or _from_last_rows(datasets, frame_count, read, declared=declared)
         or (from_flags(datasets, frame_count, read, any_end=declared) if alone or declared else None)
         or (find_first_rows(datasets, frame_count, read) if declared else None)
+        or (find_sums(datasets, frame_count, read, 2) if declared else None)
     )
     if bounds is None:
         _refuse_odd(short, frame_count, read)
@@ -96,6 +98,22 @@ def find_bounds(
     _refuse_other_lengths(bounds, _from_lengths(short, frame_count, read), frame_count)
     agreeing = {info.path for info in columns if _is_constant_in(read(info.path), bounds)}
     return replace(bounds, paths=bounds.paths | agreeing)
+
+
+def find_sums(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, least: int) -> Bounds | None:
+    """Return the videos whose lengths are numbers of any name that sum to the rows: ``natoms``, ``nz``; else None.
+
+    `least`: of how many numbers that is no chance.
+    """
+    short = [info for info in datasets if info.shape[1:] in COLUMN and least <= (info.shape or (0,))[0] < frame_count]
+    for info in short:
+        if not is_whole(info.dtype) or TIMES.search(info.basename):
+            continue
+        lengths = whole_numbers(read, info)
+        if (lengths > 0).all() and lengths.sum() == frame_count:
+            ends = np.cumsum(lengths)
+            return Bounds(ends - lengths, ends, frozenset({info.path}))
+    return None
 
 
 def from_flags(

@@ -73,7 +73,7 @@ def videos_by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bo
         raise classes_or_fields(members)
     if not declared:
         refuse_grey_pictures(alike)
-        refuse_matrices(alike)
+        refuse_matrices(alike, {info.shape for info in arrays if len(info.shape) == 1})
     return found_of([Episode(info.path, None, info.shape[0], info.path, parts_of(None, info)) for info in alike])
 
 
@@ -127,7 +127,8 @@ def _are_videos(members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> b
         return False
     own = Counter(info.shape[0] for info in members)
     listed = len(members) if len(own) > 1 else 0  # by names or labels, with an entry for each
-    if any(lengths[length] > count for length, count in own.items() if length != listed):
-        return False  # others are aligned with them
     names = [info.basename for info in members]
+    least = len(members) if all(map(str.isdecimal, names)) else 1  # of maps by number fewer are coordinates
+    if any(lengths[length] >= count + least for length, count in own.items() if length != listed):
+        return False  # others are aligned with them
     return len(own) > 1 or have_numbers_or_ids(names)

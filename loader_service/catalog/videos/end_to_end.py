@@ -20,7 +20,7 @@ from loader_service.catalog.videos.bound_lists import (
     is_index,
     says_bounds,
 )
-from loader_service.catalog.videos.bounds import find_bounds, from_flags
+from loader_service.catalog.videos.bounds import find_bounds, find_sums, from_flags
 from loader_service.catalog.videos.episodes import Episode, Found, key_in, owner_of
 from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, value_of_row
 from loader_service.catalog.videos.inner_bounds import line_of_parts, paths_of_parts
@@ -153,8 +153,10 @@ def _note_ends(
 
 def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alone: bool) -> str:
     """Return the line for rows that seem to be several episodes, with the schema that cuts there; empty if none do."""
-    words, count = "flags such as dones, terminals or timeouts", whole.frame_count
-    rows = {(count,), (count, 1)}
+    count = whole.frame_count
+    if sums := find_sums(beside, count, read, _LEAST_LENGTHS):
+        return _cut_line(f"numbers that sum to their count, {' and '.join(map(repr, sums.paths))},", sums, whole, alone)
+    words, rows = "flags such as dones, terminals or timeouts", {(count,), (count, 1)}
     beside = [info for info in beside if info.shape in rows and info.kind is not ElementKind.VLEN_BYTES]
     if not beside:
         return ""
@@ -171,6 +173,10 @@ def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alo
     if bounds is None:
         turns = line_of_turns(beside, count, read)
         return f"{turns}, in a file" if turns else ""
+    return _cut_line(words, bounds, whole, alone)
+
+
+def _cut_line(words: str, bounds: Bounds, whole: Episode, alone: bool) -> str:
     cut = in_one_line(replace(_uncut(whole, alone), videos=("spans",)))
     return (
         f"{words} seem to end {len(bounds.starts)} episodes in these rows, and a clip crosses their ends; {cut} in a "
@@ -180,6 +186,9 @@ def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alo
 
 #: Videos of which it is said whether they seem to be several.
 _MOST_LOOKED_AT = 8
+
+#: So many numbers that sum to the rows by chance are too seldom to be said nothing of.
+_LEAST_LENGTHS = 3
 
 
 def _named_as_bounds(tree: Tree) -> dict[str, list[str]]:

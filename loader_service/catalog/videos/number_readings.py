@@ -15,14 +15,16 @@ from loader_service.catalog.videos.sibling_groups import is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.catalog.videos.episodes import Found
 
 
-def refuse_matrices(members: Sequence[DatasetInfo]) -> None:
-    """Refuse numbered datasets of a matrix each, as poses are, and what is square: frames, and no videos of its rows.
+def refuse_matrices(members: Sequence[DatasetInfo], beside: Collection[tuple[int, ...]]) -> None:
+    """Refuse numbered datasets of a matrix each, as poses are, what is square, and maps: no videos of their rows.
+
+    Maps are those of one size whose sides have a coordinate for each line; `beside`: the shapes of lists beside them.
 
     Raises
     ------
@@ -31,7 +33,8 @@ def refuse_matrices(members: Sequence[DatasetInfo]) -> None:
     """
     first = members[0]
     square = len(first.shape) == 2 and len(set(first.shape)) == 1 < first.shape[0] and is_floating(first.dtype)
-    if not (square or first.shape in MATRICES) or any(info.shape != first.shape for info in members):
+    are_maps = len(first.shape) == 2 and all((side,) in beside for side in first.shape)
+    if not (square or are_maps or first.shape in MATRICES) or any(info.shape != first.shape for info in members):
         return
     whole = SchemaField("values", "array", (VIDEO,), "", first.shape)
     raise TwoReadingsError(

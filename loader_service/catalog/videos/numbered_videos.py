@@ -104,7 +104,23 @@ def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -
         }
         helpers = frozenset(info.path for frames, _ in used.values() for info in frames.members)
         episodes.append(Episode(root, root, counts[group], main.members[0].path, parts, helpers))
-    return found_of(episodes)
+    found = found_of(episodes)
+    if len(numbered) == 1:
+        found.left_out.update(_line_of_pictures(*next(iter(numbered.items()))))
+    return found
+
+
+def _line_of_pictures(group: str, fields: Sequence[NumberedFrames]) -> dict[str, str]:
+    """Return the line for pictures that have nothing but numbers as names, which may be samples."""
+    frames = fields[0]
+    if len(fields) > 1 or not all(info.basename.isdecimal() for info in frames.members):
+        return {}
+    part = numbered_part(frames, "")
+    each = SchemaField("values", part.kind, (join(group, VIDEO),), "", part.shape)
+    return {
+        f"{group or '/'} (samples)": "its numbers are taken for frames of one video; if each is a sample of its own, "
+        f"{in_one_line(Schema(('groups',), (each,)))} in a --schema makes it one, in a file"
+    }
 
 
 def add_beside_encoded(tree: Tree, found: Found) -> Found:

@@ -63,8 +63,15 @@ def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
     if not all(roots) or len(counts) > 1 or counts == {1} or told:
         return {}
     timed = [(root, key, part) for root, each in zip(roots, filled, strict=True) for key, part in _timed(each)]
-    fields = tuple(SchemaField(free_name(join(root, key)), part.kind, (join(root, key),)) for root, key, part in timed)
-    shown = in_one_line(Schema(("files" if encoded else "table",), fields))
+    fields = tuple(
+        SchemaField(
+            free_name(join(root, key)), part.kind, (part.pattern.replace(VIDEO, root) or join(root, key),), "", shape
+        )
+        for root, key, part in timed
+        for shape in [part.shape if "*" in part.pattern else None]
+    )
+    numbered = any(field.shape is not None for field in fields)
+    shown = in_one_line(Schema(("files" if encoded or numbered else "table",), fields))
     line = _PAIRED.format(first.root, second.root, first.frame_count, len(filled), shown)
     return {f"{parent_of(roots[0])}/ (pairs)": line}
 

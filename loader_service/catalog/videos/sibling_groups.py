@@ -110,9 +110,9 @@ def belong_to_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int, n
         _refuse_parts_of_rows(groups, arrays, length)
     inside = {info.path: info.size_bytes for members in groups.values() for info in members.values()}
     outside = [info for info in arrays if info.path not in inside]
-    rows = Counter(info.shape[0] for info in outside)
+    rows = Counter(info.shape[0] for info in outside if len(info.shape) > 1 or not numbered)  # else coordinates of maps
     larger = sum(info.size_bytes for info in outside) > sum(inside.values())
-    return (words and rows[length] > 0) or (larger and (numbered or (words and max(rows.values()) > 1)))
+    return (words and rows[length] > 0) or (larger and (numbered or (words and max(rows.values(), default=0) > 1)))
 
 
 def _refuse_parts_of_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int) -> None:
