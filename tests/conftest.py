@@ -94,6 +94,16 @@ def private_directories() -> Iterator[Path]:
     shutil.rmtree(memory)
 
 
+@pytest.fixture
+def memory_path(private_directories: Path) -> Iterator[Path]:
+    """Return a folder in memory, for tests of what is found in files: a disk takes 1 ms to remove each small file.
+
+    Ways to read are tested on a disk, since those of file systems in memory are fewer.
+    """
+    with tempfile.TemporaryDirectory(prefix="test-", dir=segment_files.shared_memory()) as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(scope="session")
 def small_videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of three labelled files with twelve videos of 48 x 64 pixels; not to be changed.
