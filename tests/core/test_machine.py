@@ -46,7 +46,7 @@ _WEIGHTS = {
     moves.check_file: 6,
     moves.wait: 8,
 }
-_SEEDS = range(8)
+_SEEDS = range(4)
 _EVENTS_A_SEED = 12_500
 
 
@@ -62,7 +62,7 @@ def test_invariants_hold_in_long_random_lives(seed: int) -> None:
 
 
 def test_the_long_lives_are_long_enough() -> None:
-    assert len(_SEEDS) * _EVENTS_A_SEED >= 100_000
+    assert len(_SEEDS) * _EVENTS_A_SEED >= 50_000
 
 
 def _live(generator: random.Random, most_events: int) -> World:
@@ -100,5 +100,5 @@ class AnyOrder(RuleBasedStateMachine):
             moves.settle(self.world)
 
 
-AnyOrder.TestCase.settings = settings(max_examples=300, stateful_step_count=40)
+AnyOrder.TestCase.settings = settings(max_examples=150, stateful_step_count=40)
 test_invariants_hold_in_any_order = AnyOrder.TestCase

@@ -60,7 +60,7 @@ def cycle(works_s: float, rests_s: float) -> Callable[[float], bool]:
     return lambda now: now % (works_s + rests_s) >= works_s
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])
 @given(need=some.floats(0.3, 15.5), start=STARTS, noise=NOISE, seed=SEEDS)
 def test_a_steady_trainer_gets_the_least_number_that_keeps_it_busy(
     need: float, start: int, noise: float, seed: int
@@ -72,7 +72,7 @@ def test_a_steady_trainer_gets_the_least_number_that_keeps_it_busy(
     assert found in ((least - 1, least, least + 1) if at_the_edge else (least,)), (found, least)
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])
 @given(
     need=some.floats(2.0, 12.0),
     works_s=some.floats(0.5, 2.0),
@@ -93,7 +93,7 @@ def test_a_bursty_trainer_gets_enough_and_hardly_more(
     assert measured(host, found)[0] * working <= 1.6 * MOST_WAITING
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])
 @given(
     need=some.floats(1.0, 14.0), works_s=some.floats(40, 200), rests_s=some.floats(20, 120), start=STARTS, seed=SEEDS
 )
@@ -107,7 +107,7 @@ def test_a_trainer_that_evaluates_now_and_then_is_sized_for_when_it_trains(
     assert measured(host, found, 3 * (works_s + rests_s))[0] <= 2 * MOST_WAITING
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])
 @given(needs=some.lists(some.floats(0.2, 4.0), min_size=2, max_size=4), start=STARTS, seed=SEEDS)
 def test_several_trainers_get_what_all_of_them_need(needs: list[float], start: int, seed: int) -> None:
     host = Host([Trainer(1 / need) for need in needs], noise=0.1, seed=seed)
@@ -117,7 +117,7 @@ def test_several_trainers_get_what_all_of_them_need(needs: list[float], start: i
     assert measured(host, found)[0] <= 2 * MOST_WAITING
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])
 @given(
     need=some.floats(1.0, 12.0),
     cores=some.integers(2, 12),
@@ -211,7 +211,7 @@ def test_another_demand_is_followed_up_at_once_and_down_after_a_while() -> None:
     assert run.workers == 2
 
 
-@settings(max_examples=8, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=5, phases=[Phase.explicit, Phase.generate])
 @given(
     need=some.floats(1.0, 12.0),
     swing=some.floats(0.05, 0.35),
@@ -298,7 +298,7 @@ def test_bounds_hold_whatever_is_measured(
         assert controller.total == sum(numbers.values())
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])
 @given(waits=some.lists(some.floats(0, 1), min_size=200, max_size=200), start=STARTS)
 def test_noise_without_meaning_is_not_followed(waits: list[float], start: int) -> None:
     controller = WorkerController((Kind("local", 1, 16),), {"local": start})
