@@ -105,7 +105,7 @@ def find_sums(datasets: Sequence[DatasetInfo], frame_count: int, read: Read, lea
 
     `least`: of how many numbers that is no chance.
     """
-    short = [info for info in datasets if info.shape[1:] in COLUMN and least <= (info.shape or (0,))[0] < frame_count]
+    short = [info for info in datasets if is_list(info.shape) and least <= max(info.shape) < frame_count]
     for info in short:
         if not is_whole(info.dtype) or TIMES.search(info.basename):
             continue
