@@ -74,17 +74,14 @@ def groups_beside_their_actions(folder: Path) -> Layout:
 
 
 @case("no one project: 0/image_0 beside 0/image_1 and 0/action, and no word for what the numbers count")
-def numbered_cameras_by_number(folder: Path) -> Serves:
-    """Where something that is not one for each picture lies beside them, a line says how the groups are frames."""
-    videos = []
+def numbered_cameras_by_number(folder: Path) -> Refused:
+    """Where something that is not one for each picture lies beside them, the groups are samples, videos, or frames."""
     with h5py.File(folder / "run.h5", "w") as root:
         for number in range(5):
-            frames = pixels(number, 2, 16, 24)
-            root[f"{number}/image_0"], root[f"{number}/image_1"] = frames
+            root[f"{number}/image_0"], root[f"{number}/image_1"] = pixels(number, 2, 16, 24)
             root[f"{number}/action"] = np.zeros(7)
-            videos.append(Video(str(number), {"*": Array(frames)}))
-    shown = re.escape('{name = "image_1", kind = "image", dataset = "*/image_1", shape = [-1, -1, 3]}')
-    return Serves(videos, left_out=[f"5 groups such as '0' are videos of 2 frames; if.*{shown}"])
+    shown = [f'dataset = "{path}", shape = [-1, -1, 3]' for path in ("{video}/image_1", "{video}/image_*", "*/image_1")]
+    return Refused(["2 pictures such as '0/image_0'", *map(re.escape, shown)])
 
 
 @case("multi-agent recorders: agent_0/obs beside agent_1/obs, and rewards of the steps that they share", option=True)

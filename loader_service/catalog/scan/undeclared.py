@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.codecs import LOOK_BYTES
+from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, codec_of
 from loader_service.catalog.hdf5.file import HDF5File
+from loader_service.catalog.hdf5.peek import peek
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import Tree
@@ -22,7 +23,7 @@ from loader_service.catalog.videos.chance_notes import lines_of_chance, lines_of
 from loader_service.catalog.videos.constants_beside import add_constants
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
-from loader_service.catalog.videos.few_pictures import lines_of_few, refuse_few_encoded, refuse_same_names
+from loader_service.catalog.videos.few_pictures import lines_of_few, refuse_few_apart, refuse_same_names
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
 from loader_service.catalog.videos.first_and_last import lines_of_first_and_last
 from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
@@ -58,6 +59,7 @@ from loader_service.scan_options import GROUP, ScanOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.catalog.layouts.layout import FoundVideo
 
 
@@ -90,16 +92,17 @@ class UndeclaredFile:
         """Return one row of a dataset, or the middle of an axis of it; of a damaged one something that is no zero."""
         return _row(self.hdf5, path, number, axis)
 
+    def is_depth(self, info: DatasetInfo) -> bool:
+        """Tell whether a dataset is an encoded 16-bit picture, by its first bytes."""
+        (data,) = peek(self.hdf5, info, (0,), LOOK_BYTES)
+        return codec_of(data) is DEPTH
+
 
 #: What is added to videos that were found, and asked of them, in this order. Fields come first, from what is surest to
 #: what is least sure; a question comes when all fields that its schemas name are there; ends are looked for last, since
 #: what they cut is complete by then. What is called `refuse` or `check` changes nothing; what returns videos puts them
 #: in place of the ones before.
 STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
-    # Asked of two or three encoded pictures beside what is no frame, and of pictures of the same names in groups.
-    lambda file: refuse_few_encoded(file.tree, file.found),
-    lambda file: refuse_same_names(file.found),
-    lambda file: refuse_two_numbers_encoded(file.found),
     # Fields: of datasets numbered as encoded frames are; of groups beside, by the videos' names; of the videos' own.
     lambda file: add_beside_encoded(file.tree, file.found),
     lambda file: add_across(file.tree, file.found, {video.name: frames_part(video) for video in file.frames}),
@@ -114,8 +117,12 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     lambda file: refuse_without_links(file.tree, file.found),
     # Fields of videos of one frame: boxes, masks.
     lambda file: add_beside_pictures(file.tree, file.found, file.aside),
-    # Asked where videos of one frame may be frames, and where a file names its axes otherwise.
+    # Asked of encoded pictures whose names several groups have, or in which two numbers count; where videos of one
+    # frame may be frames; of two or three pictures beside what is none; and where a file names its axes otherwise.
+    lambda file: refuse_same_names(file.found, file.is_depth),
+    lambda file: refuse_two_numbers_encoded(file.found),
     lambda file: refuse_frame_groups(file.tree, file.found),
+    lambda file: refuse_few_apart(file.tree, file.found),
     lambda file: refuse_named_axes(file.hdf5, file.tree, file.found),
     # Asked of numbers alone: an encoded frame is a frame.
     lambda file: None if file.frames else _refuse_arrays(file),

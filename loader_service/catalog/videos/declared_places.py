@@ -13,7 +13,7 @@ from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import fits
 from loader_service.catalog.videos.episodes import Episode
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
-from loader_service.catalog.videos.two_numbers import frames_by_video, has_two_numbers
+from loader_service.catalog.videos.two_numbers import check_numbers, frames_by_video, has_two_numbers
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, SchemaField
 from loader_service.sizes import counted
@@ -76,7 +76,8 @@ def videos_by_number(tree: Tree, pattern: str) -> list[Episode]:
     """Return the videos whose numbers are in the names that a pattern means; their path is the number."""
     before, _, behind = pattern.partition(VIDEO)
     if has_two_numbers(pattern):
-        return [Episode(before + number, None, 0, number) for number in frames_by_video(tree, pattern)]
+        whole = "" if "*" in before else before  # then the number has its path
+        return [Episode(whole + number, None, 0, number) for number in frames_by_video(tree, pattern)]
     paths = [path for path in tree.datasets if path.startswith(before) and path.endswith(behind)]
     numbers = [path[len(before) : len(path) - len(behind)] for path in paths]
     return [Episode(number, None, 0, number) for number in numbers if number.isdecimal()]
@@ -105,6 +106,8 @@ def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: s
     found = frames_by_video(tree, pattern)[root] if has_two_numbers(pattern) else _numbered(tree, path, pattern, root)
     if found is None or any((each.dtype, each.shape) != (info.dtype, info.shape) for each in found.members):
         return None
+    if has_two_numbers(pattern):
+        check_numbers(found)
     return found if field.shape is not None and fits(field.shape, info.shape) else None
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import join, renumbered, unnumbered
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.sides import common_shape
-from loader_service.catalog.videos.numbered import NumberedFrames, are_called_frames, kind_of_frames
+from loader_service.catalog.videos.numbered import LEAST_SHARE, NumberedFrames, are_called_frames, kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import GREY, sides_of
 from loader_service.errors import CatalogError
@@ -31,18 +30,19 @@ _WILD = re.compile(r"(\{video\}|\*)")
 
 
 def has_two_numbers(pattern: str) -> bool:
-    """Tell whether a pattern has the number of a video in a name, and a star for that of a frame behind it."""
+    """Tell whether a pattern has the number of a video in a name, and a star for that of a frame behind it.
+
+    A star in place of a group stands for several, and ``{video}`` for all from the first number to the one before last.
+    """
     before, mark, behind = pattern.partition(VIDEO)
-    return bool(before and mark) and behind.count("*") == 1 and "/" not in behind and "*" not in before
+    alone = "*" not in before.rpartition("/")[2] and not before.endswith("/")
+    return bool(mark) and alone and behind.count("*") == 1 and "/" not in behind
 
 
 def frames_by_video(tree: Tree, pattern: str) -> Mapping[str, NumberedFrames]:
     """Return the datasets that such a pattern names, by the number of their video, in the order of their frames.
 
-    Raises
-    ------
-    CatalogError
-        When the number of a frame is missing between others.
+    Where a star stands for groups, the number has the path before it.
     """
     known: dict[str, Mapping[str, NumberedFrames]] = tree.by_pattern
     if pattern not in known:
@@ -51,25 +51,37 @@ def frames_by_video(tree: Tree, pattern: str) -> Mapping[str, NumberedFrames]:
 
 
 def _frames_by_video(tree: Tree, pattern: str) -> dict[str, NumberedFrames]:
-    form = re.compile("".join("([0-9]+)" if part in {VIDEO, "*"} else re.escape(part) for part in _WILD.split(pattern)))
+    before, _, behind = pattern.partition(VIDEO)
+    groups, names = ("[^/]*".join(map(re.escape, before.split("*"))), map(re.escape, behind.split("*")))
+    form = re.compile(f"{groups}([0-9](?:[^/]*[0-9])?){'([0-9]+)'.join(names)}")
     found: dict[str, list[tuple[int, int, DatasetInfo]]] = {}
     for path, info in tree.datasets.items():
         match = form.fullmatch(path)
         if match:
-            found.setdefault(match[1], []).append((int(match[2]), match.start(2), info))
+            video = path[: match.end(1)] if "*" in before else match[1]
+            found.setdefault(video, []).append((int(match[2]), match.start(2), info))
     videos = {}
     for video, members in found.items():
         members.sort(key=lambda each: each[0])
-        (_, digits, first), *_ = members
-        for step, (_, _, info) in enumerate(members):
-            if renumbered(first.path, digits, step) != info.path:
-                raise CatalogError(
-                    f"{pattern!r}: expected the frames of a video with every number, found "
-                    f"{members[step - 1][2].path!r} and then {info.path!r}; write those between them, or serve the "
-                    "file by --source package.module:Name"
-                )
-        videos[video] = NumberedFrames(tuple(info for *_, info in members), digits)
+        videos[video] = NumberedFrames(tuple(info for *_, info in members), members[0][1])
     return videos
+
+
+def check_numbers(frames: NumberedFrames) -> None:
+    """Make sure that numbered datasets have every number: where one is follows from the first.
+
+    Raises
+    ------
+    CatalogError
+        When one is missing between others.
+    """
+    first = frames.members[0]
+    for step, info in enumerate(frames.members):
+        if renumbered(first.path, frames.digits, step) != info.path:
+            raise CatalogError(
+                f"{frames.pattern!r}: expected every number, found {frames.members[step - 1].path!r} and then "
+                f"{info.path!r}; write those between them, or serve the file by --source package.module:Name"
+            )
 
 
 def refuse_two_numbers(datasets: Sequence[DatasetInfo]) -> None:
@@ -105,32 +117,51 @@ def refuse_two_numbers_encoded(found: Found) -> None:
 
 
 def _families(datasets: Sequence[DatasetInfo]) -> Families:
-    """Return datasets by pattern and number of the video, where two numbers of a name differ, and the last one counts.
+    """Return datasets by pattern and number of the video, where several numbers of a name differ, and the last counts.
 
-    It counts where each video has every number from the first on, of which some video has more than one.
+    It counts where each video has nearly every number from the first on, of which some video has more than one.
     """
-    alike: dict[tuple[str, str], list[DatasetInfo]] = {}
+    alike: dict[str, list[DatasetInfo]] = {}
     for info in datasets:
-        alike.setdefault((info.parent, unnumbered(info.basename)), []).append(info)
+        alike.setdefault(unnumbered(info.basename), []).append(info)
     families: Families = {}
-    for (group, _), members in alike.items():
+    for members in alike.values():
         runs = [list(_DIGITS.finditer(info.basename)) for info in members]
         columns = list(zip(*runs, strict=True))
         differing = [place for place, column in enumerate(columns) if len({each[0] for each in column}) > 1]
-        if len(differing) != 2:
+        groups = sorted({info.parent for info in members})
+        if len(differing) < _LEAST_NUMBERS or len({group.count("/") for group in groups}) > 1:
             continue
-        video, frame = differing
+        begin, last, frame = differing[0], differing[-2], differing[-1]
         videos: dict[str, list[tuple[int, DatasetInfo]]] = {}
         for info, numbers in zip(members, runs, strict=True):
-            videos.setdefault(numbers[video][0], []).append((int(numbers[frame][0]), info))
+            video = info.basename[numbers[begin].start() : numbers[last].end()]
+            place = join(info.parent, info.basename[: numbers[last].end()]) if len(groups) > 1 else video
+            videos.setdefault(place, []).append((int(numbers[frame][0]), info))
         ordered = [sorted(each, key=lambda pair: pair[0]) for each in videos.values()]
-        steps = {after[0] - before[0] for each in ordered for before, after in pairwise(each)}
-        if len(videos) > 1 and steps == {1} and len({each[0][0] for each in ordered}) == 1:
+        if _count_frames([[number for number, _ in each] for each in ordered]):
             name, first = members[0].basename, runs[0]
-            stars = f"{name[: first[video].start()]}{VIDEO}{name[first[video].end() : first[frame].start()]}*"
-            pattern = join(group, stars + name[first[frame].end() :])
+            stars = f"{name[: first[begin].start()]}{VIDEO}{name[first[last].end() : first[frame].start()]}*"
+            pattern = join(_common_pattern(groups), stars + name[first[frame].end() :])
             families[pattern] = dict(zip(videos, ([info for _, info in each] for each in ordered), strict=True))
     return {pattern: each for pattern, each in families.items() if has_two_numbers(pattern)}
+
+
+#: Of a video, and of a frame.
+_LEAST_NUMBERS = 2
+
+
+def _count_frames(videos: Sequence[Sequence[int]]) -> bool:
+    """Tell whether the numbers of each of several videos begin alike, and nearly all are there."""
+    spans = [numbers[-1] - numbers[0] + 1 for numbers in videos]
+    dense = all(len(numbers) >= LEAST_SHARE * span for numbers, span in zip(videos, spans, strict=True))
+    return len(videos) > 1 and max(spans) > 1 and dense and len({numbers[0] for numbers in videos}) == 1
+
+
+def _common_pattern(groups: Sequence[str]) -> str:
+    """Return groups as one path, with a star for each part in which they differ."""
+    parts = zip(*(group.split("/") for group in groups), strict=True)
+    return "/".join(each[0] if len(set(each)) == 1 else "*" for each in parts)
 
 
 def _are_frames(members: Sequence[DatasetInfo]) -> bool:
@@ -139,12 +170,16 @@ def _are_frames(members: Sequence[DatasetInfo]) -> bool:
     if len({(info.dtype, info.shape) for info in members}) > 1 or len(first.shape) > 3:
         return False
     grey = len(first.shape) == 2 and bool(GREY.search(first.dtype)) and min(first.shape) >= _LEAST_SIDE
-    called = are_called_frames([_LAST_WORD.sub("", first.basename)])
+    last = _LAST_WORD.sub("", first.basename)
+    called = are_called_frames([last]) or bool(_PICTURE.search(last))
     return grey or called or (first.dtype == "uint8" and sides_of(first) is not None)
 
 
 #: Shorter sides than these are a matrix, and no grey picture.
 _LEAST_SIDE = 8
+
+#: Words for a picture among others of one recording.
+_PICTURE = re.compile(r"(^|[^A-Za-z])(slice|view|image|img|pic|picture)s?[^A-Za-z]*$", re.IGNORECASE)
 
 #: What stands before the word in front of the last number.
 _LAST_WORD = re.compile(r"^.*[0-9](?=[^0-9]*[0-9]+[^0-9]*$)")
@@ -162,7 +197,7 @@ def _asked(families: Families, *, encoded: bool) -> TwoReadingsError:
         f"found {counted(sum(map(len, videos.values())), 'dataset')} such as {first.describe()}, in whose names two "
         "numbers count, of a video and of its frames, it seems",
         [
-            Reading("a video for each first number", Schema(("groups",), tuple(fields))),
+            Reading("a video of all that differ in their last number alone", Schema(("groups",), tuple(fields))),
             Reading("a video of one frame each", Schema(("groups",), (each,))),
         ],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+import cv2
 import h5py
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from loader_service.errors import CatalogError
 from loader_service.worker.reader import Reader
 from tests.catalog.advice import schemas_in
-from tests.public_layouts.pictures import jpegs
+from tests.public_layouts.pictures import jpegs, pixels
 from tests.support.catalogs import catalog_of
 
 _MASK = np.zeros((48, 64), np.uint8)
@@ -96,3 +97,47 @@ def test_encoded_pictures_of_the_same_words_in_several_groups_are_a_sample_or_a_
     (tmp_path / "schema.toml").write_text(each)
     with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
         assert found.video_count == 4 * len(names)
+
+
+@pytest.mark.parametrize("beside", [{"label": 1}, {"question": "are they the same?"}])
+def test_few_raw_pictures_beside_what_has_no_row_for_each_are_a_sample_or_a_video(tmp_path, beside):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(4):
+            group = root.create_group(f"s{number}")
+            group["image1"], group["image2"] = pixels(number, 2, 48, 64)
+            for name, values in beside.items():
+                group[name] = values
+    sample, video = _schemas(tmp_path)
+    for schema, frames in ((sample, [1] * 4), (video, [2] * 4)):
+        (tmp_path / "schema.toml").write_text(schema)
+        with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+            assert found.frame_counts.tolist() == frames
+
+
+def test_few_pictures_of_several_numbers_beside_a_mask_are_asked_about(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(4):
+            group = root.create_group(f"s{number}")
+            for place, picture in enumerate(jpegs(number, 2 + number % 2), 1):
+                group[f"image{place}"] = np.frombuffer(picture, np.uint8)
+            group["mask"] = _MASK
+    sample, _ = _schemas(tmp_path)
+    (tmp_path / "schema.toml").write_text(sample)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert {field.name for field in found.fields} == {"image1", "image2", "mask"}
+
+
+def test_a_depth_map_among_encoded_pictures_of_the_same_words_is_an_array_in_the_schema(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(4):
+            group = root.create_group(f"s{number}")
+            for name, pixel in (("depth", np.uint16(number)), ("image1", np.uint8(1)), ("image2", np.uint8(2))):
+                group[name] = np.frombuffer(cv2.imencode(".png", np.full((48, 64), pixel))[1].tobytes(), np.uint8)
+    (sample,) = _schemas(tmp_path)
+    (tmp_path / "schema.toml").write_text(sample)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert {field.name: field.kind for field in found.fields} == {
+            "depth": "array",
+            "image1": "image",
+            "image2": "image",
+        }

@@ -99,3 +99,52 @@ def test_a_frame_that_is_missing_or_of_another_form_is_an_error_that_names_it(tm
         file["subject000001_frame00000002"] = np.zeros((5, 6), np.uint8)
     with pytest.raises(CatalogError, match="in all frames of a video, found others in video '000001'"):
         catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))
+
+
+def test_encoded_frames_of_which_one_was_lost_are_asked_about_and_served_without_it(tmp_path):
+    frames = _write(tmp_path / "a.h5", "encoded", [6, 6])
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        del file["subject000001_frame00000002"]
+    del frames[1][2]
+    videos, _ = _schemas(tmp_path, tmp_path / "a.h5")
+    (tmp_path / "schema.toml").write_text(videos)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        read = _read(found, found.fields[0])
+    assert [len(each) for each in read.values()] == [6, 5]
+    assert all(map(np.array_equal, read[1], frames[1]))
+
+
+@pytest.mark.parametrize("name", ["{:08}_{:06}", "patient{}_slice{}"])
+def test_names_of_two_numbers_alone_and_maps_of_floats_called_slices_are_asked_about(tmp_path, name):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for video in range(2):
+            for frame in range(4):
+                file[name.format(video, frame)] = np.full((32, 32), frame, np.float32 if "s" in name else np.uint8)
+    videos, _ = _schemas(tmp_path, tmp_path / "a.h5")
+    (tmp_path / "schema.toml").write_text(videos)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.frame_counts.tolist() == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "videos"),
+    [
+        ("{group}/v{video}_f{frame}", ["cat/v0", "cat/v1", "dog/v0", "dog/v1"]),
+        ("{group}_{video}_{frame}", ["0_0", "0_1", "1_0", "1_1"]),
+    ],
+)
+def test_videos_of_several_groups_and_of_more_numbers_are_all_in_the_schema(tmp_path, name, videos):
+    numbered = "/" not in name
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for place, group in enumerate(("cat", "dog")):
+            for video in range(2):
+                for frame, picture in enumerate(jpegs(2 * place + video, 4)):
+                    path = name.format(group=place if numbered else group, video=video, frame=frame)
+                    file[path] = np.frombuffer(picture, np.uint8)
+    schema, _ = _schemas(tmp_path, tmp_path / "a.h5")
+    (tmp_path / "schema.toml").write_text(schema)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert (names_of(found), found.frame_counts.tolist()) == (videos, [4] * 4)
+        read = _read(found, found.fields[0])
+    for video in range(4):
+        assert [each.tobytes() for each in read[video]] == jpegs(video, 4)
