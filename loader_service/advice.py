@@ -182,6 +182,18 @@ def _look_like_classes(holders: Sequence[str]) -> bool:
     return named and 1 < len(found) < len(holders) and told_apart
 
 
+def numbered_values(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the names of values of which only numbers tell many apart, by each of them: those of each sensor, say."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(unnumbered(name), []).append(name)
+    return {name: each for each in alike.values() if len(each) >= _MANY_VALUES for name in each}
+
+
+#: So many are of one line, and not among the fields to begin with.
+_MANY_VALUES = 8
+
+
 def python_lines(catalog: Catalog, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     """Return the lines of Python that make a dataset of files, with sizes that suit them.
 
@@ -195,7 +207,9 @@ def python_lines(catalog: Catalog, files: Sequence[str], options: Mapping[str, A
     clip, frames = _clip(catalog)
     image, side = _image(catalog)
     batch_size = _batch_size(catalog, frames, side)
-    fields = tuple(name for field in catalog.fields for name in (field.name, field.sides_name) if name)
+    many = numbered_values([field.name for field in catalog.fields if field.kind == "value"])
+    wanted = [field for field in catalog.fields if field.name not in many]
+    fields = tuple(name for field in wanted for name in (field.name, field.sides_name) if name)
     imports = sorted({text.partition("(")[0] for text in (clip, image) if text})
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
     arguments = [

@@ -21,7 +21,7 @@ _NOTES = frozenset(
 
 #: What PyTables writes beside each node, always together. Users have these names, too.
 _OF_PYTABLES = frozenset({"CLASS", "TITLE", "VERSION"})
-_WITH_PYTABLES = _NOTES | _OF_PYTABLES | {"FLAVOR", "EXTDIM"}
+_WITH_PYTABLES = _NOTES | _OF_PYTABLES | {"FLAVOR", "EXTDIM", "FILTERS"}
 
 #: What HDF5's conventions, and h5io, write beside a dataset.
 _OF_DATASETS = _WITH_PYTABLES | {"NAME"}

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from loader_service.advice import columns_advice, label_advice, list_advice, vectors_advice, volume_advice
+from loader_service.advice import (
+    columns_advice,
+    label_advice,
+    list_advice,
+    numbered_values,
+    vectors_advice,
+    volume_advice,
+)
 from loader_service.catalog.columns import Catalog, FieldFacts
 from loader_service.catalog.labels.class_words import class_advice, class_lines
 from loader_service.frame_check import BadFrame
@@ -63,7 +70,7 @@ def catalog_text(report: dict[str, Any]) -> str:
         f"{counted(report['files'], 'file')}, {_videos(report['videos'])}, {counted(report['frames'], unit)}, "
         f"{size_text(report['field_bytes'])}",
         f"{unit}s in a {of}: {low} to {high}, median {middle}",
-        *(_field_text(field) for field in report["fields"]),
+        *_field_lines(report["fields"]),
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
         *filter(None, (report[f"{what}_advice"] for what in _ADVICE)),
         *(f"for example {v['video']!r} in {v['file']!r}: {counted(v['frames'], unit)}" for v in report["first_videos"]),
@@ -160,6 +167,18 @@ def _field(catalog: Catalog, facts: FieldFacts) -> dict[str, Any]:
         "sources": list(facts.sources),
         "access": catalog.ways(facts.field.name),
     }
+
+
+def _field_lines(fields: list[dict[str, Any]]) -> list[str]:
+    """Return a line for each field, and one for many values of which only numbers tell apart."""
+    many = numbered_values([field["name"] for field in fields if field["kind"] == "value"])
+    lines = []
+    for field in fields:
+        alike = many.get(field["name"], [field["name"]])
+        if field["name"] == alike[0]:
+            more = f"; so are {len(alike) - 1} more that only numbers tell apart: name those that are wanted"
+            lines.append(_field_text(field) + more * (len(alike) > 1))
+    return lines
 
 
 def _field_text(field: dict[str, Any]) -> str:

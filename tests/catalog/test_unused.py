@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.advice import python_lines
 from loader_service.catalog.columns import Catalog
 from loader_service.commands.reports import catalog_text, describe_catalog
 from tests.support.catalogs import catalog_of
@@ -213,4 +214,19 @@ def test_an_empty_group_is_a_video_without_frames_if_it_is_named_as_videos_are(
         opened.create_group(names[1] if not empty else names[0])
     catalog = catalog_of(tmp_path)
     assert (catalog.video_count, catalog.empty_videos) == (2, empty)
+    catalog.close()
+
+
+def test_many_values_that_only_numbers_tell_apart_have_one_line_and_are_not_asked_for(file: h5py.File) -> None:
+    for number in range(9):
+        for video in range(2):
+            file[f"clip{video}/sensor{number}/gain"] = number * 2.0
+    folder = Path(file.filename).parent
+    file.close()
+    catalog = catalog_of(folder)
+    report = catalog_text(describe_catalog(catalog))
+    (line,) = [line for line in report.splitlines() if "gain" in line]
+    assert line.startswith("value 'sensor0/gain': float64 for each video")
+    assert line.endswith("so are 8 more that only numbers tell apart: name those that are wanted")
+    assert "fields=('frames',)" in "".join(python_lines(catalog, ["a.h5"], {}))
     catalog.close()
