@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from tests.public_layouts.expectations import Array, Encoded, Form, Layout, Refused, Serves, Video, case
-from tests.public_layouts.pictures import jpegs, pixels
+from tests.public_layouts.pictures import jpeg, jpegs, pixels
 from tests.public_layouts.robots import numbers
 
 
@@ -200,3 +200,37 @@ def a_number_beside_each_picture(folder: Path) -> Serves:
                 root[f"reward_{number}"] = number
     fields: dict[str, Form] = {"frames": Array(frames), "angle": Array(angles), "reward": Array(np.arange(11))}
     return Serves([Video("tub", fields)])
+
+
+@case("ScanNet as HDF5: scene0000_00/color/0, …/20, …/40 beside depth and pose of the same numbers")
+def poses_in_steps(folder: Path) -> Serves:
+    """Equal steps leave nothing out, and what has the frames' numbers is a field of them, whatever it is called."""
+    videos = []
+    with h5py.File(folder / "scans.h5", "w") as root:
+        for scene in range(2):
+            name, poses, depth = f"scene{scene:04d}_00", numbers(scene, 5, 4, 4), pixels(scene, 5, 16, 24)[..., 0]
+            for frame in range(5):
+                root[f"{name}/color/{20 * frame}"] = np.void(jpeg(10 * scene + frame))
+                root[f"{name}/pose/{20 * frame}"] = poses[frame]
+                root[f"{name}/depth/{20 * frame}"] = depth[frame].astype("u2")
+            frames = Encoded([jpeg(10 * scene + frame) for frame in range(5)])
+            fields: dict[str, Form] = {"frames": frames, "pose": Array(poses), "depth": Array(depth.astype("u2"))}
+            videos.append(Video(name, fields))
+    return Serves(videos)
+
+
+@case("no one project: raw frame_0, frame_1, … end to end, with episode_index beside them")
+def numbered_frames_end_to_end(folder: Path) -> Serves:
+    """Each episode has the frames of its own numbers."""
+    pictures, states = pixels(1, 7, 16, 24), numbers(2, 7, 3)
+    with h5py.File(folder / "a.h5", "w") as root:
+        for frame in range(7):
+            root[f"frame_{frame}"], root[f"state_{frame}"] = pictures[frame], states[frame]
+        root["episode_index"] = [0, 0, 0, 1, 1, 1, 1]
+    parts = [slice(3), slice(3, 7)]
+    return Serves(
+        [
+            Video(str(number), {"frame|frames": Array(pictures[rows]), "state": Array(states[rows])})
+            for number, rows in enumerate(parts)
+        ]
+    )

@@ -49,9 +49,11 @@ def refuse_matrices(members: Sequence[DatasetInfo], beside: Collection[tuple[int
 
 def lines_of_numbers(found: Found) -> dict[str, str]:
     """Return a line where datasets of one shape, which only numbers tell apart, are videos and may be frames."""
+    if found.layout != "groups" or not found.episodes or found.episodes[0].root is not None:
+        return {}
     parts = [episode.parts.get("") for episode in found.episodes if episode.root is None]
     infos = [part.info for part in parts if part and part.info and part.kind == "array" and part.element < 0]
-    if found.layout != "groups" or not 2 < len(infos) == len(found.episodes) or infos[0].shape != infos[1].shape:
+    if not 2 < len(infos) == len(found.episodes) or infos[0].shape != infos[1].shape:
         return {}
     first = infos[0]
     if not first.shape[1:] or is_recording(first.basename) or is_recording(basename_of(first.parent)):
