@@ -25,7 +25,7 @@ from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
 from loader_service.catalog.videos.few_pictures import lines_of_few, refuse_few_apart, refuse_same_names
 from loader_service.catalog.videos.fields_beside import add_members, check_labels
-from loader_service.catalog.videos.first_and_last import lines_of_first_and_last
+from loader_service.catalog.videos.first_and_last import lines_of_first_and_last, with_rows_of_lists
 from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.labels_apart import refuse_labels_apart
@@ -39,6 +39,7 @@ from loader_service.catalog.videos.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.padded_videos import cut_padded
 from loader_service.catalog.videos.paired_groups import refuse_paired_groups
 from loader_service.catalog.videos.paired_rows import lines_of_pairs
+from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.catalog.videos.row_notes import lines_of_rows
 from loader_service.catalog.videos.second_names import lines_of_second_names, without_second_names
 from loader_service.catalog.videos.set_aside import (
@@ -164,7 +165,7 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     aside = set_aside(tree) | no_arrays(tree)
     frames = _encoded(hdf5, tree, aside, options.frames)
     if not frames:
-        first = find_without_frames(hdf5, tree, aside)
+        first = _without_frames(hdf5, tree, aside)
     elif are_nested(frames):
         first = group_nested(tree, frames)
     else:
@@ -177,6 +178,13 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     _say(file, options)
     most = {} if tree.is_packed else line_of_most(hdf5, tree, file.found)
     return Found(file.found.layout, file.found.episodes, most | file.found.left_out | again)
+
+
+def _without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Found | None:
+    try:
+        return find_without_frames(hdf5, tree, aside)
+    except TwoReadingsError as error:
+        raise with_rows_of_lists(error, tree, hdf5.entries) from error.__cause__
 
 
 def _encoded(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str], pattern: str | None) -> Sequence[FoundVideo]:

@@ -92,6 +92,16 @@ def test_labels_of_such_rows_are_asked_about(tmp_path):
     assert _declared(tmp_path, str(said.value)) == [[5], [3, 2, 4, 3]]
 
 
+def test_a_question_about_columns_of_two_lengths_has_the_schema_for_the_rows_of_each(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["pt"], root["eta"], root["jet_mass"] = np.ones(12), np.ones(12), np.ones(5)
+        for name, values in _lists("jet_first_particle").items():
+            root[name] = values
+    with pytest.raises(CatalogError, match="nothing says which of them counts the frames") as said:
+        catalog_of(tmp_path)
+    assert _declared(tmp_path, str(said.value))[-1] == [3, 2, 4, 3]
+
+
 @pytest.mark.parametrize(
     "lists",
     [
