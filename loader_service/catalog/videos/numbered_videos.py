@@ -7,13 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
-from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.inner_paths import basename_of, join, parent_of, upwards
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.across_groups import numbered_fields
 from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in
 from loader_service.catalog.videos.few_pictures import refuse_few_pictures
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
-from loader_service.catalog.videos.numbered import NumberedFrames, find_numbered, numbered_by_group, numbered_part
+from loader_service.catalog.videos.numbered import (
+    NumberedFrames,
+    find_numbered,
+    in_order,
+    numbered_by_group,
+    numbered_part,
+)
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.schema import VIDEO, Schema, SchemaField
 
@@ -126,7 +132,7 @@ def _line_of_pictures(group: str, fields: Sequence[NumberedFrames]) -> dict[str,
 def add_beside_encoded(tree: Tree, found: Found) -> Found:
     """Return videos with an encoded dataset a frame with the numbers in datasets of the same numbers: depth, poses.
 
-    Those lie in the same group, in groups below it, or in groups beside it; with these, the group above is the video.
+    Those lie in the group of the video, at any depth, or in groups beside it; with these, the group above is the video.
     """
     encoded = {
         part.path: (episode, part.frames.members)
@@ -137,35 +143,61 @@ def add_beside_encoded(tree: Tree, found: Found) -> Found:
     if not encoded:
         return found
     own = set[str]().union(*(episode.helpers for episode, _ in encoded.values()))
-    near = {*encoded, *map(parent_of, encoded)}
-    beside = [info for path, info in tree.datasets.items() if path not in own and info.dtype]
-    beside = [info for info in beside if info.parent in encoded or parent_of(info.parent) in near]
-    plain = [info for info in beside if is_number(info.dtype) and 0 not in info.shape]
+    near = _near(encoded)
+    beside = [info for path, info in tree.datasets.items() if path not in own and is_number(info.dtype)]
+    plain = [info for info in beside if 0 not in info.shape and not near.keys().isdisjoint(upwards(info.parent))]
+    by_group = numbered_by_group(plain, from_any=True)
+    for group in encoded.keys() & by_group.keys():
+        for frames in by_group[group]:
+            _add(encoded[group][0], join(group, frames.key), encoded[group][1], frames)
+    lone = {group: families[0] for group, families in by_group.items() if len(families) == 1 and group not in encoded}
     others: dict[str, dict[str, NumberedFrames]] = {}
-    for group, families in numbered_by_group(plain, from_any=True).items():
-        if group in encoded:
-            episode, members = encoded[group]
-            for frames in families:
-                _add(episode, join(group, frames.key), members, frames)
-        elif len(families) == 1:
-            owner = next((each for each in encoded if _are_beside(each, group, encoded[each][1], families[0])), None)
-            if owner is not None:
-                others.setdefault(owner, {})[group] = families[0]
+    for group, frames in (lone | _by_numbered_groups(plain)).items():
+        candidates = next((near[above] for above in upwards(parent_of(group)) if above in near), ())
+        owner = next((each for each in candidates if _are_beside(each, group, encoded[each], frames)), None)
+        if owner is not None:
+            others.setdefault(owner, {})[group] = frames
     found = _with_groups_beside(found, encoded, others)
     taken = {group for groups in others.values() for group in groups}
     fields = set[str]().union(*(episode.helpers for episode in found.episodes))
-    _set_gaps_aside(encoded, [info for info in plain if info.parent not in taken and info.path not in fields], found)
+    left = [info for info in plain if info.parent not in taken and info.path not in fields]
+    _set_gaps_aside(encoded, near, left, found)
     return found
 
 
-def _set_gaps_aside(encoded: Mapping[str, Encoded], plain: Sequence[DatasetInfo], found: Found) -> None:
+def _near(encoded: Mapping[str, Encoded]) -> dict[str, list[str]]:
+    """Return groups of encoded datasets by what may hold their numbers: they, what they lie in, and their video."""
+    near: dict[str, list[str]] = {}
+    for path, (episode, _) in encoded.items():
+        for above in dict.fromkeys((path, parent_of(path), episode.root or "")):
+            near.setdefault(above, []).append(path)
+    return {above: paths for above, paths in near.items() if len(paths) <= _MOST_BESIDE}
+
+
+#: More groups of encoded datasets than these beside each other are videos, whose fields lie in them.
+_MOST_BESIDE = 32
+
+
+def _by_numbered_groups(plain: Sequence[DatasetInfo]) -> dict[str, NumberedFrames]:
+    """Return datasets of one name in groups with a number each, by their path without it: ``info/pose``."""
+    members: dict[str, list[DatasetInfo]] = {}
+    for info in plain:
+        if _DIGITS.search(basename_of(info.parent)) and not _DIGITS.search(info.basename):
+            members.setdefault(join(parent_of(info.parent), info.basename), []).append(info)
+    ordered = {path: in_order(each, from_any=True) for path, each in members.items()}
+    return {path: frames for path, frames in ordered.items() if frames is not None}
+
+
+def _set_gaps_aside(
+    encoded: Mapping[str, Encoded], by_place: Mapping[str, Sequence[str]], plain: Sequence[DatasetInfo], found: Found
+) -> None:
     """Take datasets for no fields, with a line, whose names are numbers of some of the frames, or of all with gaps."""
     groups: dict[str, list[DatasetInfo]] = {}
     for info in plain:
         if info.basename.partition(".")[0].isdecimal():
             groups.setdefault(info.parent, []).append(info)
     for group, infos in groups.items():
-        near = [path for path in encoded if parent_of(group) in {path, parent_of(path)}]
+        near = next((by_place[above] for above in upwards(parent_of(group)) if above in by_place), ())
         own = {int(info.basename.partition(".")[0]) for info in infos}
         for episode, members in map(encoded.__getitem__, near if len(infos) > 1 else ()):
             numbers = {int(number[0]) for info in members if (number := _DIGITS.search(info.basename))}
@@ -193,11 +225,13 @@ def _add(episode: Episode, path: str, members: Sequence[DatasetInfo], frames: Nu
         episode.helpers |= {info.path for info in frames.members}
 
 
-def _are_beside(encoded: str, group: str, members: Sequence[DatasetInfo], frames: NumberedFrames) -> bool:
-    """Tell whether a group has the numbers of an encoded one above it, or beside it under a name that is no number."""
-    if parent_of(group) != encoded and have_numbers_or_ids([basename_of(encoded), basename_of(group)]):
+def _are_beside(path: str, group: str, encoded: Encoded, frames: NumberedFrames) -> bool:
+    """Tell whether a group in the video of an encoded one, or beside it under a name of words, has its numbers."""
+    episode, members = encoded
+    is_sibling = parent_of(group) == parent_of(path)
+    if is_sibling and have_numbers_or_ids([basename_of(path), basename_of(group)]):
         return False
-    return parent_of(group) in {encoded, parent_of(encoded)} and _missing(members, frames) >= 0
+    return (is_sibling or not episode.is_outside(group)) and _missing(members, frames) >= 0
 
 
 def _with_groups_beside(

@@ -96,6 +96,22 @@ def test_numbered_frames_that_lie_end_to_end_are_those_of_each_episode(tmp_path)
         np.testing.assert_array_equal(_rows(found, 1, "pose"), _POSES[2:])
 
 
+def test_numbers_of_frames_anywhere_in_their_video_are_fields(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for scene in ("s0", "s1"):
+            for number, picture in enumerate(jpegs(0, _COUNT)):
+                for side in ("left", "right"):
+                    root[f"{scene}/{side}/rgb/{number * 5}"] = np.void(picture)
+                root[f"{scene}/pose/{number * 5}"] = _POSES[number]
+                root[f"{scene}/left/pose/{number * 5}"] = -_POSES[number]
+                root[f"{scene}/info/{number * 5}/time"] = float(number)
+    with closing(catalog_of(tmp_path)) as found:
+        assert names_of(found) == ["s0", "s1"]
+        np.testing.assert_array_equal(_rows(found, 1, "pose"), _POSES)
+        np.testing.assert_array_equal(_rows(found, 1, "left/pose"), -_POSES)
+        assert _rows(found, 1, "time").tolist() == [*range(_COUNT)]
+
+
 def test_depth_and_poses_of_one_numbering_are_fields_without_a_picture(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as root:
         for number in range(_COUNT):
