@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.public_layouts.columns import texts, whole, write
-from tests.public_layouts.expectations import Layout, Refused, Serves, Values, case, rows_of
+from tests.public_layouts.expectations import Array, Layout, Refused, Serves, Values, Video, case, rows_of
 from tests.public_layouts.robots import numbers
 from tests.public_layouts.trajectories import end_to_end
 
@@ -76,3 +76,33 @@ def slices_with_their_number_by_volume(folder: Path) -> Layout:
     return Layout(
         undeclared, {"schema": "./volumes.toml"}, Serves(end_to_end([5, 12, 16], {"images": images, "labels": labels}))
     )
+
+
+@case(
+    "yangyanli/PointCNN: data_conversions (data, data_num, label, label_seg), padded to one number of points",
+    option=True,
+)
+def clouds_padded_to_one_number(folder: Path) -> Layout:
+    """What counts the points of each row has the line that lengths have."""
+    clouds, parts, counts = numbers(1, 5, 20, 3), whole(2, 5, 20, below=50), np.array([20, 14, 17, 12, 19], "i4")
+    labels = whole(3, 5, 1, below=16)
+    write(folder / "x.h5", {"data": clouds, "data_num": counts, "label": labels, "label_seg": parts})
+    (folder / "clouds.toml").write_text(
+        'videos = "padded"\nfield = [{name = "data", kind = "array", dataset = "data", shape = [-1]}, '
+        '{name = "label_seg", kind = "array", dataset = "label_seg", shape = []}]\n'
+    )
+    rows = rows_of("x", data=clouds, data_num=counts, label=labels, label_seg=parts)
+    undeclared = Serves(rows.videos, "rows", left_out=["'data_num' says how many are real"])
+    each = [
+        Video(str(n), {"data": Array(clouds[n, :m]), "label_seg": Array(parts[n, :m])}, int(labels[n, 0]))
+        for n, m in enumerate(counts)
+    ]
+    return Layout(undeclared, {"schema": "./clouds.toml"}, Serves(each))
+
+
+@case("hyperspectral packs: a file a scene, cube (31, height, width) beside rgb (3, height, width)")
+def cubes_beside_their_colours(folder: Path) -> Refused:
+    """One of the schemas that are shown has both arrays as one sample."""
+    for number in range(2):
+        write(folder / f"{number}.h5", {"cube": numbers(number, 31, 12, 16), "rgb": numbers(number, 3, 12, 16)})
+    return Refused(["one sample a file, of arrays of any sides", r"\"cube\", shape = \[-1, -1, -1\]"])

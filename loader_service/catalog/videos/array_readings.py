@@ -87,7 +87,7 @@ def tables_of_columns(
         f"found {' beside '.join(shown)}",
         [
             *(Reading(f"rows of {each[0].path!r}", _of_length(each, root)) for each in tables),
-            *([_one_sample(arrays)] if root is None else []),
+            *([one_sample(arrays)] if root is None else []),
         ],
     )
 
@@ -150,7 +150,7 @@ def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadin
             *(_between_pairs(members) if root is None else ()),
             *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root, members)) for alike in shown),
             *_of_their_own(members, grouped=root is not None),
-            *([_one_sample(members)] if root is None else []),
+            *([one_sample(members)] if root is None else []),
         ],
     )
 
@@ -182,7 +182,7 @@ def _each_a_video(first: DatasetInfo, pattern: str = VIDEO) -> Reading:
     return Reading("videos of their own", Schema(("groups",), (SchemaField("values", _kind_of(first), (pattern,)),)))
 
 
-def _one_sample(members: Sequence[DatasetInfo]) -> Reading:
+def one_sample(members: Sequence[DatasetInfo]) -> Reading:
     """Return the reading of arrays as one sample a file: those of two axes or more, or, without any, lists."""
     whole = fields_of([info for info in members if len(info.shape) > 1], "array", True)
     if whole:
@@ -312,7 +312,7 @@ def refuse_samples_in_the_last_axis(arrays: Sequence[DatasetInfo]) -> None:
         "np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as they lie, there are",
         [
             *(Reading(f"rows of {info.path!r}", Schema(("table",), fields_of([info], "array"))) for info in deep[:2]),
-            _one_sample(deep),
+            one_sample(deep),
         ],
     )
 

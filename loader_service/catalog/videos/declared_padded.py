@@ -49,7 +49,7 @@ def declared_padded(tree: Tree, schema: Schema, read: Read) -> Found:
             )
     timed = {name: part for name, part in parts.items() if part.kind != "value"}
     values = {name: part for name, part in parts.items() if part.kind == "value"}
-    said = lengths_beside(tree.datasets.values(), main[0], main[1], read)
+    said = lengths_beside(tree.datasets.values(), main[0], main[1], read, of_points=True)
     lengths = np.full(main[0], main[1]) if said is None else said[1]
     videos = videos_of(timed, {}, lengths)
     for number, episode in enumerate(videos):

@@ -31,6 +31,11 @@ _LENGTHS = re.compile(
 )
 
 
+_COUNTS = re.compile(
+    r"(^|_)(nums?|(num|n|number_of)_?(points|nodes|atoms|objects|boxes|tokens|words|valid|particles))$", re.IGNORECASE
+)
+
+
 def frame_part(info: DatasetInfo) -> VideoField | None:
     """Return a dataset ``(videos, frames, …)`` as a field of each video; None without a second axis, or entries.
 
@@ -51,18 +56,22 @@ def between_frames(part: VideoField | None, most: int) -> VideoField | None:
     return part if entries == most else None
 
 
-def lengths_beside(datasets: Iterable[DatasetInfo], count: int, most: int, read: Read) -> tuple[str, Int64s] | None:
+def lengths_beside(
+    datasets: Iterable[DatasetInfo], count: int, most: int, read: Read, *, of_points: bool = False
+) -> tuple[str, Int64s] | None:
     """Return which dataset says how many frames of each of so many rows are real, and what it says; None if none does.
 
     They are whole numbers from 0 to `most`, and not all are `most`; or flags ``(count, most)`` of the real ones, or of
-    padding if they are called so, with the real ones first.
+    padding if they are called so, with the real ones first. `of_points`: also what counts points, or such, by its name.
     """
     for info in datasets:
         if info.shape == (count, most) and MASK.search(info.basename):
             flags = flags_of(read(info.path))
             real = None if flags is None else ~flags if _PADDING.search(info.basename) else flags
             lengths = None if real is None or (real[:, 1:] & ~real[:, :-1]).any() else real.sum(axis=1)
-        elif info.shape in {(count,), (count, 1)} and _LENGTHS.search(info.basename):
+        elif info.shape in {(count,), (count, 1)} and (
+            _LENGTHS.search(info.basename) or (of_points and _COUNTS.search(info.basename))
+        ):
             lengths = np.ravel(read(info.path))
         else:
             continue

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.array_readings import one_sample
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.schema import VIDEO, Schema, SchemaField
 
@@ -45,7 +46,8 @@ def parts_or_videos(
     name, pattern = free_name(inside or "values"), join(VIDEO, inside) if inside else VIDEO
     each = Schema(("groups",), (SchemaField(name, "array", (pattern,)),))
     whole = replace(each, fields=(replace(each.fields[0], shape=common_shape([info.shape for info in members])),))
+    together = [one_sample(arrays)] if not inside and len({info.shape[0] for info in arrays}) > 1 else []
     return TwoReadingsError(
         f"found {shown} beside each other, parts of one recording or videos of their own",
-        [*rows, Reading("videos of their own", each), Reading("samples of one frame", whole)],
+        [*rows, Reading("videos of their own", each), Reading("samples of one frame", whole), *together],
     )

@@ -171,7 +171,8 @@ def _padded(parts: Mapping[str, VideoField], read: Callable[[str], Any]) -> dict
     infos = [part.info for part in parts.values() if part.info is not None]
     lines: dict[str, str] = {}
     for key, part in deep.items():
-        lengths = lengths_beside(infos, part.info.shape[0], part.shape[0], read) if part.info is not None else None
+        rows = (part.info.shape[0], part.shape[0]) if part.info is not None else (0, 0)
+        lengths = lengths_beside(infos, *rows, read, of_points=True) if part.info is not None else None
         if lengths is not None and lengths[0] != part.path:
             remedy = f"{in_one_line(_as_videos(parts, part.shape[0], lengths[0]))} in a --schema makes each a video"
             lines[f"{key} (padded)"] = _PADDED.format(part.shape[0], lengths[0], remedy)
