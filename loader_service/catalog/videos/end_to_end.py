@@ -293,8 +293,10 @@ def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, d
 def _uncut(whole: Episode, alone: bool) -> Schema:
     """Return the schema that takes all rows for one video."""
     fields = [
-        SchemaField(free_name(key) or "frames", part.kind, (part.path if alone else f"{VIDEO}/{key}",))
+        SchemaField(free_name(key) or "frames", part.kind, (path,), "", None if part.digits < 0 else part.shape)
         for key, part in whole.parts.items()
+        for numbered in [part.pattern.replace(VIDEO, whole.root or "") if alone else part.pattern]
+        for path in [numbered if part.digits >= 0 else part.path if alone else f"{VIDEO}/{key}"]
         if part.kind != "value" and not part.missing
     ]
     return Schema(("files",) if alone else ("groups",), tuple(fields))

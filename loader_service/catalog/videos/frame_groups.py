@@ -177,10 +177,11 @@ def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: S
 
 
 def _note_gaps(found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
-    """Say why groups that only have numbers, or dates, are samples; each alone in a group has nothing to count."""
+    """Say why groups that have numbers, or dates, are samples; each alone in a group has nothing to count."""
     names = list(map(basename_of, groups))
     dates = all(map(_DATE.fullmatch, names))
-    if len(set(map(parent_of, groups))) == len(groups) or not (dates or all(map(_DECIMAL.fullmatch, names))):
+    counted = dates or all(map(_DECIMAL.fullmatch, names)) or all(map(_FRAME.fullmatch, groups))
+    if not counted or len(set(map(parent_of, groups))) == len(groups):
         return
     shapes = [part.shape for episode in filled for part in list(episode.parts.values())[:1]]
     why = "their names are dates" if dates else why_samples(groups, shapes)

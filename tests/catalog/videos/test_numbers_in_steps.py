@@ -162,3 +162,19 @@ def test_pictures_in_steps_with_a_gap_have_a_line_with_the_option_for_frames(tmp
         assert "some numbers are missing; if these count frames, --frames 'color/*'" in "".join(found.left_out)
     with closing(catalog_of(tmp_path, frames="color/*")) as found:
         assert found.frame_counts.tolist() == [4]
+
+
+@pytest.mark.parametrize("color", ["JPEG", "raw"])
+@pytest.mark.parametrize("groups", [("",), ("v0/", "v1/")])
+def test_the_schema_of_a_line_cuts_numbered_frames_where_scenes_end(tmp_path, color, groups):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for group in groups:
+            _write(root.require_group(group) if group else root, color, 20)
+            root[f"{group}scene_id"] = [4, 4, 7, 7, 7]
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [_COUNT] * len(groups)
+        (line,) = [each for each in found.left_out if "(episodes)" in each]
+    (tmp_path / "schema.toml").write_text(schemas_in(line)[0])
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.frame_counts.tolist() == [2, 3] * len(groups)
+        np.testing.assert_array_equal(_rows(found, 1, "pose"), _POSES[2:])

@@ -40,6 +40,7 @@ def test_the_reason_is_what_numbers_and_sides_show(paths, shapes, why):
         ("a/frame_{0}|b/frame_{0}", (24, 25, 26), "though their sides differ"),
         ("imgs/{}", (None, None, None, None, None, 24, 24, 24), "their numbers begin with 5"),
         ("run/{}/rgb", (24, None, 24, 24), "some numbers are missing"),
+        ("t{}/rgb", (24, *[None] * 9, 24, *[None] * 9, 24), "their numbers grow by 10"),
     ],
 )
 def test_a_line_or_question_about_numbered_pictures_says_the_true_reason(tmp_path, names, sides, why):
