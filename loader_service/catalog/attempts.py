@@ -10,7 +10,7 @@ import errno
 import os
 import re
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from loader_service.stores.faults import StoreFault
 
@@ -120,8 +120,8 @@ def errno_of(error: BaseException) -> int:
 
 def pread_fully(descriptor: ByteSource, length: int, offset: int) -> bytes:
     """Return bytes of a file; fewer than were asked for only where the file gives no more, now."""
-    if not isinstance(descriptor, int):
-        return descriptor.read_at(offset, length)
+    if type(descriptor) is not int:  # for each piece, and in fewer calls than isinstance
+        return cast("RangeReader", descriptor).read_at(offset, length)
     data = os.pread(descriptor, length, offset)
     if len(data) == length or not data:
         return data

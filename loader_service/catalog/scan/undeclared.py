@@ -55,6 +55,7 @@ from loader_service.catalog.videos.unused import unused
 from loader_service.catalog.videos.unused_attributes import unused_attributes
 from loader_service.catalog.videos.widened_bytes import refuse_widened_rows
 from loader_service.catalog.videos.without_frames import find_without_frames
+from loader_service.catalog.videos.word_among_numbers import lines_of_words
 from loader_service.scan_options import GROUP, ScanOptions
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_chance(file.found, file.hdf5.entries),
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
     lambda file: lines_of_pairs(file.found),
+    lambda file: lines_of_words(file.found),
     lambda file: lines_of_few(file.found),
     lambda file: lines_of_numbers(file.found),
     lambda file: lines_of_first_and_last(file.tree, file.found, file.hdf5.entries),

@@ -27,6 +27,7 @@ from loader_service.catalog.videos.sibling_groups import (
     have_namesakes,
     have_one_form,
     have_own_data,
+    numbered_among,
     share_little,
     sibling_groups,
     sounds_of,
@@ -54,7 +55,8 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
         raise with_fields_of_groups(rivals([info for each in groups.values() for info in each.values()]), groups)
     words = not have_numbers_or_ids(names)
     if words and not have_one_form(groups):
-        return None
+        numbered_ones = numbered_among(groups)
+        return videos_by_group([info for each in numbered_ones.values() for info in each.values()])
     numbered = by_number(groups)
     if belong_to_rows(groups, arrays, next(iter(counts.values()))[0] if equal else 0, (words, numbered)):
         return None

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.inner_paths import basename_of, join, parent_of, unnumbered
 from loader_service.catalog.videos.frame_axis import are_numbered, are_parts
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.catalog.vocabulary import RECORDINGS
@@ -140,6 +140,19 @@ def have_own_data(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     deep = all(len(members[name].shape) > 1 for members, name in zip(groups.values(), largest, strict=True))
     counts = Counter(name for members in groups.values() for name in members)
     return deep and all(counts[name] == 1 for name in largest)
+
+
+def numbered_among(groups: Groups) -> Groups:
+    """Return the groups that numbers tell apart, where these have one form and unlike lengths; else none of them.
+
+    So are ``trial_0``, ``trial_1`` beside ``events``, of which others than these have words for names.
+    """
+    alike: dict[str, Groups] = {}
+    for root, members in groups.items():
+        alike.setdefault(unnumbered(root), {})[root] = members
+    most = max(alike.values(), key=len)
+    lengths = {frozenset(info.shape[:1] for info in members.values()) for members in most.values()}
+    return most if 1 < len(most) < len(groups) and len(lengths) > 1 and have_one_form(most) else {}
 
 
 def have_one_form(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
