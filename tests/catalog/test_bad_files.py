@@ -310,3 +310,13 @@ def test_what_stands_in_place_of_a_file_is_named_with_its_remedy(tmp_path, conte
     (tmp_path / "a.h5").write_text(content)
     with pytest.raises(CatalogError, match=rf"a\.h5': expected an HDF5 file, got {words}"):
         catalog_of(tmp_path)
+
+
+def test_a_format_that_is_newer_than_hdf5_here_is_said_to_be_that(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w", libver="latest") as file:
+        file["x"] = np.zeros((5, 4))
+    data = bytearray((tmp_path / "a.h5").read_bytes())
+    data[8] = 9  # the version of the superblock
+    (tmp_path / "a.h5").write_bytes(data)
+    with pytest.raises(CatalogError, match=r"a newer HDF5 than \d.*may have written it: `pip install --upgrade h5py`"):
+        catalog_of(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -121,9 +122,7 @@ def _scan_local(path: str, options: ScanOptions) -> FileScan:
     except CatalogError as error:
         raise type(error)(f"{path!r}: {error}") from error.__cause__
     except HDF5_ERRORS as error:
-        raise CatalogError(
-            f"{path!r}: HDF5 cannot read it: {error}; check it with `h5dump -H`, or copy it anew"
-        ) from error
+        raise CatalogError(f"{path!r}: HDF5 cannot read it: {error}; {_remedy(str(error))}") from error
     finally:
         os.close(descriptor)
 
@@ -174,7 +173,18 @@ def _explain(message: str) -> str:
         )
     if "truncated file" in message:
         return f"the file is truncated ({message}); its writer is not finished, or was killed: write it again"
-    return f"HDF5 cannot open it: {message}; check it with `h5dump -H`, or copy it anew"
+    return f"HDF5 cannot open it: {message}; {_remedy(message)}"
+
+
+def _remedy(message: str) -> str:
+    """Return what to do where HDF5 cannot read a file: a format that it does not know is a newer one, it may be."""
+    if _OTHER_VERSION.search(message):
+        newer = f"a newer HDF5 than {h5py.version.hdf5_version}, which is here, may have written it"
+        return f"{newer}: `pip install --upgrade h5py`; or it is damaged: check it with `h5dump -H`, or copy it anew"
+    return "check it with `h5dump -H`, or copy it anew"
+
+
+_OTHER_VERSION = re.compile(r"bad .*version|version.*not supported|unknown .*version")
 
 
 def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
