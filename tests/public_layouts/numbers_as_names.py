@@ -132,3 +132,18 @@ def keypoints_a_dataset_each(folder: Path) -> Layout:
     apart = Serves([Video(name, {"frame": Array(rows)}) for name, rows in points.items()], left_out=[line])
     together = Video("*", {f"{name}_frame": Array(rows) for name, rows in points.items()})
     return Layout(apart, {"schema": "./pairs.toml"}, Serves([together]))
+
+
+@case(
+    "alexandria packs: atomic_number/<n> (atoms,), frac_coord/<n> (atoms, 3) beside lattice_matrix (structures, 3, 3)"
+)
+def structures_beside_their_lattices(folder: Path) -> Refused:
+    """A structure of as many atoms as there are structures is no column of their lattices: a sibling has another."""
+    parts: dict[str, Values] = {"lattice_matrix": numbers(1, 6, 3, 3)}
+    for number, atoms in enumerate((3, 4, 5, 6, 3, 4)):
+        parts |= {f"atomic_number/{number}": np.arange(atoms), f"frac_coord/{number}": numbers(number, atoms, 3)}
+    write(folder / "a.h5", parts)
+    alone = r'`field = \[\{name = "lattice_matrix", kind = "array", dataset = "lattice_matrix"\}\]`'
+    return Refused(
+        [f"rows of 'lattice_matrix', `videos = \"table\"` and {alone}", "samples with an array in each group"]
+    )

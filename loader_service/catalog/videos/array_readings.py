@@ -18,6 +18,7 @@ from loader_service.catalog.videos.readings import (
     fields_of,
     free_name,
     of_nearly_one_length,
+    without_chance,
 )
 from loader_service.catalog.videos.why_samples import why_samples
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -196,7 +197,7 @@ def one_sample(members: Sequence[DatasetInfo]) -> Reading:
 def _of_length(alike: Sequence[DatasetInfo], root: str | None, members: Sequence[DatasetInfo] = ()) -> Schema:
     """Return the schema for rows of some datasets; of groups, first a name that ends none of its other `members`."""
     if root is None:
-        return Schema(("table",), fields_of(alike, "array"))
+        return Schema(("table",), fields_of(without_chance(alike, members), "array"))
     paths = [info.path for info in members]
     inside = [key_in(root, info.path) for info in alike]
     inside.sort(key=lambda key: sum(path.endswith(f"/{key}") for path in paths) > 1)

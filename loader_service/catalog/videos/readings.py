@@ -146,3 +146,17 @@ def fields_of(
 def each_by_itself() -> Schema:
     """Return the schema under which each sequence of JPEGs is a video."""
     return Schema(("groups",), (SchemaField("frames", "image", (VIDEO,)),))
+
+
+def without_chance(alike: Sequence[DatasetInfo], members: Sequence[DatasetInfo]) -> list[DatasetInfo]:
+    """Return the datasets that have as many rows as the first by more than chance.
+
+    Those that nothing but numbers name, and that have several lengths in their group, are rows of their own number:
+    another file has others of that length.
+    """
+    lengths: dict[str, set[int]] = {}
+    for info in members:
+        if info.basename.isdecimal():
+            lengths.setdefault(info.parent, set()).add(info.shape[0])
+    first = alike[0]
+    return [info for info in alike if info.basename == first.basename or len(lengths.get(info.parent, ())) < 2]
