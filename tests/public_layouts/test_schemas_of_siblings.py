@@ -23,8 +23,8 @@ from tests.public_layouts.table import TABLE
 from tests.support.catalogs import catalog_of, names_of
 
 #: A name that only its number at the end tells apart from others.
-#: A camera, agent, or channel, keeps its number.
-_NUMBERED = re.compile(r"(?!image_|cam|agent_|Channel )(\D*)([0-9]+)")
+#: A camera, agent, set, or channel, keeps its number.
+_NUMBERED = re.compile(r"(?!image_|cam|agent_|set\.|Channel )(\D*)([0-9]+)")
 
 
 @pytest.mark.parametrize("case", [pytest.param(each, id=each.name) for each in TABLE.values() if each.may_be_served])
