@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from loader_service.daemon.memory import OwnMemory
@@ -69,14 +69,28 @@ def mapped_files(pid: int) -> set[str]:
 
 
 def _children(parent: int) -> list[tuple[int, str]]:
-    if parent == os.getpid() and not _has_children():
-        return []  # as before and after most tests: no look at all processes of the machine
+    candidates = set[int]()
+    if parent == os.getpid():
+        if not _has_children():
+            return []  # as before and after most tests
+        candidates = _listed_children() | _listed_children()
     found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            state, its_parent = _state_and_parent(int(entry))
-            if its_parent == parent:
-                found.append((int(entry), state))
+    for pid in candidates or {int(entry) for entry in os.listdir("/proc") if entry.isdigit()}:
+        state, its_parent = _state_and_parent(pid)
+        if its_parent == parent:
+            found.append((pid, state))
+    return found
+
+
+def _listed_children() -> set[int]:
+    """Return the children of this process as its kernel lists them, if it does: to look at all processes takes 9 ms.
+
+    One look may pass over a child when another one ends meanwhile.
+    """
+    found = set[int]()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # of a thread that has ended
+            found.update(map(int, (task / "children").read_text().split()))
     return found
 
 
