@@ -7,8 +7,7 @@ meant.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +42,19 @@ _ANY_ID = re.compile(
 )
 
 
+class Runs(NamedTuple):
+    """Runs of equal values: the first row and the value of each, that value's number, and how many values there are."""
+
+    starts: Int64s
+    values: Any
+    codes: Int64s
+    kinds: int
+
+
+#: Rows of which the owners are counted, to see whether they lie in turns.
+_MOST_LOOKED_AT = 4096
+
+
 def find_by_owners(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
     """Return the runs of rows of one owner, if these are more than one and have two rows on average; else None.
 
@@ -54,12 +66,11 @@ def find_by_owners(datasets: Sequence[DatasetInfo], frame_count: int, read: Read
     if not columns:
         return None
     runs = {info.path: found for info in columns if (found := _runs(np.ravel(read(info.path)))) is not None}
-    firm = {path for path, (_, values) in runs.items() if len(set(values)) == len(values)}
-    outer = _union([runs[path][0] for path in firm])
-    paths = [info.path for info in columns if info.path in runs and _is_told(info, *runs[info.path], outer)]
+    outer = _union([each.starts for each in runs.values() if each.kinds == len(each.starts)], frame_count)
+    paths = [info.path for info in columns if info.path in runs and _is_told(info, runs[info.path], outer)]
     if not paths:
         return None
-    starts = _union([runs[path][0] for path in paths])
+    starts = _union([runs[path].starts for path in paths], frame_count)
     return Bounds(starts, np.append(starts[1:], frame_count), frozenset(paths))
 
 
@@ -72,13 +83,13 @@ def line_of_turns(datasets: Sequence[DatasetInfo], frame_count: int, read: Read)
         if not (_OWNER.search(info.basename) or _ANY_ID.match(info.basename)):
             continue
         values = np.ravel(read(info.path))
-        kinds = len(set(values.tolist()))
-        changes = int((values[1:] != values[:-1]).sum())
-        if not 2 <= kinds <= frame_count / 2 < changes:
+        head = values[:_MOST_LOOKED_AT]
+        kinds = len(set(head.tolist()))
+        if not 2 <= kinds <= len(head) / 2 or 2 * int((values[1:] != values[:-1]).sum()) <= frame_count:
             continue
         if bool(_ACTOR.search(info.basename)) or (values[kinds:] == values[:-kinds]).all():
             return (
-                f"{info.path!r} changes from row to row, and its {kinds} values come back, so a clip goes from one to "
+                f"{info.path!r} changes from row to row, and its values come back, so a clip goes from one to "
                 f"the next; if each is a recording of its own, {in_order_of(info)}"
             )
     return None
@@ -100,29 +111,39 @@ def _columns(datasets: Sequence[DatasetInfo], frame_count: int) -> list[DatasetI
     return [info for info in rows if is_text(info.dtype) or (is_number(info.dtype) and info.dtype != "bool")]
 
 
-def _runs(values: Any) -> tuple[Int64s, list[Any]] | None:
-    """Return the first rows of runs of equal values, and their values, if there are several of two rows on average."""
+def _runs(values: Any) -> Runs | None:
+    """Return the runs of equal values, if there are several of two rows on average."""
     starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
-    return (starts, values[starts].tolist()) if 1 < len(starts) <= len(values) / 2 else None
+    if not 1 < len(starts) <= len(values) / 2:
+        return None
+    firsts = values[starts]
+    found, codes = np.unique(firsts, return_inverse=True)
+    return Runs(starts, firsts, np.ravel(codes), len(found))
 
 
-def _is_told(info: DatasetInfo, starts: Int64s, values: Sequence[Any], outer: Int64s) -> bool:
+def _is_told(info: DatasetInfo, runs: Runs, outer: Int64s) -> bool:
     """Tell whether runs are owners': none comes back within an `outer` one, or they count, or are ids or names."""
-    within = set(zip(np.searchsorted(outer, starts, "right").tolist(), values, strict=True))
-    if len(within) == len(values):
+    within = np.sort(np.searchsorted(outer, runs.starts, "right") * runs.kinds + runs.codes)
+    if (within[1:] != within[:-1]).all():  # NumPy's `unique` takes seconds for a million of these
         return True
     if not _OWNER.search(info.basename):
         return False
     names = is_text(info.dtype) and "event" not in info.basename.lower()
-    return names or bool(_ENDS_IN_ID.search(info.basename)) or _count_anew(values)
+    return names or bool(_ENDS_IN_ID.search(info.basename)) or _count_anew(runs)
 
 
-def _count_anew(values: Sequence[Any]) -> bool:
+def _count_anew(runs: Runs) -> bool:
     """Tell whether values count by ones, and begin anew, with more than two of them: codes of events do not."""
-    if isinstance(values[0], bytes) or len(set(values)) < 3:
+    if runs.values.dtype.kind not in "iuf" or runs.kinds < 3:
         return False
-    return all(after in {before + 1, values[0]} for before, after in pairwise(values))
+    numbers = runs.values.astype(np.float64)
+    return bool(((np.diff(numbers) == 1) | (numbers[1:] == numbers[0])).all())
 
 
-def _union(starts: Sequence[Int64s]) -> Int64s:
-    return np.unique(np.concatenate([np.zeros(1, np.int64), *starts]))
+def _union(starts: Sequence[Int64s], frame_count: int) -> Int64s:
+    """Return all first rows, that of the first run among them, in order."""
+    first = np.zeros(frame_count, bool)
+    first[0] = True
+    for each in starts:
+        first[each] = True
+    return np.flatnonzero(first)
