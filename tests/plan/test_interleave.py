@@ -46,7 +46,7 @@ def interleaved(sizes, cycle_length: int, block_length: int) -> list[int]:
     return order
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(sizes=SIZES, cycle_length=CYCLES, block_length=BLOCKS)
 def test_the_order_is_that_of_files_read_in_turn(sizes, cycle_length, block_length):
     expected = interleaved(sizes, cycle_length, block_length)

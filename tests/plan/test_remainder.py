@@ -55,7 +55,7 @@ def _taken(plan: Plan, steps: int) -> list[int]:
     return [int(each) for n in range(steps) for each in plan.samples(_EPOCH, plan.first_step + n)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     kind=st.sampled_from(["global", "interleave", "bucket", "subset"]),
     count=st.integers(40, 700),

@@ -57,7 +57,7 @@ def test_several_messages_travel_in_one_payload_in_their_order():
     assert wire.decode(wire.encode(*several), m.FromClient) == list(several)
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(samples.any_message())
 def test_every_message_comes_back_as_it_was(message):
     assert wire.decode(wire.encode(message), samples.union_of(message)) == [message]
