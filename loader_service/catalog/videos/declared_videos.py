@@ -159,6 +159,7 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
 
 def _filled(hdf5: HDF5File, tree: Tree, schema: Schema, layout: VideoLayout, episodes: list[Episode]) -> Found:
     """Return the videos with all fields of the schema, without the groups that are called alike and are no videos."""
+    episodes = _without_rows(tree, schema.fields[0], episodes)
     try:
         lines = _fill(hdf5, tree, schema, episodes)
     except CatalogError:
@@ -169,6 +170,18 @@ def _filled(hdf5: HDF5File, tree: Tree, schema: Schema, layout: VideoLayout, epi
         lines = _fill(hdf5, tree, schema, episodes)
     episodes.sort(key=lambda episode: natural_key(episode.name))
     return Found(layout, episodes, lines)
+
+
+def _without_rows(tree: Tree, first: SchemaField, episodes: list[Episode]) -> list[Episode]:
+    """Return the videos without those that hold one row beside others that hold many, if its side may be any.
+
+    A side of -1 fits any list of numbers: ``events (7,)`` is no frame beside those of ``trial_0 (100, 4)``.
+    """
+    if first.shape is None or -1 not in first.shape:
+        return episodes
+    axes = {each.root: _axes_of(tree, first, each.root) for each in episodes if each.root is not None}
+    row = len(first.shape)
+    return [each for each in episodes if axes.get(each.root or "") != row] if row + 1 in axes.values() else episodes
 
 
 def _with_fields(tree: Tree, schema: Schema, roots: Sequence[str]) -> list[str]:

@@ -22,6 +22,13 @@ def test_numbered_trials_beside_events_of_another_form_are_the_videos(tmp_path):
         assert found.frame_counts.tolist() == [100, 101, 102, 103]
         (line,) = found.left_out
     assert line.startswith("'arrays/events/data': expected it in the group of a video")
+    (tmp_path / "schema.toml").write_text(
+        'videos = "groups"\nfield = [{name = "data", kind = "array", dataset = "{video}/data", shape = [-1]}]\n'
+    )
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert names_of(found) == [f"arrays/trial_{number}" for number in range(4)]
+        (line,) = found.left_out
+    assert line.startswith("'arrays/events': 1 group without all fields of the schema, or of another form")
 
 
 def test_numbered_channels_of_one_length_beside_their_times_are_no_videos_without_a_question(tmp_path):
