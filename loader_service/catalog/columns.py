@@ -19,6 +19,7 @@ from loader_service.catalog.header import (
     PathRule,
     has_sides,
 )
+from loader_service.catalog.rows_place import RowsPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -251,11 +252,11 @@ class Catalog:
         """
         return int(self._column("addresses", field)[video])
 
-    def rows_place(self, video: int, field: str) -> tuple[str, int, int, int, int]:
-        """Return where HDF5 finds a video's numbers: what `hdf5.arrays.RowsPlace` is made of."""
+    def rows_place(self, video: int, field: str) -> RowsPlace:
+        """Return where HDF5 finds a video's numbers."""
         columns = ("elements", "firsts", "digits", "strides")
         element, first, digits, stride = (int(self._column(name, field)[video]) for name in columns)
-        return self.dataset_path(video, field), element, first, digits, stride
+        return RowsPlace(self.dataset_path(video, field), element, first, digits, stride)
 
     def missing(self, fields: Iterable[str]) -> int:
         """Return how many frames at the end of each video have no entry in one of these fields: 0 or 1."""

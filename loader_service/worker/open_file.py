@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loader_service.catalog.attempts import TRANSIENT, ShortRead, errno_of, pread_fully
 from loader_service.catalog.columns import FileStat
+from loader_service.catalog.rows_place import RowsPlace
 from loader_service.errors import CatalogError
 from loader_service.worker.mapped_file import MappedFile, map_file
 from loader_service.worker.scattered_read import scattered_read
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from loader_service.catalog.hdf5.arrays import ArrayReader, RowsPlace
+    from loader_service.catalog.hdf5.arrays import ArrayReader
     from loader_service.catalog.hdf5.plain import PlainReader
     from loader_service.stores.blocks import BlockFile
     from loader_service.worker.read_ahead import Opened
@@ -158,20 +159,20 @@ class OpenFile:
             self._plain = PlainReader(self._open_hdf5())
         return self._plain.read(LAYOUT_NAMED[layout], path, position, length)
 
-    def read_rows(self, place: tuple[str, int, int, int, int], frames: range, out: Any) -> int | None:
+    def read_rows(self, place: RowsPlace, frames: range, out: Any) -> int | None:
         """Read frames of an array, which lies where `Catalog.rows_place` says, as `ArrayReader.read` does."""
-        return self._array_reader().read(_rows_place(place), frames, out)
+        return self._array_reader().read(place, frames, out)
 
-    def fetch_rows(self, place: tuple[str, int, int, int, int], frames: range) -> list[tuple[int, int]]:
+    def fetch_rows(self, place: RowsPlace, frames: range) -> list[tuple[int, int]]:
         """Have the chunks of frames of an array read ahead, as `_fetch` does; raises what h5py raises."""
-        return self._fetch(self._array_reader().chunks(_rows_place(place), frames))
+        return self._fetch(self._array_reader().chunks(place, frames))
 
     def fetch_frame(self, layout: str, path: str, position: int, length: int) -> list[tuple[int, int]]:
         """Have the chunks of an encoded frame read ahead; parameters as of `read_frame`, else as `fetch_rows`."""
         from loader_service.catalog.layouts import LAYOUT_NAMED  # noqa: PLC0415 - as in `read_frame`
 
         rows = LAYOUT_NAMED[layout].rows_of(position, length)
-        return self.fetch_rows((path, -1, 0, -1, 1), rows) if rows else []
+        return self.fetch_rows(RowsPlace(path), rows) if rows else []
 
     def _fetch(self, chunks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Have the kernel read chunks, first byte and length, into memory; return those that threads must read."""
@@ -179,9 +180,9 @@ class OpenFile:
             os.posix_fadvise(self.descriptor, offset, length, os.POSIX_FADV_WILLNEED)
         return []
 
-    def read_lines(self, place: tuple[str, int, int, int, int], lines: tuple[int, int], out: Any) -> bool:
+    def read_lines(self, place: RowsPlace, lines: tuple[int, int], out: Any) -> bool:
         """Read lines of a frame of an array, by the numbers of the frame and the first, as `ArrayReader` does."""
-        return self._array_reader().read_lines(_rows_place(place), *lines, out)
+        return self._array_reader().read_lines(place, *lines, out)
 
     def _array_reader(self) -> ArrayReader:
         if self._arrays is None:
@@ -254,9 +255,3 @@ def stat_of(path: str) -> FileStat | None:
 
 def _short(offset: int, length: int, got: int) -> ShortRead:
     return ShortRead(errno.EIO, f"expected {length} bytes at byte {offset}, got {got}")
-
-
-def _rows_place(place: tuple[str, int, int, int, int]) -> RowsPlace:
-    from loader_service.catalog.hdf5.arrays import RowsPlace  # noqa: PLC0415 - most workers never need h5py
-
-    return RowsPlace(*place)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.columns import RAW, Catalog, FileStat
-from loader_service.catalog.inner_paths import renumbered
+from loader_service.catalog.rows_place import RowsPlace
 from loader_service.errors import DecodeError
 from loader_service.stores.urls import is_url
 from loader_service.worker.catalog_files import CatalogFiles
@@ -310,11 +310,9 @@ class Reader:
                 f"reading {field!r}, {self.files.describe(video, first)}: HDF5 cannot give its bytes: {error}"
             ) from error
         if unwritten is not None:
-            path, _, before, digits, stride = rows_place
-            named = renumbered(path, digits, (before + unwritten) * stride) if digits >= 0 else path
             raise DecodeError(
                 f"reading {field!r}, {self.files.describe(video, unwritten)}: its part of the dataset "
-                f"{named!r} was never written; write it, or leave the video out"
+                f"{rows_place.path_of(unwritten)!r} was never written; write it, or leave the video out"
             )
 
     def _read_lines_through_hdf5(self, place: tuple[int, int, str], first: int, out: NDArray[Any]) -> bool:
@@ -341,11 +339,9 @@ def _itself(file: OpenFile) -> OpenFile:
     return file
 
 
-def _read_lines(
-    file: OpenFile, place: tuple[str, int, int, int, int], lines: tuple[int, int], out: NDArray[Any]
-) -> bool:
+def _read_lines(file: OpenFile, place: RowsPlace, lines: tuple[int, int], out: NDArray[Any]) -> bool:
     return file.through_hdf5(lambda: file.read_lines(place, lines, out))
 
 
-def _read_array(file: OpenFile, place: tuple[str, int, int, int, int], rows: range, out: NDArray[Any]) -> int | None:
+def _read_array(file: OpenFile, place: RowsPlace, rows: range, out: NDArray[Any]) -> int | None:
     return file.through_hdf5(lambda: file.read_rows(place, rows, out))

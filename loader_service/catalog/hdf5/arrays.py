@@ -5,51 +5,22 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
 
-from loader_service.catalog.inner_paths import renumbered, to_bytes
+from loader_service.catalog.inner_paths import to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from loader_service.catalog.rows_place import RowsPlace
+
 #: Datasets that stay open, with the chunks that HDF5 keeps of each; the one used longest ago is closed first.
 _OPEN_DATASETS = 8
-
-
-class RowsPlace(NamedTuple):
-    """Where the frames of an array are in its file.
-
-    Attributes
-    ----------
-    path
-        Of the dataset; of the first frame's, where each frame is a dataset.
-    element
-        Of a vlen dataset, or of one ``(videos, frames, …)``: which of its elements the frames lie in; negative: they
-        are rows of the dataset itself.
-    first
-        The row of the first frame; where each frame is a dataset, how many come before.
-    digits
-        Where each frame is a dataset: at which letter of the path its number begins; else negative.
-    stride
-        By how much that number grows from frame to frame.
-    """
-
-    path: str
-    element: int = -1
-    first: int = 0
-    digits: int = -1
-    stride: int = 1
-
-    def path_of(self, frame: int) -> str:
-        """Return the path of the dataset that a frame lies in."""
-        if self.digits < 0:
-            return self.path
-        return renumbered(self.path, self.digits, (self.first + frame) * self.stride)
 
 
 class ArrayReader:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loader_service.catalog.hdf5.arrays import ArrayReader, RowsPlace
+from loader_service.catalog.hdf5.arrays import ArrayReader
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.layouts.extents import read_frame
+from loader_service.catalog.rows_place import RowsPlace
 
 if TYPE_CHECKING:
     from loader_service.catalog.columns import Int64s
