@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from loader_service.catalog.videos.flat_lists import BOUNDS_ENDING
+from loader_service.catalog.videos.beside.flat_lists import BOUNDS_ENDING
 from loader_service.pack.records import PackedDataset, PackedVideo, of_plain, to_plain
 
 

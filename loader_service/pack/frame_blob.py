@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from loader_service.catalog.codecs import DEPTH, JPEG, Codec
-from loader_service.catalog.videos.flat_lists import BOUNDS_ENDING
+from loader_service.catalog.videos.beside.flat_lists import BOUNDS_ENDING
 from loader_service.conversion.write_remedies import output_error
 from loader_service.errors import PackError
 from loader_service.pack.records import Beside, PackedDataset

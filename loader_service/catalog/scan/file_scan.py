@@ -25,16 +25,16 @@ from loader_service.catalog.scan.undeclared import find_undeclared
 from loader_service.catalog.scan.unknown_files import works
 from loader_service.catalog.splits.choose import Chosen, find_in_split
 from loader_service.catalog.splits.row_ranges import cut
-from loader_service.catalog.videos.declared_videos import declares_label, find_declared
+from loader_service.catalog.videos.aside.pickled_rows import with_pickled
+from loader_service.catalog.videos.aside.set_aside import lines_of_links, without_copies
+from loader_service.catalog.videos.axes.matlab_axes import hint_of_axes, lines_of_axes, with_texts
+from loader_service.catalog.videos.axes.octave_variables import with_octave
+from loader_service.catalog.videos.beside.file_labels import read_labels, to_label
+from loader_service.catalog.videos.declared.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.episodes import Found
 from loader_service.catalog.videos.field_scan import scan_fields
-from loader_service.catalog.videos.file_labels import read_labels, to_label
-from loader_service.catalog.videos.matlab_axes import hint_of_axes, lines_of_axes, with_texts
-from loader_service.catalog.videos.octave_variables import with_octave
-from loader_service.catalog.videos.packed_numbers import lines_of_packing
-from loader_service.catalog.videos.pickled_rows import with_pickled
+from loader_service.catalog.videos.lines.packed_numbers import lines_of_packing
 from loader_service.catalog.videos.readings import TwoReadingsError
-from loader_service.catalog.videos.set_aside import lines_of_links, without_copies
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.scan_options import FOLDER, GROUP, ScanOptions
 from loader_service.stores.faults import StoreFault

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number, is_vlen
 from loader_service.catalog.scan.unknown_files import works
+from loader_service.catalog.videos.aside.set_aside import REFERRED
+from loader_service.catalog.videos.lines.unused import paths_of
 from loader_service.catalog.videos.readings import fields_of, in_one_line
-from loader_service.catalog.videos.set_aside import REFERRED
-from loader_service.catalog.videos.unused import paths_of
 from loader_service.schema import Schema
 from loader_service.sizes import counted, size_text
 

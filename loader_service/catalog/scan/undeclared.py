@@ -17,45 +17,45 @@ from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.most_left_out import line_of_most
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
-from loader_service.catalog.videos.across_groups import add_across, add_values_across, main_frames
-from loader_service.catalog.videos.beside_pictures import add_beside_pictures
-from loader_service.catalog.videos.chance_notes import lines_of_chance, lines_of_zeros
-from loader_service.catalog.videos.constants_beside import add_constants
-from loader_service.catalog.videos.end_to_end import cut_at_ends
-from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
-from loader_service.catalog.videos.few_pictures import lines_of_few, refuse_few_apart, refuse_same_names
-from loader_service.catalog.videos.fields_beside import add_members, check_labels
-from loader_service.catalog.videos.first_and_last import lines_of_first_and_last, with_rows_of_lists
-from loader_service.catalog.videos.flat_pixels import lines_of_flat_pixels
-from loader_service.catalog.videos.frame_groups import refuse_frame_groups
-from loader_service.catalog.videos.labels_apart import refuse_labels_apart
-from loader_service.catalog.videos.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
-from loader_service.catalog.videos.matlab_axes import no_arrays
-from loader_service.catalog.videos.named_axes import refuse_named_axes
-from loader_service.catalog.videos.nested_videos import are_nested, group_nested
-from loader_service.catalog.videos.number_readings import lines_of_numbers
-from loader_service.catalog.videos.numbered import split_by_names
-from loader_service.catalog.videos.numbered_videos import add_beside_encoded
-from loader_service.catalog.videos.padded_videos import cut_padded
-from loader_service.catalog.videos.paired_groups import refuse_paired_groups
-from loader_service.catalog.videos.paired_rows import lines_of_pairs
-from loader_service.catalog.videos.readings import TwoReadingsError
-from loader_service.catalog.videos.row_notes import lines_of_rows
-from loader_service.catalog.videos.second_names import lines_of_second_names, without_second_names
-from loader_service.catalog.videos.set_aside import (
+from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across, main_frames
+from loader_service.catalog.videos.arrays.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
+from loader_service.catalog.videos.arrays.number_readings import lines_of_numbers
+from loader_service.catalog.videos.arrays.numbered_videos import add_beside_encoded
+from loader_service.catalog.videos.arrays.two_numbers import refuse_two_numbers_encoded
+from loader_service.catalog.videos.arrays.without_frames import find_without_frames
+from loader_service.catalog.videos.aside.second_names import lines_of_second_names, without_second_names
+from loader_service.catalog.videos.aside.set_aside import (
     refuse_sparse_rows,
     refuse_without_complex,
     refuse_without_links,
     set_aside,
 )
-from loader_service.catalog.videos.time_axes import refuse_time_behind, refuse_time_by_its_stamps
-from loader_service.catalog.videos.two_numbers import refuse_two_numbers_encoded
-from loader_service.catalog.videos.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
-from loader_service.catalog.videos.unused import unused
-from loader_service.catalog.videos.unused_attributes import unused_attributes
-from loader_service.catalog.videos.widened_bytes import refuse_widened_rows
-from loader_service.catalog.videos.without_frames import find_without_frames
-from loader_service.catalog.videos.word_among_numbers import lines_of_words
+from loader_service.catalog.videos.axes.matlab_axes import no_arrays
+from loader_service.catalog.videos.axes.named_axes import refuse_named_axes
+from loader_service.catalog.videos.axes.time_axes import refuse_time_behind, refuse_time_by_its_stamps
+from loader_service.catalog.videos.beside.beside_pictures import add_beside_pictures
+from loader_service.catalog.videos.beside.constants_beside import add_constants
+from loader_service.catalog.videos.beside.fields_beside import add_members, check_labels
+from loader_service.catalog.videos.beside.flat_pixels import lines_of_flat_pixels
+from loader_service.catalog.videos.beside.labels_apart import refuse_labels_apart
+from loader_service.catalog.videos.beside.widened_bytes import refuse_widened_rows
+from loader_service.catalog.videos.bounds.first_and_last import lines_of_first_and_last, with_rows_of_lists
+from loader_service.catalog.videos.encoded.few_pictures import lines_of_few, refuse_few_apart, refuse_same_names
+from loader_service.catalog.videos.encoded.frame_groups import refuse_frame_groups
+from loader_service.catalog.videos.encoded.nested_videos import are_nested, group_nested
+from loader_service.catalog.videos.encoded.paired_groups import refuse_paired_groups
+from loader_service.catalog.videos.end_to_end import cut_at_ends
+from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
+from loader_service.catalog.videos.lines.chance_notes import lines_of_chance, lines_of_zeros
+from loader_service.catalog.videos.lines.paired_rows import lines_of_pairs
+from loader_service.catalog.videos.lines.row_notes import lines_of_rows
+from loader_service.catalog.videos.lines.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
+from loader_service.catalog.videos.lines.unused import unused
+from loader_service.catalog.videos.lines.unused_attributes import unused_attributes
+from loader_service.catalog.videos.lines.word_among_numbers import lines_of_words
+from loader_service.catalog.videos.numbered import split_by_names
+from loader_service.catalog.videos.padded_videos import cut_padded
+from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.scan_options import GROUP, ScanOptions
 
 if TYPE_CHECKING:

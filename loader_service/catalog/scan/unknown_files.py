@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.layouts.search import EXPECTED, ForeignBytesError, explain_texts
-from loader_service.catalog.videos.declared_videos import declares_label, find_declared
+from loader_service.catalog.videos.arrays.group_readings import videos_of_groups
+from loader_service.catalog.videos.arrays.without_frames import EXPECTED as EXPECTED_WITHOUT_FRAMES
+from loader_service.catalog.videos.aside.set_aside import is_aside
+from loader_service.catalog.videos.beside.file_labels import LabelOrderError, read_labels
+from loader_service.catalog.videos.declared.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.field_scan import scan_fields
-from loader_service.catalog.videos.file_labels import LabelOrderError, read_labels
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
-from loader_service.catalog.videos.group_readings import videos_of_groups
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, in_one_line
-from loader_service.catalog.videos.set_aside import is_aside
 from loader_service.catalog.videos.sibling_groups import sibling_groups
-from loader_service.catalog.videos.without_frames import EXPECTED as EXPECTED_WITHOUT_FRAMES
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted

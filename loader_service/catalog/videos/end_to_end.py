@@ -12,7 +12,8 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import basename_of, join, upwards
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.split_words import meaning_of
-from loader_service.catalog.videos.bound_lists import (
+from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES, value_of_row
+from loader_service.catalog.videos.bounds.bound_lists import (
     Bounds,
     LastRowsError,
     Read,
@@ -20,13 +21,12 @@ from loader_service.catalog.videos.bound_lists import (
     is_index,
     says_bounds,
 )
-from loader_service.catalog.videos.bounds import find_bounds, find_sums, from_flags
+from loader_service.catalog.videos.bounds.bounds import find_bounds, find_sums, from_flags
+from loader_service.catalog.videos.bounds.inner_bounds import line_of_parts, paths_of_parts
+from loader_service.catalog.videos.bounds.row_columns import find_by_rows
+from loader_service.catalog.videos.bounds.row_owners import find_by_owners, line_of_turns
 from loader_service.catalog.videos.episodes import Episode, Found, key_in, owner_of
-from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, value_of_row
-from loader_service.catalog.videos.inner_bounds import line_of_parts, paths_of_parts
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
-from loader_service.catalog.videos.row_columns import find_by_rows
-from loader_service.catalog.videos.row_owners import find_by_owners, line_of_turns
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
 

@@ -23,9 +23,9 @@ from loader_service.catalog.layouts.pictures import look_at
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.sides import can_differ, common_shape, filled_up, sides_column
-from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES
-from loader_service.catalog.videos.number_lists import LIST_WAYS, is_list, list_columns
-from loader_service.catalog.videos.unfilled import lines_of_empty
+from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.beside.number_lists import LIST_WAYS, is_list, list_columns
+from loader_service.catalog.videos.lines.unfilled import lines_of_empty
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from loader_service.catalog.dtypes import is_number, is_text, is_vlen
 from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES, value_of_row
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
-from loader_service.catalog.videos.fields_beside import MOST_VALUE_BYTES, value_of_row
 from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
 from loader_service.catalog.vocabulary import RECORDINGS
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo
-    from loader_service.catalog.videos.bound_lists import Read
+    from loader_service.catalog.videos.bounds.bound_lists import Read
 
 #: What is called that counts the real frames of each row.
 _LENGTHS = re.compile(

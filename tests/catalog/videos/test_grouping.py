@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import common_group, differing_parts, renumbered
-from loader_service.catalog.videos.bounds import find_bounds
+from loader_service.catalog.videos.aside.set_aside import set_aside
+from loader_service.catalog.videos.bounds.bounds import find_bounds
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, frame_counts_of, have_roles, rival_of
 from loader_service.catalog.videos.numbered import find_numbered
-from loader_service.catalog.videos.set_aside import set_aside
 from loader_service.catalog.videos.sibling_groups import sibling_groups
 from loader_service.catalog.videos.single_pictures import find_single_pictures
 from loader_service.errors import CatalogError

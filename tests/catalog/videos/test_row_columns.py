@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
-from loader_service.catalog.videos.row_columns import find_by_rows
+from loader_service.catalog.videos.bounds.row_columns import find_by_rows
 
 
 def starts_of(name, entries, *, any_end=False):

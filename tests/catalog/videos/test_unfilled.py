@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 
 from loader_service.catalog.videos.episodes import Episode, VideoField
-from loader_service.catalog.videos.unfilled import lines_of_empty
+from loader_service.catalog.videos.lines.unfilled import lines_of_empty
 from tests.public_layouts.pictures import jpegs
 from tests.support.catalogs import catalog_of
 

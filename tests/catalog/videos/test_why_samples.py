@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from loader_service.catalog.videos.why_samples import why_samples
+from loader_service.catalog.videos.encoded.why_samples import why_samples
 from loader_service.errors import CatalogError
 from tests.support.catalogs import catalog_of
 

@@ -1,0 +1,1 @@
+"""What a file without encoded frames holds: videos, pictures or rows of arrays, and what is asked of them."""

@@ -1,0 +1,314 @@
+"""Groups that are fields, with a dataset for each video in them: ``visual/v1`` beside ``audio/v1``. Pure.
+
+In most files a video is a group, and its datasets are fields. Here it is the other way around, which the names tell:
+words for the groups, numbers or ids for what is in them, and the same ones in each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.dtypes import is_text, is_vlen
+from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.beside.constants_beside import MATRICES
+from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES, array_part, single_part
+from loader_service.catalog.videos.cameras import groups_of_other_lengths
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
+from loader_service.catalog.videos.numbered import NumberedFrames, in_order
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.layouts.layout import FoundVideo
+
+#: What groups are called that hold a part of each video, and not videos of a class.
+_FIELD_WORDS = re.compile(
+    r"(^|_)(image|img|rgb|bgr|frame|mask|depth|flow|label|target|annotation|segmentation|seg|gt|input|output|audio|visual|"
+    r"text|video|feature|feat|normal|disparity|thermal|ir|nir|lr|hr|pose|gaze|state|action)s?(_|[0-9]|$)",
+    re.IGNORECASE,
+)
+
+
+def are_fields(groups: Collection[str]) -> bool:
+    """Tell whether all names of groups say what is in them, and so are no classes."""
+    return len(groups) > 1 and all(_FIELD_WORDS.search(basename_of(group)) for group in groups)
+
+
+def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> list[str]:
+    """Return the groups beside one that hold datasets of all these names, which are numbers or ids; no numbered ones.
+
+    Parameters
+    ----------
+    paths
+        Of all datasets.
+    names
+        Of the datasets of a group that are videos.
+    group
+        That group.
+    """
+    wanted = set(names)
+    if len(wanted) < 2 or not have_numbers_or_ids(wanted):
+        return []
+    held: dict[str, set[str]] = {}
+    for path in paths:
+        if basename_of(path) in wanted and parent_of(parent_of(path)) == parent_of(group):
+            held.setdefault(parent_of(path), set()).add(basename_of(path))
+    beside = sorted(each for each, names_there in held.items() if names_there == wanted and each != group)
+    words = [basename_of(each) for each in [group, *beside]]
+    return [] if not group or have_numbers_or_ids(words) else beside
+
+
+class Neighbours:
+    """Which datasets have which name, form and length in groups beside each other; made once for a file."""
+
+    def __init__(self, arrays: Iterable[DatasetInfo], tails: Mapping[str, tuple[int, ...]]) -> None:
+        self._tails = tails
+        self._members: dict[str, list[DatasetInfo]] = {}
+        self._groups: dict[tuple[str, str], list[str]] = {}
+        self._forms: Counter[tuple[int, str, tuple[int, ...]]] = Counter()
+        for info in arrays:
+            group = info.parent
+            self._members.setdefault(group, []).append(info)
+            self._groups.setdefault((parent_of(group), info.basename), []).append(group)
+            self._forms[group.count("/"), info.dtype, (info.shape[0], *tails[info.path])] += 1
+
+    def aligned(self, members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> Mapping[int, int]:
+        """Return how many datasets have each length of some members, without those that belong to the same videos.
+
+        Those lie in groups beside that of the members, with the same names; or, where names are numbers or ids, in any
+        group as deep, with the same form: those are videos as well.
+        """
+        own = Counter(info.shape[0] for info in members)
+        left = {length: lengths[length] for length in own}
+        group, names = members[0].parent, {info.basename for info in members}
+        if not group or len(names) < 2 or not have_numbers_or_ids(names):
+            return left
+        first = members[0]
+        for length, count in own.items():
+            left[length] -= self._forms[group.count("/"), first.dtype, (length, *self._tails[first.path])] - count
+        for other in self._beside(group, names):
+            for info in self._members[other]:
+                if info.shape[0] in left and self._form(info) != self._form(first):
+                    left[info.shape[0]] -= 1
+        return left
+
+    def _form(self, info: DatasetInfo) -> tuple[str, tuple[int, ...]]:
+        return info.dtype, self._tails[info.path]
+
+    def _beside(self, group: str, names: set[str]) -> list[str]:
+        candidates = [each for each in self._groups[parent_of(group), min(names)] if each != group]
+        words = [basename_of(each) for each in [group, *candidates]]
+        if len(words) > _MOST_GROUPS or have_numbers_or_ids(words):
+            return []
+        return [each for each in candidates if {info.basename for info in self._members[each]} == names]
+
+
+#: More groups than these beside each other are classes or videos, and no fields.
+_MOST_GROUPS = 32
+
+
+def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether datasets of groups are numbered alike, or have the same ids: samples, and no fields of groups.
+
+    Those of one group have one form then: times beside ``h1_strain`` and ``l1_strain`` are fields.
+    """
+    first, *others = groups.values()
+    alike = len({(info.dtype, len(info.shape)) for info in first.values()}) == 1
+    names = [basename_of(group) for group in groups]
+    plain = not have_numbers_or_ids(names)
+    inside = have_numbers_or_ids(first)
+    return plain and inside and alike and len(first) > 1 and all(set(each) == set(first) for each in others)
+
+
+def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:
+    """Return the sequences of encoded frames of one group, where others beside it are fields of the same videos.
+
+    Raises
+    ------
+    TwoReadingsError
+        When those are of other lengths, as flow is between frames.
+    """
+    by_group: dict[str, list[FoundVideo]] = {}
+    for video in found:
+        by_group.setdefault(parent_of(_path(video)), []).append(video)
+    if not are_fields(by_group):
+        return list(found)
+    first, members = next(iter(by_group.items()))
+    beside = beside_by_name(map(_path, found), {basename_of(_path(video)) for video in members}, first)
+    if {first, *beside} != set(by_group):
+        return list(found)
+    named = {basename_of(_path(video)): video for video in members}
+    for video in found:
+        one = named[basename_of(_path(video))]
+        if one.frame_count != video.frame_count:
+            shown = " and ".join(f"{each.frame_count} frames in {_path(each)!r}" for each in (one, video))
+            raise groups_of_other_lengths(f"found {shown}", list(by_group))
+    return members
+
+
+def _path(video: FoundVideo) -> str:
+    return video.name if video.layout.in_group and video.name != video.dataset_path else video.dataset_path
+
+
+def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> None:
+    """Give each video that is a dataset what has its name in the groups beside its own.
+
+    Parameters
+    ----------
+    encoded
+        Sequences of encoded frames by path, as fields.
+
+    Raises
+    ------
+    TwoReadingsError
+        When what has its name is numbers of the same kind, and of another length.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    groups = {parent_of(episode.name) for episode in filled}
+    if found.layout != "groups" or len(groups) != 1 or any(episode.root is not None for episode in filled):
+        return
+    (group,) = groups
+    names = {basename_of(episode.name) for episode in filled}
+    for other in beside_by_name({**tree.datasets, **encoded}, names, group):
+        key = basename_of(other)
+        parts = [_part(tree, episode, join(other, basename_of(episode.name)), encoded) for episode in filled]
+        if None not in parts and len({_form(part) for part in parts if part}) == 1:
+            for episode, part in zip(filled, parts, strict=True):
+                if part is not None:
+                    episode.parts[key] = replace(part, pattern=join(other, VIDEO))
+        elif all(_looks_alike(tree, episode, other) for episode in filled):
+            raise samples_of_groups(tree.datasets.values(), [group, other])
+    if any("" in episode.parts and len(episode.parts) > 1 for episode in filled):
+        for episode in filled:
+            part = replace(episode.parts.pop(""), pattern=join(group, VIDEO))
+            episode.parts = {basename_of(group): part, **episode.parts}
+
+
+def add_values_across(tree: Tree, found: Found) -> None:
+    """Give each video that is a group the value of its name in a group beside: ``target/7`` of the video ``7``."""
+    filled = [episode for episode in found.episodes if episode.frame_count and episode.root]
+    roots = [episode.root or "" for episode in filled]
+    names = {basename_of(root): episode for root, episode in zip(roots, filled, strict=True)}
+    above = {parent_of(root) for root in roots}
+    if found.layout != "groups" or len(names) < 2 or len(names) < len(filled) or len(above) > 1:
+        return
+    values: dict[str, dict[str, VideoField]] = {}
+    for info in tree.datasets.values():
+        part = _value(info) if info.basename in names and parent_of(info.parent) in above else None
+        if part is not None and info.parent not in roots:
+            values.setdefault(info.parent, {})[info.basename] = part
+    for group, parts in values.items():
+        for name, part in parts.items() if len(parts) == len(names) else ():
+            names[name].parts[basename_of(group)] = replace(part, pattern=join(group, VIDEO))
+
+
+def _form(part: VideoField) -> tuple[object, ...]:
+    return part.kind, part.missing, part.frames is None
+
+
+def _part(tree: Tree, episode: Episode, path: str, encoded: Mapping[str, VideoField]) -> VideoField | None:
+    """Return what has a video's name as a field of it: as many entries as frames, or one less, or one value."""
+    if path in encoded:
+        frames = encoded[path].frames
+        return encoded[path] if frames is not None and frames.frame_count == episode.frame_count else None
+    info = tree.datasets[path]
+    if not info.shape:
+        return _value(info)
+    main = episode.parts.get("")
+    if main is not None and main.info is not None and main.shape == main.info.shape:  # a single picture
+        return single_part(info) if info.shape[:2] == main.shape[:2] else _value(info)
+    part = array_part(info)
+    if part is not None and info.shape[0] == episode.frame_count:
+        return part
+    if part is not None and info.shape[0] == episode.frame_count - 1 > 1:
+        return replace(part, missing=1)
+    return _value(info)
+
+
+def _value(info: DatasetInfo) -> VideoField | None:
+    if not info.dtype or is_vlen(info.dtype) or info.shape not in {(), (1,)} or info.size_bytes > MOST_VALUE_BYTES:
+        return None
+    return VideoField("value", info.dtype, () if is_text(info.dtype) else info.shape, info.path, info=info)
+
+
+def _looks_alike(tree: Tree, episode: Episode, group: str) -> bool:
+    """Tell whether a dataset of a video's name has its type and as many axes, two at least, but another length."""
+    main, other = tree.datasets.get(episode.name), tree.datasets[join(group, basename_of(episode.name))]
+    alike = main is not None and main.dtype == other.dtype and len(main.shape) == len(other.shape) > 1
+    return alike and main is not None and main.shape[0] - other.shape[0] not in {0, 1}
+
+
+def samples_of_groups(datasets: Iterable[DatasetInfo], groups: Sequence[str]) -> TwoReadingsError:
+    """Return the error for groups that hold a dataset for each sample, whose first axes do not count the same."""
+    shown, fields, wholes, infos = [], [], [], list(datasets)
+    names = _names_of(groups)
+    for group in groups:
+        members = [info for info in infos if info.parent == group]
+        shown.append(members[0].describe())
+        if len({len(info.shape) for info in members}) == 1:
+            sides = common_shape([info.shape for info in members])
+            wholes.append(SchemaField(names[group], "array", (join(group, VIDEO),), "", sides))
+        ordered = in_order(members)
+        if ordered is not None:
+            fields.append(SchemaField(names[group], "array", (ordered.pattern,), "", members[0].shape))
+    numbered = [Reading("one video, of which each number is a frame", Schema(("files",), tuple(fields)))]
+    uneven = len(wholes) == len(groups) and any(0 in field.shape for field in wholes if field.shape)
+    samples = [Reading("samples of one frame, of sides that differ", Schema(("groups",), tuple(wholes)))]
+    across = tuple(SchemaField(names[group], "array", (join(group, VIDEO),)) for group in groups)
+    return TwoReadingsError(
+        f"found {' and '.join(shown)}, named alike in each group",
+        [
+            *(numbered if len(fields) == len(groups) else []),
+            *(samples if uneven else []),
+            Reading("videos with a field in each group", Schema(("groups",), across)),
+            Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+        ],
+    )
+
+
+def _names_of(groups: Sequence[str]) -> dict[str, str]:
+    """Return what fields of groups are called: as these are, or by their paths where several are called alike."""
+    alike = Counter(map(basename_of, groups))
+    return {group: basename_of(group) if alike[basename_of(group)] == 1 else free_name(group) for group in groups}
+
+
+def numbered_fields(
+    found: Mapping[str, Sequence[NumberedFrames]],
+) -> dict[str, list[tuple[str, NumberedFrames]]]:
+    """Return, by the group above, the groups whose datasets are numbered alike and are fields of one video.
+
+    Their forms differ, or, of those of one form, the names say what they are: classes of videos are alike, and named
+    for something else.
+    """
+    above: dict[str, dict[str, NumberedFrames]] = {}
+    for group, families in found.items():
+        if group and len(families) == 1:
+            above.setdefault(parent_of(group), {})[group] = families[0]
+    fields: dict[str, list[tuple[str, NumberedFrames]]] = {}
+    for parent, groups in above.items():
+        sure = [each for each in groups.values() if each.looks_like_frames or each.members[0].shape in MATRICES]
+        main = max(sure, key=lambda each: each.looks_like_frames, default=None)
+        if main is None:
+            continue
+        count = len(main.members)
+        kept = {
+            group: frames
+            for group, frames in groups.items()
+            if frames.first_number == main.first_number and len(frames.members) in {count, count - 1}
+        }
+        words = [basename_of(group) for group in kept]
+        forms = {group: (frames.members[0].dtype, frames.members[0].shape) for group, frames in kept.items()}
+        counts = Counter(forms.values())
+        alike = [group for group, form in forms.items() if counts[form] > 1]
+        told = not alike or are_fields(alike)
+        if len(kept) > 1 and told and not have_numbers_or_ids(words):
+            fields[parent] = [(basename_of(group), frames) for group, frames in kept.items()]
+    return fields

@@ -1,0 +1,345 @@
+"""The errors for arrays that can be read in more than one way, each with the schemas that decide. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.dtypes import is_whole
+from loader_service.catalog.inner_paths import join
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.arrays.number_readings import by_their_numbers, frames_of_groups
+from loader_service.catalog.videos.bounds.bound_lists import PAIRS
+from loader_service.catalog.videos.encoded.why_samples import why_samples
+from loader_service.catalog.videos.episodes import key_in
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_picture
+from loader_service.catalog.videos.readings import (
+    Reading,
+    TwoReadingsError,
+    fields_of,
+    free_name,
+    of_nearly_one_length,
+    without_chance,
+)
+from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.schema import FieldKind, VideoLayout
+
+
+def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
+    """Return the error for datasets whose first axis can be frames, or lines of a picture."""
+    sides = "its sides" if len({info.shape[:2] for info in maybe}) == 1 else "other sides"
+    beside = f" and {len(maybe) - 1} more with {sides}" if len(maybe) > 1 else ""
+    names = {info.basename for info in maybe}
+    grouped = len({info.parent for info in maybe}) * len(names) == len(maybe) > len(names)
+    layouts: tuple[VideoLayout, VideoLayout] = ("groups", "groups") if grouped else ("table", "files")
+    first = [info for info in maybe if info.parent == maybe[0].parent] if grouped else maybe
+    sequences = len({info.shape[0] for info in maybe}) > 1 and len({info.shape[1:] for info in maybe}) == 1
+    each = Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),)))
+    return TwoReadingsError(
+        f"found {maybe[0].describe()}{beside}, whose first axis may be time, or one of a picture's",
+        [
+            *([each] if sequences and not grouped else []),
+            Reading("frames, or rows of a table", Schema((layouts[0],), fields_of(first, "array", grouped=grouped))),
+            Reading(
+                "one picture, or sample",
+                Schema((layouts[1],), _wholes(first, maybe) if grouped else fields_of(first, "array", True)),
+            ),
+            *by_their_numbers(maybe),
+            *frames_of_groups(maybe),
+            *_one_each(maybe),
+        ],
+    )
+
+
+def _wholes(first: Sequence[DatasetInfo], all_groups: Sequence[DatasetInfo]) -> tuple[SchemaField, ...]:
+    """Return each dataset of the first of several groups as one frame, with the sides that all groups share."""
+    return tuple(
+        replace(field, shape=common_shape([each.shape for each in all_groups if each.basename == info.basename]))
+        for info, field in zip(first, fields_of(first, "array", grouped=True), strict=True)
+    )
+
+
+def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of datasets beside each other, which numbers or ids tell apart, as a sample each."""
+    names = [info.basename for info in arrays]
+    same = len({(info.parent, info.dtype, len(info.shape)) for info in arrays}) == 1
+    if len(arrays) < 2 or not same or not have_numbers_or_ids(names):
+        return []
+    whole = SchemaField("values", "array", (VIDEO,), "", common_shape([info.shape for info in arrays]))
+    return [Reading("a sample each", Schema(("groups",), (whole,)))]
+
+
+def tables_of_columns(
+    arrays: Sequence[DatasetInfo], counts: Sequence[int], root: str | None = None
+) -> TwoReadingsError:
+    """Return the error for a file, or a group, of several tables: columns that share one length, beside others.
+
+    `root`: the group that is the video of these, of which there are others like it.
+    """
+    tables = [[info for info in arrays if info.shape[0] == count] for count in counts]
+    shown = [f"{counted(len(each), 'array')} of {each[0].shape[0]} rows such as {each[0].path!r}" for each in tables]
+    return TwoReadingsError(
+        f"found {' beside '.join(shown)}",
+        [
+            *(Reading(f"rows of {each[0].path!r}", _of_length(each, root)) for each in tables),
+            *([one_sample(arrays)] if root is None else []),
+        ],
+    )
+
+
+def unequal(sequences: Sequence[DatasetInfo], *, grouped: bool = False) -> TwoReadingsError:
+    """Return the error for sequences of one video, by their names, that have different lengths.
+
+    `grouped`: whether other groups have sequences of these names too.
+    """
+    first, second = sequences[:2]
+    layout: VideoLayout = "groups" if grouped else "files"
+    return TwoReadingsError(
+        f"found {first.describe()} beside {second.describe()}: two cameras of one video, of which one lost frames, or "
+        "two videos",
+        [
+            *of_nearly_one_length(
+                Schema((layout,), fields_of(sequences, _kind_of(first), grouped=grouped)),
+                [info.shape[0] for info in sequences],
+            ),
+            *(
+                Reading(f"a video by {info.path!r} alone", Schema((layout,), _alone(info, grouped=grouped)))
+                for info in sequences[:2]
+            ),
+            _each_a_video(first),
+        ],
+    )
+
+
+def _alone(info: DatasetInfo, *, grouped: bool) -> tuple[SchemaField, ...]:
+    return fields_of([info], _kind_of(info), grouped=grouped)
+
+
+#: Lengths of which a message shows the schemas: those with most bytes.
+_MOST_SHOWN = 4
+
+
+def rivals(members: Sequence[DatasetInfo], root: str | None = None) -> TwoReadingsError:
+    """Return the error for datasets by which time can be counted in more than one way.
+
+    Parameters
+    ----------
+    members
+        Those datasets.
+    root
+        The group that is the video of these, of which there are others like it; None: the file is a table.
+    """
+    by_length: dict[int, list[DatasetInfo]] = {}
+    ordered = sorted(members, key=lambda info: (-len(info.shape), info.path))
+    for info in ordered:
+        by_length.setdefault(info.shape[0], []).append(info)
+    tall = [alike for alike in by_length.values() if len(alike[0].shape) > 1]
+    candidates = tall if len(tall) > 1 else list(by_length.values())
+    largest = sorted(candidates, key=lambda alike: -sum(info.size_bytes for info in alike))[:_MOST_SHOWN]
+    shown = [alike for alike in candidates if alike in largest]
+    return TwoReadingsError(
+        f"found {', '.join(alike[0].describe() for alike in shown)}, of different length, and nothing says which of "
+        "them counts the frames",
+        [
+            *(_one_each(members) if root is None else ()),
+            *(_between_pairs(members) if root is None else ()),
+            *(Reading(f"rows of {alike[0].path!r}", _of_length(alike, root, members)) for alike in shown),
+            *_of_their_own(members, grouped=root is not None),
+            *([one_sample(members)] if root is None else []),
+        ],
+    )
+
+
+def _between_pairs(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of the largest arrays as videos that the pairs of numbers in another one bound."""
+    pairs = [
+        info for info in members if info.shape[1:] == (2,) and is_whole(info.dtype) and PAIRS.search(info.basename)
+    ]
+    others = [info for info in members if info not in pairs]
+    if len(pairs) != 1 or not others:
+        return []
+    count = max(others, key=lambda info: info.size_bytes).shape[0]
+    rows = [info for info in others if info.shape[0] == count]
+    return [Reading(f"videos that {pairs[0].path!r} bounds", Schema(("spans",), fields_of(rows, "array")))]
+
+
+def _of_their_own(members: Sequence[DatasetInfo], *, grouped: bool) -> list[Reading]:
+    """Return the reading of what differs in its length as a video each, or each group; not `grouped`, in all sides."""
+    deep = [info for info in members if len(info.shape) > 1] or (members if grouped else [])
+    forms = {(info.dtype, info.shape[1:] if grouped else (info.parent, len(info.shape))) for info in deep}
+    alike = len(deep) > 1 and len(forms) == 1 and (grouped or len({info.shape[0] for info in deep}) == len(deep))
+    one = {info.basename for info in deep}
+    pattern = join(VIDEO, *one) if len(one) == 1 else VIDEO
+    return [_each_a_video(deep[0], pattern)] if alike else []
+
+
+def _each_a_video(first: DatasetInfo, pattern: str = VIDEO) -> Reading:
+    return Reading("videos of their own", Schema(("groups",), (SchemaField("values", _kind_of(first), (pattern,)),)))
+
+
+def one_sample(members: Sequence[DatasetInfo]) -> Reading:
+    """Return the reading of arrays as one sample a file: those of two axes or more, or, without any, lists."""
+    whole = fields_of([info for info in members if len(info.shape) > 1], "array", True)
+    if whole:
+        words = "one sample a file, of arrays of any sides"
+    else:
+        words, lists = "one sample a file, of lists of any length", fields_of(members, "array")
+        whole = tuple(replace(field, shape=(0,)) for field in lists)
+    return Reading(words, Schema(("files",), whole))
+
+
+def _of_length(alike: Sequence[DatasetInfo], root: str | None, members: Sequence[DatasetInfo] = ()) -> Schema:
+    """Return the schema for rows of some datasets; of groups, first a name that ends none of its other `members`."""
+    if root is None:
+        return Schema(("table",), fields_of(without_chance(alike, members), "array"))
+    paths = [info.path for info in members]
+    inside = [key_in(root, info.path) for info in alike]
+    inside.sort(key=lambda key: sum(path.endswith(f"/{key}") for path in paths) > 1)
+    return Schema(("groups",), tuple(SchemaField(free_name(key), "array", (join(VIDEO, key),)) for key in inside))
+
+
+def classes_or_fields(pictures: Sequence[DatasetInfo]) -> TwoReadingsError:
+    """Return the error for sequences of pictures of one form, in several groups and with a name of its own each."""
+    each = Schema(("groups",), (SchemaField("frames", _kind_of(pictures[0]), (VIDEO,)),))
+    more = f" and {len(pictures) - 2} more of this form" if len(pictures) > 2 else ", of one form"
+    largest = max(pictures, key=lambda info: info.size_bytes)
+    sides = {info.shape[1:] for info in pictures}
+    finest = [Reading(f"{largest.path!r} alone", Schema(("table",), fields_of([largest], _kind_of(largest))))]
+    return TwoReadingsError(
+        f"found {pictures[0].describe()}, {pictures[-1].describe()}{more}",
+        [
+            Reading("a video, or the pictures of a class, each", each),
+            Reading("fields of one table", Schema(("table",), fields_of(pictures, _kind_of(pictures[0])))),
+            *(finest if len(sides) > 1 else []),
+        ],
+    )
+
+
+def frames_with_gaps(pictures: Sequence[DatasetInfo], groups: int) -> TwoReadingsError:
+    """Return the error for pictures that only numbers tell apart, the same in each of several groups, as no frames."""
+    each = SchemaField("frames", "image", (VIDEO,), "", pictures[0].shape)
+    why = why_samples([info.path for info in pictures], [info.shape for info in pictures])
+    return TwoReadingsError(
+        f"found {len(pictures)} pictures in {groups} groups such as {pictures[0].describe()}, whose numbers seem to "
+        f"count the frames of one video a group, though {why}; write the frames of each as one dataset, "
+        "(frames, height, width, channels), or read them in a Python source of your own (--source "
+        "package.module:Name); as they lie, they are",
+        [Reading("a picture each", Schema(("groups",), (each,)))],
+    )
+
+
+def channels_or_frames(groups: Sequence[Sequence[DatasetInfo]]) -> TwoReadingsError:
+    """Return the error for matrices of as many lines in each group, whose other side differs: sounds, perhaps."""
+    first, *others = groups
+    sides = {info.basename: (info.shape[0], 0) for info in first}
+    wholes = tuple(SchemaField(name, "array", (join(VIDEO, name),), "", side) for name, side in sides.items())
+    rows = tuple(SchemaField(name, "array", (join(VIDEO, name),)) for name in sides)
+    lines = first[0].shape[0]
+    return TwoReadingsError(
+        f"found {first[0].describe()} beside {others[0][0].describe()}; time is their last axis, it seems, and "
+        "frames come first here: write np.moveaxis(array, -1, 0) for clips of frames; as they lie, they are",
+        [
+            Reading(f"one sample of {lines} channels, and of any length, a group", Schema(("groups",), wholes)),
+            Reading(f"{lines} frames a group", Schema(("groups",), rows)),
+        ],
+    )
+
+
+def lines_or_frames(matrices: Sequence[DatasetInfo]) -> TwoReadingsError:
+    """Return the error for datasets of as many lines each, whose other side differs: spectra of sounds, perhaps."""
+    first, second, *_ = matrices
+    whole = SchemaField("values", "array", (VIDEO,), "", (first.shape[0], *(0 for _ in first.shape[1:])))
+    return TwoReadingsError(
+        f"found {first.describe()} beside {second.describe()}",
+        [
+            Reading(f"one sample of {first.shape[0]} lines each, and of any length", Schema(("groups",), (whole,))),
+            Reading(f"{first.shape[0]} frames each", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+            Reading("fields of one table", Schema(("table",), fields_of(matrices, "array"))),
+        ],
+    )
+
+
+def _kind_of(info: DatasetInfo) -> FieldKind:
+    return "image" if is_picture(info) else "array"
+
+
+def refuse_frames_in_the_last_axis(datasets: Sequence[DatasetInfo]) -> None:
+    """Refuse pictures as ``(height, width, channels, frames)``, whose first axis nothing else has: it is no time.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema that takes the lines for frames all the same.
+    """
+    for info in datasets:
+        if info.dtype != "uint8" or len(info.shape) != 4 or info.shape[2] not in {1, 3}:
+            continue
+        others = [each.shape[0] for each in datasets if each.path != info.path]
+        if {1, 3}.isdisjoint({info.shape[1], info.shape[3]}) and info.shape[0] not in others:
+            rows = Schema(("table",), fields_of([info], "array"))
+            raise TwoReadingsError(
+                f"{info.describe()} is pictures as (height, width, channels, frames), it seems, and frames come first "
+                "here: write them so, as by np.moveaxis(pictures, -1, 0), or serve them by --source "
+                "package.module:Name; it is served as it lies as",
+                [Reading(f"{info.shape[0]} frames of {info.shape[1:]}", rows)],
+            )
+
+
+def refuse_samples_in_the_last_axis(arrays: Sequence[DatasetInfo]) -> None:
+    """Refuse arrays of which no two have as many rows, and all as many entries along their last axis: samples, perhaps.
+
+    So MATLAB's matrices ``(samples, features)`` lie in a file.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema for rows of each.
+    """
+    deep = [info for info in arrays if len(info.shape) > 1]
+    (last, *others) = {info.shape[-1] for info in deep} or {0}
+    firsts = [info.shape[0] for info in deep]
+    alone = len(deep) > 1 and len(set(firsts)) == len(firsts) and len(deep) == len(arrays)
+    if not alone or others or last <= max(firsts):
+        return
+    raise TwoReadingsError(
+        f"{' and '.join(info.describe() for info in deep[:2])} have {last} entries along their last axis, and rows of "
+        "their own: that axis counts samples, it seems, and samples come first here; write them so, as by "
+        "np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as they lie, there are",
+        [
+            *(Reading(f"rows of {info.path!r}", Schema(("table",), fields_of([info], "array"))) for info in deep[:2]),
+            one_sample(deep),
+        ],
+    )
+
+
+def refuse_time_in_the_last_axis(arrays: Sequence[DatasetInfo], count: int) -> None:
+    """Refuse a table of so many rows whose largest arrays have as their last axis what another has as its first.
+
+    So it is with tracks ``(animals, …, frames)`` beside what was there ``(frames, animals)``.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for rows of each.
+    """
+    rows = [info for info in arrays if info.shape[0] == count]
+    main = max(rows, key=lambda info: info.size_bytes)
+    last = main.shape[-1]
+    alike = [info for info in rows if len(info.shape) > 1 and info.shape[-1] == last]
+    turned = [info for info in arrays if info.shape == (last, count)]
+    if len(alike) > 1 and turned and last != count:
+        raise TwoReadingsError(
+            f"{main.describe()} and {len(alike) - 1} more have {last} entries along their last axis, as "
+            f"{turned[0].describe()} has rows: that axis is time, it seems, and frames come first here; write them so, "
+            "as by np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as it lies, it is",
+            [
+                Reading(f"{count} rows", Schema(("table",), fields_of(alike, "array"))),
+                Reading(f"{last} rows of {turned[0].path!r} alone", Schema(("table",), fields_of(turned, "array"))),
+            ],
+        )

@@ -1,0 +1,134 @@
+"""Arrays of which each dataset is a video: only lengths, numbers or ids tell them apart. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.videos.arrays.across_groups import Neighbours
+from loader_service.catalog.videos.arrays.array_readings import classes_or_fields, rivals, unequal
+from loader_service.catalog.videos.arrays.group_readings import with_whole_groups
+from loader_service.catalog.videos.arrays.number_readings import refuse_matrices
+from loader_service.catalog.videos.arrays.parts_readings import parts_or_videos
+from loader_service.catalog.videos.arrays.picture_sequences import parts_of, tails_of
+from loader_service.catalog.videos.arrays.picture_videos import refuse_grey_pictures
+from loader_service.catalog.videos.episodes import Episode, Found, found_of
+from loader_service.catalog.videos.frame_axis import (
+    are_masked,
+    are_numbered,
+    have_numbers_or_ids,
+    have_roles,
+    is_picture,
+)
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS, are_levels, is_recording, sibling_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.sibling_groups import Groups
+
+
+def videos_by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = False) -> Found | None:
+    """Return a video for each dataset of one group, where only lengths, or numbers in names, tell them apart.
+
+    `declared`: a schema says that each is a video, so that names which do not tell are no question.
+    """
+    tails = tails_of(arrays)
+    sets: dict[tuple[str, str, tuple[int, ...]], list[DatasetInfo]] = {}
+    for info in arrays:
+        sets.setdefault((info.parent, info.dtype, tails[info.path]), []).append(info)
+    lengths = Counter(info.shape[0] for info in tree.datasets.values() if info.shape)
+    neighbours = Neighbours(arrays, tails)
+    chosen = [members for members in sets.values() if _are_videos(members, neighbours.aligned(members, lengths))]
+    if not chosen and not declared:
+        return None
+    for members in sets.values() if not declared else ():
+        if len({info.shape[0] for info in members}) > 1 and have_roles(info.basename for info in members):
+            groups = {info.parent for info in arrays if info.basename == members[0].basename}
+            raise unequal(members, grouped=len(groups) > 1)
+    largest = max(arrays, key=lambda info: (len(info.shape) > 1, info.size_bytes))
+    dtype, tail = largest.dtype, tails[largest.path]
+    if not declared and not any((members[0].dtype, tails[members[0].path]) == (dtype, tail) for members in chosen):
+        return None  # coordinates beside what they belong to
+    columns = [each for each in sets.values() if len(each) > 1 and each not in chosen]
+    if not declared and not tail and any(each[0].dtype == dtype and len(each[0].shape) == 1 for each in columns):
+        return None  # columns of tables, of which some have numbers in their names
+    members = [info for each in chosen for info in each]
+    alike = [info for info in arrays if info.dtype == dtype and (tails[info.path] == tail or declared)]
+    alike = [info for info in alike if len(info.shape) == len(largest.shape)]
+    by_name = Counter(info.basename for info in alike)
+    parents = {info.parent for info in alike}
+    same = len(parents) > 1 and all(count == len(parents) for count in by_name.values())
+    if not declared and same and not all(map(is_recording, by_name)):
+        return None  # the same names in all groups: those are the videos
+    parts = _are_few_words(members) or _are_channels(members) or _are_beside_others(members, arrays)
+    if not declared and not is_picture(largest) and parts:
+        if siblings := _with_namesakes(members, arrays):
+            root, inside = next(iter(siblings.items()))
+            raise with_whole_groups(rivals(list(inside.values()), root), siblings)
+        raise parts_or_videos(arrays, next(each for each in chosen if tails[each[0].path] == tail))
+    if not declared and is_picture(largest) and (are_masked(info.basename for info in members) or are_levels(members)):
+        raise classes_or_fields(members)
+    if not declared:
+        refuse_grey_pictures(alike)
+        refuse_matrices(alike, {info.shape for info in arrays if len(info.shape) == 1})
+    return found_of([Episode(info.path, None, info.shape[0], info.path, parts_of(None, info)) for info in alike])
+
+
+def _are_few_words(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether names are neither numbers nor ids, and so few that each may be another part of one recording."""
+    names = {info.basename for info in members}
+    return len(members) <= MOST_PARTS and not have_numbers_or_ids(names)
+
+
+def _are_channels(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether few sequences of one length may be parts of one recording: numbered, and not called recordings.
+
+    Those are signals, and what is called as a camera is, or has its number before a word: ``2ch frames``.
+    """
+    names = [info.basename for info in members]
+    signals = all(len(info.shape) == 1 for info in members)
+    parts = signals or have_roles(names) or not any(_NUMBER_OF_A_RECORDING.search(name) for name in names)
+    few = parts and len(members) <= MOST_PARTS and len({info.shape for info in members}) == 1
+    return few and are_numbered(names) and not any(map(is_recording, names))
+
+
+def _with_namesakes(members: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo]) -> Groups:
+    """Return the groups beside each other that all hold sequences of the same paths: ``event_7/ecg/I``; else none."""
+    groups = sibling_groups(arrays) or {}
+    inside = [{info.path for info in each.values()} for each in groups.values()]
+    paths = {info.path for info in members}
+    whole = all(paths & each for each in inside) and paths <= set().union(*inside) and len({*map(len, inside)}) == 1
+    return groups if whole and any("/" in name for each in groups.values() for name in each) else {}
+
+
+def _are_beside_others(members: Sequence[DatasetInfo], arrays: Sequence[DatasetInfo]) -> bool:
+    """Tell whether few sequences, by a word and a number that is no recording's, leave out matrices of other rows.
+
+    So do spectra by their window, ``log_mel_400`` and ``log_mel_512``, beside the pose that was recorded with them.
+    """
+    names = [info.basename for info in members]
+    if len(members) > MOST_PARTS or any(map(is_recording, names)) or not all(map(_WORD_AND_NUMBER.match, names)):
+        return False
+    lengths, paths = {info.shape[0] for info in members}, {info.path for info in members}
+    return any(len(info.shape) > 1 and info.shape[0] not in lengths and info.path not in paths for info in arrays)
+
+
+_WORD_AND_NUMBER = re.compile(r"[A-Za-z][A-Za-z_]+_?[0-9]+$")
+
+#: At the end of a name, or so long that it counts no parts.
+_NUMBER_OF_A_RECORDING = re.compile(r"[0-9]{3}|[0-9]$")
+
+
+def _are_videos(members: Sequence[DatasetInfo], lengths: Mapping[int, int]) -> bool:
+    if len(members) < 2:
+        return False
+    own = Counter(info.shape[0] for info in members)
+    listed = len(members) if len(own) > 1 else 0  # by names or labels, with an entry for each
+    names = [info.basename for info in members]
+    least = len(members) if all(map(str.isdecimal, names)) else 1  # of maps by number fewer are coordinates
+    if any(lengths[length] >= count + least for length, count in own.items() if length != listed):
+        return False  # others are aligned with them
+    return len(own) > 1 or have_numbers_or_ids(names)

@@ -1,0 +1,95 @@
+"""Arrays of which each group is a video: groups beside each other that hold the same names. Sees paths and shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.videos.arrays.across_groups import by_number, samples_of_groups
+from loader_service.catalog.videos.arrays.array_readings import channels_or_frames, rivals, tables_of_columns
+from loader_service.catalog.videos.arrays.frames_in_groups import refuse_groups_of_frames
+from loader_service.catalog.videos.arrays.group_readings import (
+    refuse_numbered_parts,
+    with_fields_of_groups,
+    with_whole_groups,
+)
+from loader_service.catalog.videos.arrays.parts_readings import parts_or_videos
+from loader_service.catalog.videos.arrays.picture_sequences import of_dataset
+from loader_service.catalog.videos.arrays.picture_videos import refuse_grey_groups
+from loader_service.catalog.videos.axes.time_axes import refuse_other_time_axis
+from loader_service.catalog.videos.episodes import Found, found_of
+from loader_service.catalog.videos.frame_axis import (
+    frame_counts_of,
+    have_numbers_or_ids,
+    have_roles,
+    longer_columns,
+    rival_of,
+)
+from loader_service.catalog.videos.sibling_groups import (
+    MOST_PARTS,
+    belong_to_rows,
+    have_namesakes,
+    have_one_form,
+    have_own_data,
+    numbered_among,
+    share_little,
+    sibling_groups,
+    sounds_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+
+def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
+    """Return a video for each of the groups beside each other that hold arrays of the same names."""
+    groups = sibling_groups(arrays)
+    if groups is None:
+        return None
+    refuse_groups_of_frames(groups)
+    counts = {root: frame_counts_of(list(members.values())) for root, members in groups.items()}
+    names = [basename_of(root) for root in groups]
+    equal = len({count[0] for count in counts.values()}) == 1
+    if have_roles(names) and len(groups) <= MOST_PARTS:
+        if equal:
+            return None
+        raise with_fields_of_groups(rivals([info for each in groups.values() for info in each.values()]), groups)
+    words = not have_numbers_or_ids(names)
+    if words and not have_one_form(groups):
+        numbered_ones = numbered_among(groups)
+        return videos_by_group([info for each in numbered_ones.values() for info in each.values()])
+    numbered = by_number(groups)
+    if belong_to_rows(groups, arrays, next(iter(counts.values()))[0] if equal else 0, (words, numbered)):
+        return None
+    if numbered:
+        holders = dict.fromkeys(info.parent for each in groups.values() for info in each.values())
+        raise samples_of_groups(arrays, list(holders))  # a word apart from the number: `a/train/0`
+    if have_own_data(groups):
+        return None  # bands, each in a group of its own
+    shared = set.intersection(*(set(members) for members in groups.values()))
+    few_words = words and len(groups) <= MOST_PARTS
+    if few_words and equal and len(shared) == 1:
+        raise parts_or_videos(arrays, [members[name] for members in groups.values() for name in shared], *shared)
+    if few_words and share_little(groups):
+        raise rivals([info for members in groups.values() for info in members.values()])
+    if sounds := sounds_of(groups):
+        raise channels_or_frames(sounds)
+    refuse_other_time_axis(groups)
+    for root, members in groups.items():
+        rival = rival_of(list(members.values()), counts[root][0])
+        if rival is not None or len(counts[root]) > 1 or have_namesakes(members, counts[root][0]):
+            raise with_whole_groups(rivals(list(members.values()), root), groups)
+        if longer := longer_columns(list(members.values()), counts[root][0]):
+            tables = tables_of_columns(list(members.values()), [longer, counts[root][0]], root)
+            raise with_whole_groups(tables, groups)
+    timed = [
+        name for name in shared if all(members[name].shape[0] == counts[root][0] for root, members in groups.items())
+    ]
+    sizes = {name: sum(members[name].size_bytes for members in groups.values()) for name in timed or shared}
+    main = max(sorted(sizes, key=natural_key), key=lambda name: sizes[name])
+    refuse_grey_groups(groups, sorted(timed, key=natural_key) or [main])
+    refuse_numbered_parts(groups)
+    return found_of([of_dataset(root, members[main]) for root, members in groups.items()])

@@ -1,0 +1,149 @@
+"""The readings of arrays in groups beside each other: a sample or video a group, or a field in each. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, join
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.arrays.across_groups import by_number
+from loader_service.catalog.videos.arrays.array_readings import rivals
+from loader_service.catalog.videos.arrays.number_readings import frames_of_groups
+from loader_service.catalog.videos.beside.constants_beside import MATRICES
+from loader_service.catalog.videos.frame_axis import are_numbered
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.videos.sibling_groups import sibling_groups
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+    #: Datasets by their path inside, by group.
+    Groups = Mapping[str, Mapping[str, DatasetInfo]]
+
+
+def with_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
+    """Return an error with what groups may be besides: fields, where their datasets have ids; else samples, or videos.
+
+    `groups` may be empty: then there are no others.
+    """
+    if not groups:
+        return error
+    if by_number(groups):
+        return with_fields_of_groups(error, groups)
+    return with_whole_groups(TwoReadingsError(error.found, [*videos_of_groups(groups), *error.readings]), groups)
+
+
+def with_whole_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
+    """Return an error with one more reading: each group is one sample, of all arrays that all groups have."""
+    first, *others = groups.values()
+    shapes = {
+        name: [each[name].shape for each in groups.values()] for name in first if all(name in each for each in others)
+    }
+    fields = tuple(
+        SchemaField(free_name(name), "array", (join(VIDEO, name),), "", common_shape(each))
+        for name, each in shapes.items()
+        if len({len(shape) for shape in each}) == 1
+    )
+    whole = Reading("one sample a group, of arrays of any length", Schema(("groups",), fields))
+    return TwoReadingsError(error.found, [whole, *_each_inner_group(first), *error.readings])
+
+
+def _each_inner_group(members: Mapping[str, DatasetInfo]) -> list[Reading]:
+    """Return the reading of groups inside a group as a video each, if all hold the same names: ``water/set.000``.
+
+    `members`: by their paths inside the group.
+    """
+    inner: dict[str, dict[str, DatasetInfo]] = {}
+    for path, info in members.items():
+        if "/" in path:
+            inner.setdefault(info.parent, {})[info.basename] = info
+    first, *others = inner.values() or [{}]
+    if not others or len(first) < 2 or any(each.keys() != first.keys() for each in others):
+        return []
+    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in first)
+    return [Reading(f"a video each of the groups such as {next(iter(inner))!r}", Schema(("groups",), fields))]
+
+
+def with_fields_of_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
+    """Return an error with one more reading, where all groups hold the same names: videos, a field in each group."""
+    first, *others = groups.values() or [{"/": None}]
+    if any("/" in name for name in first) or any(set(each) != set(first) for each in others):
+        return error
+    across = tuple(SchemaField(free_name(basename_of(group)), "array", (join(group, VIDEO),)) for group in groups)
+    videos = Reading("videos with a field in each group", Schema(("groups",), across))
+    wholes = tuple(
+        SchemaField(free_name(basename_of(group)), "array", (join(group, VIDEO),), "", common_shape(shapes))
+        for group, members in groups.items()
+        for shapes in [[info.shape for info in members.values()]]
+        if len(set(map(len, shapes))) == 1
+    )
+    samples = [Reading("samples with an array in each group", Schema(("groups",), wholes))]
+    return TwoReadingsError(error.found, [videos, *(samples if wholes else []), *error.readings])
+
+
+def videos_of_groups(groups: Groups) -> list[Reading]:
+    """Return the reading of groups as videos with the rows of their largest array of two axes or more."""
+    first, *others = groups.values()
+    shared = [name for name in first if all(name in each for each in others)]
+    deep = {name: sum(each[name].size_bytes for each in groups.values()) for name in shared if first[name].shape[1:]}
+    if not deep:
+        return []
+    main = max(deep, key=lambda name: deep[name])
+    timed = [name for name in shared if all(each[name].shape[0] == each[main].shape[0] for each in groups.values())]
+    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in timed)
+    return [Reading(f"a video each group, with the rows of {main!r}", Schema(("groups",), fields))]
+
+
+def refuse_numbered_parts(groups: Groups) -> None:
+    """Refuse groups of sequences of one form, two axes at least, which only numbers tell apart: parts, or videos each.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for both.
+    """
+    first, *others = groups.values()
+    infos = [info for members in (first, *others) for info in members.values()]
+    forms = {(info.dtype, info.shape[1:]) for info in infos}
+    if len(forms) > 1 or not infos[0].shape[1:] or not are_numbered(map(basename_of, first)):
+        return
+    shared = [name for name in first if all(name in each for each in others)]
+    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in shared)
+    error = TwoReadingsError(
+        f"found {infos[0].describe()} and {len(infos) - 1} more of its form in {len(groups)} groups, which only "
+        "numbers tell apart",
+        [
+            *frames_of_groups(infos),
+            Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
+            Reading("one video a group, with a field for each number", Schema(("groups",), fields)),
+        ],
+    )
+    raise with_whole_groups(error, groups)
+
+
+def refuse_channels_of_volumes(arrays: Sequence[DatasetInfo]) -> None:
+    """Refuse an array whose entries have the whole form of a volume beside it: its first axis is channels, perhaps.
+
+    So is a scan ``(modalities, depth, height, width)`` beside its segmentation. Rows are rows where something else has
+    an entry for each; a matrix of the scanner, of as many lines, says nothing.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for rows of either, and for one sample.
+    """
+    volumes = [info for info in arrays if len(info.shape) > _AXES_OF_A_MAP]
+    for info in volumes:
+        beside = [each for each in arrays if each.parent == info.parent and each.path != info.path]
+        wholes = [each for each in beside if each.shape == info.shape[1:] and len(each.shape) > _AXES_OF_A_MAP]
+        rows = [each for each in beside if each.shape[:1] == info.shape[:1] and each.shape not in MATRICES]
+        if wholes and not rows:
+            groups = sibling_groups(volumes) or {}
+            raise with_groups(rivals([info, *wholes], info.parent if groups else None), groups)
+
+
+#: What has no more axes may be a mean of pictures, or a mask of their detector.
+_AXES_OF_A_MAP = 2

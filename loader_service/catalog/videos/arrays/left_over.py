@@ -1,0 +1,164 @@
+"""Refuses videos of groups that leave most of a file out: few numbers that groups share are not what it holds. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.dtypes import is_number
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.schema_text import pattern_of
+from loader_service.catalog.videos.arrays.array_readings import rivals
+from loader_service.catalog.videos.aside.set_aside import is_aside
+from loader_service.catalog.videos.bounds.bound_lists import is_index, says_bounds
+from loader_service.catalog.videos.episodes import key_in, owner_of
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS
+from loader_service.schema import VIDEO, Schema, SchemaField
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+
+
+def refuse_most_left_out(tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
+    """Refuse groups as videos where what they leave out has more bytes than all that they share.
+
+    Counted are the largest dataset beside the groups, unless it has all frames of them, and what each group has under
+    one name, and in another form than others.
+
+    Parameters
+    ----------
+    tree, aside
+        The file, and what is never a field.
+    found
+        Its videos, with all their fields; none of them is encoded.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for the videos, and for rows of the largest dataset that they leave out.
+    """
+    parts = [part for each in found.episodes for part in each.parts.values()]
+    if found.layout != "groups" or not parts:
+        return
+    shared = _common(found)
+    unlike = {key for key, each in shared.items() if len({(part.dtype, len(part.shape)) for part in each}) > 1}
+    served = [part.info for part in parts if part.info is not None]
+    inside = [part.info for key in unlike for part in shared.pop(key) if part.info is not None]
+    beside = max(_beside(tree, found, aside), key=lambda info: info.size_bytes, default=None)
+    left = inside if beside is None else [*inside, beside]
+    timed = {key: each[0] for key, each in shared.items() if each[0].kind != "value"}
+    size = sum(info.size_bytes for info in served) - sum(info.size_bytes for info in inside)
+    if not timed or sum(info.size_bytes for info in left) <= size:
+        return
+    main = max(left, key=lambda info: info.size_bytes)
+    rows = [
+        info
+        for info in tree.datasets.values()
+        if _is_data(info) and info.parent == main.parent and info.shape[:1] == main.shape[:1]
+    ]
+    fields = tuple(
+        SchemaField(free_name(key or "values"), part.kind, (part.pattern or pattern_of(key, found.layout),))
+        for key, part in timed.items()
+    )
+    first = next(part.info for each in shared.values() for part in each if part.info is not None)
+    raise TwoReadingsError(
+        f"found {counted(len(found.episodes), 'group')} with datasets such as {first.describe()}, which leave out most "
+        f"of the file, such as {main.describe()}",
+        [
+            Reading(f"rows of {main.path!r}", Schema(("table",), fields_of(rows, "array"))),
+            Reading("these groups as videos", Schema((found.layout,), fields)),
+        ],
+    )
+
+
+def refuse_bounds_alone(tree: Tree, found: Found) -> None:
+    """Refuse videos, or rows, that are where pieces of bytes beside them begin, or end, with fewer bytes of numbers.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schema that serves the bytes as numbers.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    timed = [part for part in filled[0].parts.values() if part.kind != "value"] if filled else []
+    bounds = next((part for part in timed if _are_places(part)), None)
+    if bounds is None:
+        return
+    group, served = parent_of(bounds.path), sum(part.info.size_bytes for part in timed if part.info is not None)
+    flat = [info for info in tree.datasets.values() if info.parent == group and _is_flat(info, filled[0].frame_count)]
+    if not flat or flat[0].size_bytes < served:
+        return
+    grouped = found.layout == "groups"
+    path = f"{VIDEO}/{key_in(filled[0].root, flat[0].path)}" if grouped else flat[0].path
+    numbers = Schema((found.layout,), (SchemaField(free_name(flat[0].basename), "array", (path,)),))
+    raise TwoReadingsError(
+        f"found raw bytes in {flat[0].describe()}; {bounds.path!r} seems to say where pieces of them begin or end, and "
+        "nothing what a piece is: write each as an element of a vlen uint8 dataset, or, of pixels, as a row of "
+        "(frames, height, width, channels); as they lie there are",
+        [Reading("bytes, a number each", numbers)],
+    )
+
+
+def refuse_own_tables(found: Found) -> None:
+    """Refuse few groups with words as names, of several lengths, that have rows each under a name of their own.
+
+    Those are tables of different things: hits and particles, users and items.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for the rows of each.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    roots = [episode.root or "" for episode in filled]
+    if found.layout != "groups" or not all(roots) or not 1 < len(filled) <= MOST_PARTS:
+        return
+    if have_numbers_or_ids(map(basename_of, roots)) or len({episode.frame_count for episode in filled}) == 1:
+        return
+    timed = [{key: part.info for key, part in each.parts.items() if part.kind != "value"} for each in filled]
+    counts = Counter(key for each in timed for key in each)
+    if all(any(counts[key] == 1 for key in each) for each in timed):
+        raise rivals([info for each in timed for info in each.values() if info is not None])
+
+
+def _are_places(part: VideoField) -> bool:
+    """Tell whether a field is a list that is called as places or lengths are."""
+    return part.info is not None and not part.shape and (says_bounds(part.info.basename) or is_index(part.info))
+
+
+def _is_flat(info: DatasetInfo, count: int) -> bool:
+    """Tell whether a dataset is bytes one after the other, more than there are frames."""
+    return info.kind is ElementKind.BYTES and len(info.shape) == 1 and info.shape[0] > count
+
+
+def _common(found: Found) -> dict[str, list[VideoField]]:
+    """Return the fields, by key, that all videos have."""
+    first, *others = [each.parts for each in found.episodes]
+    return {
+        key: [part, *(each[key] for each in others)] for key, part in first.items() if all(key in o for o in others)
+    }
+
+
+def _beside(tree: Tree, found: Found, aside: Mapping[str, str]) -> list[DatasetInfo]:
+    """Return the arrays that lie in no group of a video, and have no entry for each frame of all videos."""
+    roots: dict[str | None, Episode] = {each.root: each for each in found.episodes if each.root is not None}
+    used = {part.path for each in found.episodes for part in each.parts.values()}
+    used.update(*(each.helpers for each in found.episodes))
+    total = sum(each.frame_count for each in found.episodes)
+    return [
+        info
+        for info in tree.datasets.values()
+        if _is_data(info) and info.path not in used and info.path not in tree.unwritten and info.shape[0] != total
+        if owner_of(roots, info.path) is None and not is_aside(aside, info)
+    ]
+
+
+def _is_data(info: DatasetInfo) -> bool:
+    return is_number(info.dtype) and bool(info.shape) and 0 not in info.shape

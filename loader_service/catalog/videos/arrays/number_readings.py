@@ -1,0 +1,91 @@
+"""What datasets that only numbers tell apart may be, where that is asked: frames, samples, or videos. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.dtypes import is_floating
+from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.videos.beside.constants_beside import MATRICES
+from loader_service.catalog.videos.numbered import in_order
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
+from loader_service.catalog.videos.sibling_groups import is_recording
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.videos.episodes import Found
+
+
+def refuse_matrices(members: Sequence[DatasetInfo], beside: Collection[tuple[int, ...]]) -> None:
+    """Refuse numbered datasets of a matrix each, as poses are, what is square, and maps: no videos of their rows.
+
+    Maps are those of one size whose sides have a coordinate for each line; `beside`: the shapes of lists beside them.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for frames, samples, and videos.
+    """
+    first = members[0]
+    square = len(first.shape) == 2 and len(set(first.shape)) == 1 < first.shape[0] and is_floating(first.dtype)
+    are_maps = len(first.shape) == 2 and all((side,) in beside for side in first.shape)
+    if not (square or are_maps or first.shape in MATRICES) or any(info.shape != first.shape for info in members):
+        return
+    whole = SchemaField("values", "array", (VIDEO,), "", first.shape)
+    raise TwoReadingsError(
+        f"found {len(members)} matrices such as {first.describe()}, which only names tell apart",
+        [
+            *(by_their_numbers(members) or frames_of_groups(members)),
+            Reading("a sample each", Schema(("groups",), (whole,))),
+            Reading("videos of their own", Schema(("groups",), (replace(whole, shape=None),))),
+        ],
+    )
+
+
+def lines_of_numbers(found: Found) -> dict[str, str]:
+    """Return a line where datasets of one shape, which only numbers tell apart, are videos and may be frames."""
+    if found.layout != "groups" or not found.episodes or found.episodes[0].root is not None:
+        return {}
+    parts = [episode.parts.get("") for episode in found.episodes if episode.root is None]
+    infos = [part.info for part in parts if part and part.info and part.kind == "array" and part.element < 0]
+    if not 2 < len(infos) == len(found.episodes) or infos[0].shape != infos[1].shape:
+        return {}
+    first = infos[0]
+    if not first.shape[1:] or is_recording(first.basename) or is_recording(basename_of(first.parent)):
+        return {}
+    shown = f"{len(infos)} datasets such as {first.describe()} are videos of {first.shape[0]} frames each"
+    return {
+        f"{first.parent or '/'} (numbers)": f"{shown}; if their numbers count frames, {in_one_line(reading.schema)} in "
+        f"a --schema makes {reading.words}, in a file"
+        for reading in (by_their_numbers(infos) or frames_of_groups(infos))
+        if first.shape[0] > 1
+    }
+
+
+def by_their_numbers(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of numbered datasets of one form as the frames of a video, if they are such."""
+    frames = in_order(members, from_any=True)
+    if frames is None:
+        return []
+    field = SchemaField(frames.key, "array", (frames.pattern,), "", members[0].shape)
+    return [Reading("one video, of which each number is a frame", Schema(("files",), (field,)))]
+
+
+def frames_of_groups(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of datasets with dense numbers as the frames, or slices, of their group."""
+    groups: dict[str, list[DatasetInfo]] = {}
+    for info in members:
+        groups.setdefault(info.parent, []).append(info)
+    ordered = [in_order(each, from_any=True) for each in groups.values()]
+    if "" in groups or any(each is None for each in ordered):
+        return []
+    field = SchemaField("values", "array", (f"{VIDEO}/{_DIGITS.sub('*', members[0].basename)}",), "", members[0].shape)
+    return [Reading("a video each group, of which each number is a frame", Schema(("groups",), (field,)))]
+
+
+_DIGITS = re.compile(r"[0-9]+")

@@ -1,0 +1,147 @@
+"""Videos whose number is in the names of their datasets: ``actions_0``, or ``139_boxes``, beside others. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import join
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.beside.fields_beside import array_part
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, found_of
+from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+
+    #: Datasets by the number in their names, by the names with ``{video}`` in its place.
+    Columns = dict[str, dict[str, DatasetInfo]]
+
+_BEHIND = re.compile(r"(?P<stem>.*[A-Za-z])_(?P<number>[0-9]+)$")
+_BEFORE = re.compile(r"(?P<number>[0-9]+)_(?P<stem>[A-Za-z].*)$")
+
+
+def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
+    """Return a video for each number, where several names have the same ones, and rows that agree for each number.
+
+    Parameters
+    ----------
+    datasets
+        All arrays and single numbers of a file.
+
+    Raises
+    ------
+    TwoReadingsError
+        When all have one length, so that they can be columns of one table as well; when names with their number before
+        them have rows that do not agree.
+    """
+    by_group: dict[str, Columns] = {}
+    for info in datasets:
+        match = _BEHIND.match(info.basename) or _BEFORE.match(info.basename)
+        if match is not None:
+            name = f"{match['stem']}_{VIDEO}" if match.re is _BEHIND else f"{VIDEO}_{match['stem']}"
+            by_group.setdefault(info.parent, {}).setdefault(name, {})[match["number"]] = info
+    for group, columns in by_group.items():
+        arrays = {name: members for name, members in columns.items() if all(info.shape for info in members.values())}
+        numbers = {frozenset(members) for members in arrays.values()}
+        if len(numbers) != 1 or len(arrays) < 2 or len(*numbers) < 2:
+            continue
+        if _agree(arrays):
+            return _videos(group, arrays, columns, datasets)
+        if all(name.startswith(VIDEO) for name in arrays):
+            _refuse_unlike(group, arrays)
+    return None
+
+
+def _refuse_unlike(group: str, arrays: Columns) -> None:
+    """Refuse names of one form each, whose rows do not agree: ``139_boxes (17, 4)`` beside ``139_grids (49, 2048)``."""
+    if any(len({(info.dtype, len(info.shape)) for info in members.values()}) > 1 for members in arrays.values()):
+        return
+    by_rows: dict[tuple[int, ...], Columns] = {}
+    for name, members in arrays.items():
+        rows = tuple(info.shape[0] for _, info in sorted(members.items()))
+        by_rows.setdefault(rows, {})[name] = members
+    each = [
+        Reading(f"a video for each number, by rows of {next(iter(columns))!r}", _by_number(group, columns, _sides))
+        for rows, columns in by_rows.items()
+        if len(set(rows)) > 1
+    ]
+    if len(by_rows) < 2:
+        return
+    shown = " beside ".join(
+        next(iter(next(iter(columns.values())).values())).describe() for columns in by_rows.values()
+    )
+    whole = _by_number(group, arrays, lambda members: common_shape(_shapes(members)))
+    raise TwoReadingsError(
+        f"found {shown}, {len(arrays)} names with these numbers",
+        [Reading("one sample for each number, of arrays of any sides", whole), *each],
+    )
+
+
+def _by_number(group: str, columns: Columns, shape: Callable[[Mapping[str, DatasetInfo]], tuple[int, ...]]) -> Schema:
+    """Return the schema of a video for each number."""
+    fields = (
+        SchemaField(free_name(_field(name)), "array", (join(group, name),), "", shape(members))
+        for name, members in columns.items()
+    )
+    return Schema(("groups",), tuple(fields))
+
+
+def _agree(arrays: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
+    """Tell whether the arrays of each number have as many rows, and those of each name one form; pictures any sides."""
+    first = next(iter(arrays.values()))
+    rows = all(len({members[number].shape[0] for members in arrays.values()}) == 1 for number in first)
+    forms = all(len(set(map(_form, members.values()))) == 1 for members in arrays.values())
+    return rows and forms and any(len(info.shape) > 1 for members in arrays.values() for info in members.values())
+
+
+def _form(info: DatasetInfo) -> tuple[str, tuple[int, ...]]:
+    return info.dtype, info.shape[3:] if is_picture(info) else info.shape[1:]
+
+
+def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[DatasetInfo]) -> Found | None:
+    main = max(arrays.values(), key=lambda members: sum(info.size_bytes for info in members.values()))
+    if len({info.shape[0] for info in main.values()}) == 1:
+        shown = ", ".join(info.describe() for info in list(main.values())[:2])
+        rows = next(iter(main.values())).shape[:1]
+        together = fields_of([info for info in datasets if info.shape[:1] == rows], "array")
+        raise TwoReadingsError(
+            f"found {shown}, of one length, and {len(arrays)} names with these numbers",
+            [
+                Reading("a video for each number", _by_number(group, arrays, _sides)),
+                Reading("columns of one table", Schema(("table",), together)),
+            ],
+        )
+    episodes = []
+    for number in sorted(main, key=natural_key):
+        parts: dict[str, VideoField] = {}
+        for name, members in columns.items():
+            part = _part(members.get(number))
+            if part is not None:
+                parts[_field(name)] = replace(part, pattern=join(group, name))
+        episodes.append(Episode(number, None, main[number].shape[0], main[number].path, parts))
+    return found_of(episodes)
+
+
+def _sides(members: Mapping[str, DatasetInfo]) -> tuple[int, ...]:
+    return common_shape(_shapes(members))[1:]
+
+
+def _shapes(members: Mapping[str, DatasetInfo]) -> list[tuple[int, ...]]:
+    return [info.shape for info in members.values()]
+
+
+def _field(name: str) -> str:
+    return name.replace(VIDEO, "").strip("_")
+
+
+def _part(info: DatasetInfo | None) -> VideoField | None:
+    if info is None:
+        return None
+    return array_part(info) if info.shape else VideoField("value", info.dtype, (), info.path, info=info)

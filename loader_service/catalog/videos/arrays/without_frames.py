@@ -1,0 +1,149 @@
+"""What a file without encoded frames holds: a table of readings, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.dtypes import is_number, is_vlen
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.arrays.array_readings import refuse_frames_in_the_last_axis
+from loader_service.catalog.videos.arrays.by_dataset import videos_by_dataset
+from loader_service.catalog.videos.arrays.by_group import videos_by_group
+from loader_service.catalog.videos.arrays.group_readings import refuse_channels_of_volumes
+from loader_service.catalog.videos.arrays.numbered_columns import find_numbered_columns
+from loader_service.catalog.videos.arrays.numbered_videos import find_numbered_videos
+from loader_service.catalog.videos.arrays.picture_sequences import of_cameras, of_pictures
+from loader_service.catalog.videos.arrays.picture_videos import find_picture_videos
+from loader_service.catalog.videos.arrays.split_columns import refuse_columns_of_splits
+from loader_service.catalog.videos.arrays.tables import find_table
+from loader_service.catalog.videos.arrays.two_numbers import refuse_two_numbers
+from loader_service.catalog.videos.arrays.vlen_rows import find_lists
+from loader_service.catalog.videos.aside.set_aside import is_aside, set_aside
+from loader_service.catalog.videos.axes.octave_variables import without_variables
+from loader_service.catalog.videos.axes.time_axes import refuse_colours_before_time
+from loader_service.catalog.videos.episodes import Episode, Found
+from loader_service.catalog.videos.frame_axis import is_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+
+EXPECTED = (
+    "a group per video, or a file per episode, with raw uint8 frames or arrays; a table of two or more dimensions; or "
+    "a vlen dataset of numbers"
+)
+
+
+@dataclass(frozen=True)
+class FileArrays:
+    """The datasets of a file by what they can be, those that are set aside left out.
+
+    Attributes
+    ----------
+    tree
+        All datasets of the file.
+    aside
+        Why some are never fields, as from `set_aside`.
+    """
+
+    tree: Tree
+    aside: Mapping[str, str]
+
+    @cached_property
+    def _entries(self) -> list[DatasetInfo]:
+        infos = self.tree.datasets.values()
+        return [
+            info for info in infos if info.dtype and info.shape and 0 not in info.shape and not self._is_aside(info)
+        ]
+
+    def _is_aside(self, info: DatasetInfo) -> bool:
+        return is_aside(self.aside, info)
+
+    @cached_property
+    def scalars(self) -> list[DatasetInfo]:
+        """Single numbers, of shape ``()``."""
+        infos = self.tree.datasets.values()
+        return [info for info in infos if is_number(info.dtype) and info.shape == () and not self._is_aside(info)]
+
+    @cached_property
+    def named(self) -> list[DatasetInfo]:
+        """Arrays of numbers of an axis or more, those called as labels are included."""
+        return [info for info in self._entries if not is_vlen(info.dtype) and info.kind is not ElementKind.TEXT]
+
+    @cached_property
+    def unnamed(self) -> list[DatasetInfo]:
+        """The same without what is called as labels are."""
+        return [info for info in self.named if info.basename not in LABEL_NAMES]
+
+    @cached_property
+    def pictures(self) -> list[DatasetInfo]:
+        """Sequences of pictures, ``(frames, height, width, 1 or 3) uint8``."""
+        return [info for info in self.unnamed if is_picture(info)]
+
+    @cached_property
+    def arrays(self) -> list[DatasetInfo]:
+        """Arrays that are no plain row of bytes, which may be a file of any kind."""
+        return [info for info in self.unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
+
+    @cached_property
+    def lists(self) -> list[DatasetInfo]:
+        """Vlen datasets of numbers, of one axis."""
+        return [info for info in self._entries if is_vlen(info.dtype) and len(info.shape) == 1]
+
+
+#: In the order in which they are tried; the first that finds videos decides for the whole file. Each raises
+#: `TwoReadingsError` where a file fits in two ways; what is called `refuse` does nothing else. What is more special
+#: comes first: a picture by its shape and name before an array, frames by their numbers before sequences.
+READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
+    # A dataset for each frame, told apart by dense numbers.
+    lambda _, file: find_numbered_videos(file.tree, [*file.named, *file.scalars], file.unnamed),
+    # Asks of pictures in whose names two numbers count.
+    lambda _, file: refuse_two_numbers(file.unnamed),
+    # A dataset, or a group of them, for each picture. Asks of lines that may be rows, and of names in several groups.
+    lambda _, file: find_picture_videos(file.named, file.scalars),
+    # Columns with the number of a video in their names. Asks of videos of one length.
+    lambda _, file: find_numbered_columns([*file.named, *file.scalars]),
+    # Asks of columns of several splits, and of pictures that have frames as their last axis.
+    lambda _, file: refuse_columns_of_splits(file.unnamed),
+    lambda _, file: refuse_frames_in_the_last_axis(file.unnamed),
+    # Sequences of pictures: cameras of a video, a video each, or a video a group. Ask of devices told apart by
+    # numbers, of lengths that differ, and of classes.
+    lambda _, file: of_cameras(file.tree, file.pictures),
+    lambda _, file: videos_by_dataset(file.tree, file.pictures),
+    lambda _, file: of_pictures(file.tree, file.pictures),
+    # A video for each row of a vlen dataset. Asks of lists that may be of the frames of a recording.
+    lambda hdf5, file: find_lists(hdf5, file.tree, file.lists, file.named),
+    # Asks of volumes whose first axis may be channels, and of films with their colours before time.
+    lambda _, file: refuse_channels_of_volumes(file.named),
+    lambda _, file: refuse_colours_before_time(file.named),
+    # Arrays: a video each; a video a group; a table, or columns. Ask of all lengths by which time could be counted.
+    lambda _, file: videos_by_dataset(file.tree, file.arrays),
+    lambda _, file: videos_by_group(without_variables(file.tree, file.arrays)),
+    lambda _, file: find_table(file.unnamed, file.named),
+)
+
+
+def find_without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Found | None:
+    """Return the videos of a file that holds no encoded frames, by the first of `READINGS` that fits; None without any.
+
+    Raises
+    ------
+    TwoReadingsError
+        When a file fits in two ways.
+    """
+    arrays = FileArrays(tree, aside)
+    return next((found for find in READINGS if (found := find(hdf5, arrays)) is not None), None)
+
+
+def find_datasets(tree: Tree) -> list[Episode]:
+    """Return the videos of a file that are a dataset each; none, if its datasets are no videos."""
+    arrays = FileArrays(tree, set_aside(tree))
+    found = find_picture_videos(arrays.named, declared=True)
+    found = found or videos_by_dataset(tree, arrays.unnamed, declared=True)
+    return [] if found is None else [episode for episode in found.episodes if episode.root is None]

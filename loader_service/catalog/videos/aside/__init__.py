@@ -1,0 +1,1 @@
+"""What is never a field: references, structs, pickled objects, second names of what is one already."""

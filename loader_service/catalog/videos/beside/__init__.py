@@ -1,0 +1,1 @@
+"""What lies beside the frames of videos: fields, lists, constants, labels."""

@@ -1,0 +1,252 @@
+"""Which arrays and values lie beside the frames of a video, as fields of it. Looks at no frame and no address."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.dtypes import is_text, is_vlen
+from loader_service.catalog.hdf5.read_tree import dtype_of
+from loader_service.catalog.inner_paths import join, to_bytes
+from loader_service.catalog.library_notes import own_attributes
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.aside.set_aside import is_aside
+from loader_service.catalog.videos.beside.flat_lists import flat_list_part
+from loader_service.catalog.videos.beside.number_lists import list_part
+from loader_service.catalog.videos.bounds.bound_lists import TIMES
+from loader_service.catalog.videos.bounds.first_and_last import rows_by_first_and_last
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
+from loader_service.catalog.videos.frame_axis import is_column_of, is_picture
+from loader_service.catalog.videos.numbered import kind_of_frames
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.schema import Schema, SchemaField
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.bounds.bound_lists import Read
+
+#: Lengths of the padded JPEGs of all cameras at once, as robot-learning code writes them beside its episodes. In which
+#: order the cameras come is nowhere said, so the JPEGs' own ends count.
+INDEX_NAMES = frozenset({"compress_len"})
+
+#: Bytes of one value of one video. Values are columns of the catalog, which every process maps.
+MOST_VALUE_BYTES = 4096
+
+_EXPECTED = f"expected one text, or numbers of at most {MOST_VALUE_BYTES} bytes"
+
+
+def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
+    """Give each video the arrays and values that lie in its group, and its group's attributes; no labels.
+
+    What lies there and becomes no field is noted in `Found.left_out`.
+
+    Parameters
+    ----------
+    aside
+        Why datasets are never fields, as from `set_aside`.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    by_root: dict[str | None, Episode] = {episode.root: episode for episode in filled if episode.root is not None}
+    used = {part.path for episode in filled for part in episode.parts.values()}.union(
+        *(episode.helpers for episode in found.episodes)
+    )
+    for path, info in tree.datasets.items():
+        if path in used or info.basename in INDEX_NAMES or is_aside(aside, info):
+            continue
+        episode = owner_of(by_root, path)
+        if episode is not None:
+            lists = flat_list_part(file, tree, info, episode.frame_count) if found.layout != "table" else None
+            if lists is not None and lists.bounds is not None:
+                episode.parts[key_in(episode.root, path)] = lists
+                episode.helpers |= {lists.bounds.path}
+            else:
+                _add_dataset(tree, found, episode, info)
+    if found.layout != "table":
+        _add_single_steps(tree, filled)
+    for path, reason in aside.items():
+        owner = owner_of(by_root, path)
+        found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
+    if filled:
+        _add_attributes(file, tree, found, filled)
+
+
+def _add_single_steps(tree: Tree, filled: Sequence[Episode]) -> None:
+    """Give videos of two frames what lies between these, one row, where longer ones have it or it is called so."""
+    pairs: dict[str | None, Episode] = {
+        each.root: each for each in filled if each.frame_count == _PAIR and each.root is not None
+    }
+    if not pairs:
+        return
+    between = {key for episode in filled for key, part in episode.parts.items() if part.missing}
+    for info in tree.datasets.values():
+        episode = owner_of(pairs, info.path) if info.shape[:1] == (1,) else None
+        part = None if episode is None else array_part(info)
+        if episode is not None and part is not None:
+            key = key_in(episode.root, info.path)
+            if key in between or _BETWEEN.fullmatch(info.basename):
+                episode.parts[key] = replace(part, missing=1)
+
+
+_PAIR = 2
+
+#: What datasets are called that have an entry for each step from a frame to the next.
+_BETWEEN = re.compile(
+    r"actions?|rewards?|dones?|terminals?|terminated|terminations?|truncated|truncations?", re.IGNORECASE
+)
+
+
+def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) -> None:
+    key = key_in(episode.root, info.path)
+    value = None if found.layout == "table" and info.shape else _value_part(info, episode)
+    part = list_part(info) or array_part(info)
+    if value is not None:
+        if info.basename not in LABEL_NAMES:
+            episode.parts[key] = value
+    elif info.shape == () or part is None:
+        return  # `unused` says why
+    elif info.shape[0] == episode.frame_count:
+        episode.parts[key] = part
+    elif (
+        found.layout in {"table", "files"}
+        and info.shape == (1, episode.frame_count)
+        and is_column_of(info, tree.datasets.values())
+    ):
+        episode.parts[key] = column_part(info)
+    elif info.shape[0] == episode.frame_count - 1 > 1 and found.layout != "table":
+        times = _times_beside(tree, info)
+        own = times and _times_beside(tree, tree.datasets.get(episode.dataset_path, info))
+        if own and times != own:
+            found.left_out.setdefault(
+                key,
+                f"expected {counted(episode.frame_count, 'entry')}, one for each frame, found {info.describe()} with "
+                f"times of its own, {times!r} beside {own!r}, so one of them lost entries, in a video",
+            )
+            return
+        episode.parts[key] = replace(part, missing=1)
+    elif info.basename in LABEL_NAMES and (found.layout == "table" or (len(info.shape) > 1 and set(info.shape) != {1})):
+        found.left_out.setdefault(
+            key,
+            f"expected {counted(episode.frame_count, 'entry')}, one for each frame, found {info.describe()} in a video",
+        )
+
+
+def _times_beside(tree: Tree, info: DatasetInfo) -> str:
+    """Return the path of the times in a dataset's own group, one for each of its rows; empty where there are none."""
+    for path, each in tree.datasets.items():
+        if each.shape == info.shape[:1] and each.parent == info.parent and TIMES.search(each.basename):
+            return path
+    return ""
+
+
+def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
+    """Return a scalar, or a dataset with one entry in a video of more frames, as a value; None if it is none."""
+    if info.shape != () and (info.shape != (1,) or episode.frame_count == 1):
+        return None
+    if not info.dtype or is_vlen(info.dtype) or info.size_bytes > MOST_VALUE_BYTES:
+        return None
+    shape = () if is_text(info.dtype) else info.shape
+    return VideoField("value", info.dtype, shape, info.path, info=info)
+
+
+def value_of_row(info: DatasetInfo, number: int) -> VideoField:
+    """Return what a dataset with an entry for each video has for one of them; a column of texts has one text each."""
+    shape = () if is_text(info.dtype) and {*info.shape[1:]} <= {1} else info.shape[1:]
+    return VideoField("value", info.dtype, shape, info.path, info=info, element=number)
+
+
+def check_labels(tree: Tree, found: Found, read: Read) -> None:
+    """Refuse labels of a table that are not one for each row; those of videos are `read_labels`' to judge.
+
+    Raises
+    ------
+    TwoReadingsError
+        When there are labels, ``(N,)``, ``(N, 1)``, one alone or an attribute, of another count than rows.
+    """
+    if found.layout != "table":
+        return
+    episode = found.episodes[0]
+    rows = [part.info for part in episode.parts.values() if part.info is not None and part.kind != "value"]
+    for info in tree.datasets.values():
+        flat = all(side == 1 for side in info.shape[1:])
+        count = info.shape[0] if info.shape else 1
+        if info.basename in LABEL_NAMES and flat and count != episode.frame_count:
+            others = [each for each in tree.datasets.values() if each.dtype and each.shape[:1] == info.shape[:1]]
+            error = _labels_or_rows(rows, episode.frame_count, info.describe(), info.path if count == 1 else "")
+            apart = rows_by_first_and_last(list(tree.datasets.values()), others, read) if info.shape else []
+            raise TwoReadingsError(error.found, [*error.readings, *apart])
+    for path in ("", episode.dataset_path):
+        if LABEL_NAMES[0] in tree.attributed.get(path, ()):
+            place = join(path, f"@{LABEL_NAMES[0]}")
+            raise _labels_or_rows(rows, episode.frame_count, f"the attribute {place!r}", place)
+
+
+def _labels_or_rows(rows: Sequence[DatasetInfo], count: int, shown: str, label: str) -> TwoReadingsError:
+    of_file = SchemaField("label", "value", (label,))
+    one = [Reading("a recording a file, with a label", Schema(("files",), (of_file, *fields_of(rows, "array"))))]
+    if any(len(info.shape) > 2 for info in rows):
+        whole = Schema(("files",), (of_file, *fields_of(rows, "array", whole=True)))
+        one.append(Reading("one sample a file, such as a volume, with a label", whole))
+    return TwoReadingsError(
+        f"expected {counted(count, 'label')}, one for each row; found {shown}",
+        [*(one if label else []), Reading("rows without it", Schema(("table",), fields_of(rows, "array")))],
+    )
+
+
+def array_part(info: DatasetInfo) -> VideoField | None:
+    """Return a dataset as an array, or as raw pixels, with an entry for each frame; None if it is neither."""
+    if not info.dtype or is_vlen(info.dtype) or 0 in info.shape:
+        return None
+    return VideoField("image" if is_picture(info) else "array", info.dtype, info.shape[1:], info.path, info=info)
+
+
+def column_part(info: DatasetInfo) -> VideoField:
+    """Return a dataset ``(1, N)`` as an array of N numbers, one for each frame."""
+    return VideoField("array", info.dtype, (), info.path, info=info, element=0)
+
+
+def single_part(info: DatasetInfo) -> VideoField:
+    """Return a dataset as the only frame of its video."""
+    return VideoField(kind_of_frames(info), info.dtype, info.shape, info.path, info=info)
+
+
+def _add_attributes(file: h5py.File, tree: Tree, found: Found, episodes: list[Episode]) -> None:
+    """Add the attributes that the first video has; those that others lack are left out later."""
+    first = _node_path(episodes[0])
+    names = own_attributes(tree.attributed.get(first, ()), dataset=first in tree.datasets)
+    names = [name for name in names if name not in LABEL_NAMES]
+    for episode in episodes if names else ():
+        path = _node_path(episode)
+        node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
+        for name in names:
+            if name in tree.attributed.get(path, ()):
+                attribute = h5py.h5a.open(node, to_bytes(name))
+                part = attribute_part(attribute, path, name)
+                if part is not None:
+                    episode.parts[f"@{name}"] = part
+                elif attribute.shape and dtype_of(attribute.get_type()):
+                    reason = f"{_EXPECTED}, found an attribute {attribute.shape} in a video"
+                    found.left_out.setdefault(f"@{name}", reason)
+
+
+def _node_path(episode: Episode) -> str:
+    return episode.dataset_path if episode.root is None else episode.root
+
+
+def attribute_part(attribute: Any, path: str, name: str) -> VideoField | None:
+    """Return an attribute, one text or numbers, as a value of its video; None if it is neither, or large."""
+    element = attribute.get_type()
+    text = element.get_class() == h5py.h5t.STRING
+    shape = attribute.shape
+    if shape is None or (text and shape):
+        return None
+    dtype = dtype_of(element)
+    if not dtype or is_vlen(dtype) or int(np.prod(shape)) * element.get_size() > MOST_VALUE_BYTES:
+        return None
+    return VideoField("value", "S" if text else dtype, tuple(shape), path, attribute=name)

@@ -1,0 +1,243 @@
+"""Reads the label of each video of one file. Knows no frames, no other file and no columns."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from loader_service.catalog.dtypes import is_vlen
+from loader_service.catalog.hdf5.attributes import read_attribute
+from loader_service.catalog.hdf5.enum_names import enum_names, text_of, with_names
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.inner_paths import join, parent_of, to_bytes
+from loader_service.catalog.labels.encode import MOST_CLASSES, Label
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.patterns import matches
+from loader_service.catalog.videos.beside.order_of_names import are_counted, rows_of_names, without_order
+from loader_service.errors import CatalogError
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loader_service.catalog.videos.episodes import Episode
+
+
+class LabelOrderError(CatalogError):
+    """Nothing says which entry of the labels is whose; what the error advises helps, whatever a video is."""
+
+
+def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str | None) -> list[Label | None]:
+    """Return the label of each video of a file, or None for those that have none.
+
+    An attribute ``label`` of the video's dataset or own group comes first; if no video has one, a dataset ``label`` or
+    ``labels`` in its own group with one entry, beside the videos, or in the root with one entry per video: the order is
+    that of texts beside it that name the videos, or that of numbered names.
+
+    Parameters
+    ----------
+    videos
+        In natural order, those without frames included: a dataset of labels has an entry for each.
+    pattern
+        ``"@name"`` for an attribute of that name, or a pattern for paths of datasets of labels; None: as above.
+
+    Raises
+    ------
+    CatalogError
+        When a label is no finite number or text, or a dataset of labels has another length than there are videos;
+        when there is a pattern, and no video has such a label.
+    """
+    if pattern is None:
+        labels = _from_attributes(file, tree, videos, LABEL_NAMES[0])
+        return _from_datasets(file, tree, videos) if all(label is None for label in labels) else labels
+    if pattern.startswith("@"):
+        labels = _from_attributes(file, tree, videos, pattern[1:])
+        missing = f"no video has an attribute {pattern[1:]!r}"
+    else:
+        labels = _from_named_datasets(file, tree, videos, pattern)
+        missing = "what it matches lies in the group of no video"
+    if all(label is None for label in labels):
+        raise CatalogError(f"--label {pattern!r}: {missing}; correct the pattern, or leave the file out")
+    return labels
+
+
+def _from_attributes(file: h5py.File, tree: Tree, videos: Sequence[Episode], name: str) -> list[Label | None]:
+    own = _own_groups(videos)
+    return [
+        _from_attribute(file, tree, [video.dataset_path, *groups], name)
+        for video, groups in zip(videos, own, strict=True)
+    ]
+
+
+def _own_groups(videos: Sequence[Episode]) -> list[list[str]]:
+    """Return, for each video, the group that holds it alone, if there is one."""
+    parents = [parent_of(video.dataset_path) for video in videos]
+    # The root, as the parent of a whole video, counts too: a file that is one video may carry its label itself.
+    crowd = Counter(parents)
+    own = [
+        [parent] if crowd[parent] == 1 and video.dataset_path else []
+        for parent, video in zip(parents, videos, strict=True)
+    ]
+    return [
+        [*groups, video.root] if video.root is not None and video.root not in groups else groups
+        for groups, video in zip(own, videos, strict=True)
+    ]
+
+
+def _from_attribute(file: h5py.File, tree: Tree, paths: Sequence[str], name: str) -> Label | None:
+    for path in paths:
+        if name in tree.attributed.get(path, ()):
+            value = read_attribute(file, path, name)
+            attribute = h5py.h5a.open(h5py.h5o.open(file.id, to_bytes(path) or b"/"), to_bytes(name))
+            if attribute.get_type().get_class() == h5py.h5t.ENUM:
+                value = with_names(value, attribute.dtype)
+            return to_label(value, f"attribute {name!r} of {path or '/'!r}")
+    return None
+
+
+def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> list[Label | None]:
+    own = [_own_dataset(file, tree, groups, video) for groups, video in zip(_own_groups(videos), videos, strict=True)]
+    if any(label is not None for label in own):
+        return own
+    labels: list[Label | None] = [None] * len(videos)
+    containers: dict[str, list[int]] = {}
+    for number, video in enumerate(videos):
+        containers.setdefault(parent_of(video.name), []).append(number)
+    for container, inside in containers.items():
+        info = _named_in(tree, container)
+        if info is not None and not _is_per_frame(info, videos) and not _is_list_of_names(file, info, len(inside)):
+            names = [videos[number].name for number in inside]
+            for number, label in zip(inside, _in_order(file, tree, info, names), strict=True):
+                labels[number] = label
+    root = _named_in(tree, "")
+    unlabelled = all(label is None for label in labels)
+    if root is not None and "" not in containers and unlabelled and not _is_list_of_names(file, root, len(videos)):
+        return [*_in_order(file, tree, root, [video.name for video in videos])]
+    return labels
+
+
+def _in_order(
+    file: h5py.File, tree: Tree, info: DatasetInfo, names: Sequence[str], *, chosen: bool = False
+) -> list[Label]:
+    """Return the label of each video that has an entry; where names do not count, something has to say which."""
+    labels = list(_read_all(file, info, len(names)))
+    rows = rows_of_names(file, tree, info, names) if len(names) > 1 else None
+    if rows is not None:
+        return [labels[row] for row in rows]
+    if not chosen and not are_counted(names):
+        raise LabelOrderError(
+            f"{without_order(info, names)}: `--label {info.path}` takes them in the order of names, {names[0]!r} "
+            "first; texts beside it may name the video of each; or give --labels FILE.csv"
+        )
+    return labels
+
+
+def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
+    """Tell whether a dataset beside a single video, or ones that lie end to end, describes frames, and no video."""
+    if any(part.path == info.path and part.kind == "array" for part in videos[0].parts.values()):
+        return True
+    return len(videos) == 1 and info.shape not in {(), (1,)}
+
+
+def _is_list_of_names(file: h5py.File, info: DatasetInfo, count: int) -> bool:
+    """Tell whether a dataset is names of classes or channels: more or fewer than videos, a cell of MATLAB or texts.
+
+    No text is twice in it, as the labels of videos are.
+    """
+    if math.prod(info.shape) == count or info.kind is ElementKind.REFERENCE:
+        return info.kind is ElementKind.REFERENCE and math.prod(info.shape) != count
+    if info.kind is not ElementKind.TEXT or len(info.shape) != 1 or info.shape[0] > MOST_CLASSES:
+        return False
+    return len(set(np.ravel(_read(file, info)).tolist())) == info.shape[0]
+
+
+def _own_dataset(file: h5py.File, tree: Tree, groups: Sequence[str], video: Episode) -> Label | None:
+    lists = {part.path for part in video.parts.values() if part.kind == "array"}  # labels of its objects
+    for group in groups:
+        info = _named_in(tree, group) if group else None
+        if info is not None and math.prod(info.shape) == 1 and info.path not in lists:
+            return to_label(_read(file, info), repr(info.path))
+    return None
+
+
+def _named_in(tree: Tree, group: str) -> DatasetInfo | None:
+    """Return the dataset of labels of a group; lists of numbers are no labels."""
+    for name in LABEL_NAMES:
+        info = tree.datasets.get(join(group, name))
+        if info is not None and not is_vlen(info.dtype):
+            return info
+    return None
+
+
+def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern: str) -> list[Label | None]:
+    found = [info for info in tree.datasets.values() if matches(pattern, info.path)]
+    if not found:
+        raise CatalogError(
+            f"no dataset matches --label {pattern!r}; found {tree.describe()}; correct the pattern, or give '@name' "
+            "for an attribute, '{folder}' or '{group}' for the name of what holds the video"
+        )
+    if len(found) == 1 and found[0].shape:
+        return list(_in_order(file, tree, found[0], [video.name for video in videos], chosen=True))
+    by_group = {info.parent: info for info in found}
+    if len(by_group) < len(found):
+        raise CatalogError(f"--label {pattern!r}: expected one dataset, or one in each video's group; got {len(found)}")
+    labels: list[Label | None] = []
+    for video in videos:
+        places = (video.dataset_path, parent_of(video.dataset_path), video.root or "")
+        info = next((by_group[place] for place in places if place in by_group), None)
+        labels.append(None if info is None else to_label(_read(file, info), repr(info.path)))
+    return labels
+
+
+def _read_all(file: h5py.File, info: DatasetInfo, count: int) -> Iterator[Label]:
+    if math.prod(info.shape) != count or max(info.shape, default=1) != count:  # (N, 1) and (1, N) are lists, too
+        raise CatalogError(f"expected {counted(count, 'label')}, one per video; found {info.describe()}; {_REMEDY}")
+    if (
+        info.kind in {ElementKind.OTHER, ElementKind.COMPOUND, ElementKind.COMPLEX, ElementKind.REFERENCE}
+        and file[to_bytes(info.path)].dtype.kind != "b"
+        and not enum_names(file[to_bytes(info.path)].dtype)
+    ):
+        raise CatalogError(f"expected labels that are numbers or texts; found {info.describe()}; {_REMEDY}")
+    values = np.ravel(_read(file, info))
+    return (to_label(value, f"entry {number} of {info.path!r}") for number, value in enumerate(values))
+
+
+def _read(file: h5py.File, info: DatasetInfo) -> Any:
+    """Return what a dataset holds; of an enumeration the names."""
+    node = file[to_bytes(info.path)]
+    if info.kind is ElementKind.CHARACTERS and info.dtype == "S":
+        return text_of(node[()])
+    return with_names(node[()], node.dtype)
+
+
+#: What helps where labels are none.
+_REMEDY = "correct them, or give --labels FILE.csv"
+
+
+def to_label(value: Any, where: str) -> Label:
+    """Return a label that h5py has read as a number or text; CatalogError if it is neither, or not finite."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogateescape")
+    if isinstance(value, str):
+        value = value.strip()
+        if not value:
+            raise CatalogError(
+                f"label, {where}: expected a number or a text, got an empty text; fill it in, or give --labels FILE.csv"
+            )
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise CatalogError(f"label, {where}: expected a 64-bit number, got {value!r}; {_REMEDY}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CatalogError(f"label, {where}: expected a finite number, got {value!r}; {_REMEDY}")
+    if not isinstance(value, (int, float, str)):
+        raise CatalogError(f"label, {where}: expected one number or text, got {value!r:.80}; {_REMEDY}")
+    return value

@@ -1,0 +1,106 @@
+"""Rows that belong to something, by the first and the last of each: ``img_to_first_box``, ``img_to_last_box``.
+
+Pure but for reading. The two names differ in that word alone. A negative number is that of what has no rows.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.sides import is_list
+from loader_service.catalog.videos.bounds.bound_lists import Bounds
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, in_one_line
+from loader_service.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.bounds.bound_lists import Read
+    from loader_service.catalog.videos.episodes import Found
+
+_FIRST = re.compile(r"(?<![A-Za-z])(first|starts?|begins?|from)(?![A-Za-z])", re.IGNORECASE)
+_LAST = re.compile(r"(?<![A-Za-z])(last|ends?|stops?|to)(?![A-Za-z])", re.IGNORECASE)
+
+#: Kinds of lists; whole numbers may be kept as floats.
+_NUMBERS = (ElementKind.INTEGER, ElementKind.BYTES, ElementKind.FLOAT)
+
+#: Where rows are counted from, and whether the last of some is among them.
+_WAYS = ((0, 1), (1, 1), (0, 0))
+
+
+def find_first_and_last(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the rows of each thing of which two lists say the first and the last; None where none fits all rows.
+
+    They fit where each row is of one thing, in whatever order these are listed, and not all have one row.
+    """
+    lists = [info for info in datasets if info.kind in _NUMBERS and is_list(info.shape)]
+    for first, last in _twins(lists) if len(lists) > 1 else ():
+        starts, ends = np.ravel(read(first.path)), np.ravel(read(last.path))
+        if not starts.size or (starts % 1 != 0).any() or (ends % 1 != 0).any():
+            continue
+        starts, ends = starts.astype(np.int64), ends.astype(np.int64)
+        empty = (starts < 0) | (ends < 0)
+        for base, inclusive in _WAYS:
+            begins, behind = np.where(empty, 0, starts - base), np.where(empty, 0, ends + inclusive - base)
+            order = np.lexsort((behind, begins))
+            joined = np.array_equal(begins[order][1:], behind[order][:-1]) and behind.max() == frame_count
+            if joined and begins.min() == 0 and (behind - begins != 1).any():
+                return Bounds(begins, behind, frozenset({first.path, last.path}))
+    return None
+
+
+def lines_of_first_and_last(tree: Tree, found: Found, read: Read) -> dict[str, str]:
+    """Return a line for rows that belong to those of the one table, or video, of a file, and are in no field of it."""
+    whole, infos = found.episodes[0], tree.datasets.values()
+    lists = [info for info in infos if info.kind in _NUMBERS and info.shape[:1] == (whole.frame_count,)]
+    if len(lists) < 2 or len(found.episodes) > 1:
+        return {}
+    served = {part.path for part in whole.parts.values()} | whole.helpers
+    others = [info for info in infos if info.dtype and info.shape and info.path not in served]
+    lines = {}
+    for count in dict.fromkeys(info.shape[0] for info in others):
+        rows = [info for info in others if info.shape[0] == count]
+        for reading in rows_by_first_and_last(lists, rows, read):
+            lines[f"{rows[0].path} (rows)"] = (
+                f"{reading.words}; {in_one_line(reading.schema)} in a --schema serves these rows alone, cut there; "
+                f"beside the {whole.frame_count} that are served, write a list for each as a vlen dataset, in a file"
+            )
+    return lines
+
+
+def with_rows_of_lists(error: TwoReadingsError, tree: Tree, read: Read) -> TwoReadingsError:
+    """Return a question about a file with the readings of rows that two of its lists divide."""
+    infos = [info for info in tree.datasets.values() if info.dtype and info.shape]
+    more: list[Reading] = []
+    for count in dict.fromkeys(info.shape[0] for info in infos):
+        more += rows_by_first_and_last(infos, [info for info in infos if info.shape[0] == count], read)
+    return TwoReadingsError(error.found, [*error.readings, *more]) if more else error
+
+
+def rows_by_first_and_last(lists: Sequence[DatasetInfo], rows: Sequence[DatasetInfo], read: Read) -> list[Reading]:
+    """Return the reading of datasets of one length as rows that two lists divide, if some do."""
+    bounds = find_first_and_last(lists, rows[0].shape[0], read)
+    if bounds is None:
+        return []
+    named = " and ".join(map(repr, sorted(bounds.paths)))
+    words = f"{rows[0].shape[0]} rows as of {rows[0].path!r}, of each thing those that {named} say"
+    return [Reading(words, Schema(("spans",), fields_of(rows, "array")))]
+
+
+def _twins(lists: Sequence[DatasetInfo]) -> Iterator[tuple[DatasetInfo, DatasetInfo]]:
+    """Yield the lists of one shape and group whose names differ in a word for first and last alone."""
+    for first in lists:
+        stems = _stems(_FIRST, first.basename)
+        for last in lists if stems else ():
+            alike = last.shape == first.shape and last.parent == first.parent
+            if alike and not stems.isdisjoint(_stems(_LAST, last.basename)):
+                yield first, last
+
+
+def _stems(word: re.Pattern[str], name: str) -> set[str]:
+    return {f"{name[: each.start()]}#{name[each.end() :]}" for each in word.finditer(name)}

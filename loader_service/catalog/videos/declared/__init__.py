@@ -1,0 +1,1 @@
+"""The videos of a file as a schema declares them."""

@@ -1,0 +1,175 @@
+"""Where the fields of a schema lie in a file: patterns of paths, with a star for numbers of frames. Reads nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, join, parent_of, unnumbered
+from loader_service.catalog.layouts.datasets import Datasets, DatasetsVideo
+from loader_service.catalog.layouts.nested import Nested, frame_place, in_sequence, place_of
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.patterns import matches
+from loader_service.catalog.sides import fits
+from loader_service.catalog.videos.arrays.two_numbers import check_numbers, frames_by_video, has_two_numbers
+from loader_service.catalog.videos.episodes import Episode
+from loader_service.catalog.videos.numbered import NumberedFrames, in_order
+from loader_service.errors import CatalogError
+from loader_service.schema import VIDEO, SchemaField
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.layouts.layout import FoundVideo
+
+
+def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None:
+    """Return where a field lies in the video with this root, and by which pattern; None if it is not there."""
+    for pattern in field.dataset:
+        if pattern.endswith(f"/{VIDEO}"):
+            across = join(pattern[: -len(VIDEO) - 1], basename_of(root))
+            if across in tree.datasets:
+                return across, pattern
+            continue
+        if has_number(pattern):
+            numbered = _path_with(tree, pattern, root)
+            if numbered in tree.datasets:
+                return numbered, pattern
+            continue
+        inner = pattern.removeprefix(VIDEO).lstrip("/")
+        base = root if pattern.startswith(VIDEO) else ""
+        literal = _LITERAL.sub(r"\1", inner)
+        path = join(base, literal)
+        if basename_of(path).startswith("@") or path in tree.datasets or path in tree.groups:
+            return path, pattern
+        if _GLOB.search(_LITERAL.sub("", inner)):
+            inside = [p for p in tree.datasets if (not base or p.startswith(f"{base}/"))]
+            found = [p for p in inside if matches(inner, p[len(base) :])]
+            if len(found) == 1:
+                return found[0], pattern
+            infos = [tree.datasets[path] for path in found]
+            if len(found) > 1 and (in_order(infos, from_any=True) is not None or _in_groups(infos) is not None):
+                return min(found, key=natural_key), pattern
+            if found:
+                raise CatalogError(
+                    f"the field {field.name!r}: {pattern!r} matches {found[0]!r} and {found[1]!r}; make it match one"
+                )
+    return None
+
+
+def has_number(pattern: str) -> bool:
+    """Tell whether a pattern has the number of a video in the name of a dataset: ``actions_{video}``."""
+    return VIDEO in pattern and pattern != VIDEO and not pattern.startswith(f"{VIDEO}/")
+
+
+def _path_with(tree: Tree, pattern: str, number: str) -> str:
+    """Return the path that such a pattern names for a video, of its first frame where it names them all."""
+    if not has_two_numbers(pattern):
+        return pattern.replace(VIDEO, number)
+    frames = frames_by_video(tree, pattern).get(number)
+    return frames.members[0].path if frames else ""
+
+
+def videos_by_number(tree: Tree, pattern: str) -> list[Episode]:
+    """Return the videos whose numbers are in the names that a pattern means; their path is the number."""
+    before, _, behind = pattern.partition(VIDEO)
+    if has_two_numbers(pattern):
+        whole = "" if "*" in before else before  # then the number has its path
+        return [Episode(whole + number, None, 0, number) for number in frames_by_video(tree, pattern)]
+    paths = [path for path in tree.datasets if path.startswith(before) and path.endswith(behind)]
+    numbers = [path[len(before) : len(path) - len(behind)] for path in paths]
+    return [Episode(number, None, 0, number) for number in numbers if number.isdecimal()]
+
+
+#: A letter that is meant as itself, as `pattern_of` writes it; and letters that are not.
+_LITERAL = re.compile(r"\[([*?[])\]")
+_GLOB = re.compile(r"[*?[]")
+
+
+def root_of(video: FoundVideo) -> str | None:
+    """Return the group that is a video of encoded frames; None if a dataset is it."""
+    return video.dataset_path if video.layout.in_group and video.name == video.dataset_path else None
+
+
+def path_of_video(video: FoundVideo) -> str:
+    """Return the path of a video's dataset or group; of a frame that is a video, its own, and not its group's."""
+    return video.name if video.layout.in_group else video.dataset_path
+
+
+def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: str) -> NumberedFrames | None:
+    """Return the datasets that a pattern names with a star for their number, of which the first has this path."""
+    if path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
+        return None
+    info = tree.datasets[path]
+    found = frames_by_video(tree, pattern)[root] if has_two_numbers(pattern) else _numbered(tree, path, pattern, root)
+    if found is None or any((each.dtype, each.shape) != (info.dtype, info.shape) for each in found.members):
+        return None
+    if has_two_numbers(pattern):
+        check_numbers(found)
+    return found if field.shape is not None and fits(field.shape, info.shape) else None
+
+
+def _numbered(tree: Tree, path: str, pattern: str, root: str) -> NumberedFrames | None:
+    alike = _alike(tree, path, pattern, root)
+    members = _in_groups(alike)
+    place = place_of(members or ())
+    return NumberedFrames(tuple(members), len(place.before)) if members and place else in_order(alike, from_any=True)
+
+
+def frames_at(tree: Tree, path: str, pattern: str, root: str, first: FoundVideo | None) -> FoundVideo | None:
+    """Return the encoded frames of groups of their own that a pattern names, given the first, or what else that is.
+
+    Raises
+    ------
+    CatalogError
+        When a pattern names frames of videos by two numbers, and they are not encoded, nor of one form.
+    """
+    if first is None and has_two_numbers(pattern):
+        raise CatalogError(
+            f"{pattern!r}: expected encoded frames, or numbers of the dtype and the `shape` that the schema says, in "
+            f"all frames of a video, found others in video {root!r}; correct `dtype` and `shape`, or the file"
+        )
+    if first is None or path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
+        return first
+    if has_two_numbers(pattern):
+        frames = frames_by_video(tree, pattern)[root].members
+        names = frozenset(info.path for info in frames)
+        return DatasetsVideo(Datasets(), path, parent_of(path), len(frames), names, first.codec, frames)
+    members = _in_groups(_alike(tree, path, pattern, root))
+    return first if members is None else Nested().video_of(members, first.codec)
+
+
+def _alike(tree: Tree, path: str, pattern: str, root: str) -> list[DatasetInfo]:
+    """Return the datasets of a video that a pattern names, and only numbers tell from one of them."""
+    family = unnumbered(path)
+    base, inner = (f"{root}/" * bool(root), pattern[len(VIDEO) :]) if pattern.startswith(VIDEO) else ("", pattern)
+    return [
+        each
+        for each in tree.datasets.values()
+        if each.path.startswith(base) and unnumbered(each.path) == family and matches(inner, each.path[len(base) :])
+    ]
+
+
+def _in_groups(members: Sequence[DatasetInfo]) -> Sequence[DatasetInfo] | None:
+    """Return datasets at one path in numbered groups of frames, in their order, or None."""
+    places = {(place.before, place.inner) if (place := frame_place(info.path)) else None for info in members}
+    return in_sequence(members) if len(places) == 1 else None
+
+
+def lines_of_dropped(tree: Tree, roots: Sequence[str | None], kept: Sequence[str | None]) -> dict[str, str]:
+    """Return why groups that a schema names as videos are none of them, in one line; none of groups around videos."""
+    around = {parent for root in kept if root for parent in _upwards(root)}
+    dropped = [root for root in roots if root and root not in around]
+    found = next((info for info in tree.datasets.values() if dropped and info.path.startswith(f"{dropped[0]}/")), None)
+    text = found.describe() if found else "no dataset"
+    count = counted(len(dropped), "group")
+    line = f"{count} without all fields of the schema, or of another form, such as {text}, in a file"
+    return {dropped[0]: line} if dropped else {}
+
+
+def _upwards(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = parent_of(path)

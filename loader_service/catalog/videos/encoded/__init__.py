@@ -1,0 +1,1 @@
+"""Which encoded frames that lie in groups or under numbers make a video."""

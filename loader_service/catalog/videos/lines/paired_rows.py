@@ -1,0 +1,150 @@
+"""Says which videos of one length may be rows that belong together, and which fields of rows may be videos. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of
+from loader_service.catalog.videos.arrays.across_groups import are_fields
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, have_roles
+from loader_service.catalog.videos.readings import fields_of, free_name, in_one_line
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+
+_PAIRED = (
+    "{0!r} and {1!r} have {2} rows each, and each of the {3} is a video here; if row n of one belongs to row n of the "
+    "other, {4} in a --schema makes them fields of one row, in a file"
+)
+_APART = (
+    "row n of {0!r} and of {1!r} are served as one sample, and nothing else has a row for each; if they do not belong "
+    "together, {2} in a --schema makes a video of each of the {3}, in a file"
+)
+
+_PORTIONS = (
+    "row n of {0!r} and of {1!r} are served as one sample, and they are called as portions of rows that follow each "
+    "other; {2} in a --schema makes each a video, in a file"
+)
+
+_TABLES = (
+    "row n of {0!r} and of {1!r} are served as one sample; if they do not belong together, {2} in a --schema serves "
+    "the rows of {0!r} alone, in a file"
+)
+
+
+def lines_of_pairs(found: Found) -> dict[str, str]:
+    """Return a line where groups, or fields, whose names are words have as many rows, and nothing says if in pairs.
+
+    So lie ``clean`` and ``noisy`` in a file, which belong together, and ``signal`` and ``background``, which do not; or
+    groups of a word and a number, ``person_1`` and ``person_2``, who were seen together or not.
+    """
+    filled = [episode for episode in found.episodes if episode.frame_count]
+    portions = _of_portions(filled[0]) if found.layout in {"groups", "table"} and filled else {}
+    if found.layout == "groups" and 1 < len(filled) <= MOST_PARTS:
+        return portions | _of_groups(filled)
+    return portions or _of_fields(filled[0]) if found.layout == "table" and len(filled) == 1 else {}
+
+
+def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
+    """Return the line of groups; none where they are as long by their own lengths, or called as recordings are."""
+    first, second = filled[:2]
+    roots = [episode.root or "" for episode in filled]
+    counts = {episode.frame_count for episode in filled}
+    names = differing_parts(roots)
+    encoded = any(part.frames for episode in filled for _, part in _timed(episode))
+    told = not _are_words(names) and (encoded or not _are_counted(names))
+    if not all(roots) or len(counts) > 1 or counts == {1} or told:
+        return {}
+    timed = [(root, key, part) for root, each in zip(roots, filled, strict=True) for key, part in _timed(each)]
+    fields = tuple(
+        SchemaField(
+            free_name(join(root, key)), part.kind, (part.pattern.replace(VIDEO, root) or join(root, key),), "", shape
+        )
+        for root, key, part in timed
+        for shape in [part.shape if "*" in part.pattern else None]
+    )
+    numbered = any(field.shape is not None for field in fields)
+    shown = in_one_line(Schema(("files" if encoded or numbered else "table",), fields))
+    line = _PAIRED.format(first.root, second.root, first.frame_count, len(filled), shown)
+    return {f"{parent_of(roots[0])}/ (pairs)": line}
+
+
+def _of_portions(video: Episode) -> dict[str, str]:
+    """Return the line of groups of a video that hold the same names, and are called as portions: ``set.000``."""
+    groups: dict[str, set[str]] = {}
+    for _, part in _timed(video):
+        if _PORTION.fullmatch(basename_of(parent_of(part.path))):
+            groups.setdefault(parent_of(part.path), set()).add(basename_of(part.path))
+    if len(groups) < 2 or len({frozenset(names) for names in groups.values()}) > 1:
+        return {}
+    first, second, *_ = groups
+    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in sorted(groups[first]))
+    return {f"{first} (pairs)": _PORTIONS.format(first, second, in_one_line(Schema(("groups",), fields)))}
+
+
+#: What is written one after the other, with its number.
+_PORTION = re.compile(r"(set|part|chunk|batch|shard|block|piece|bucket)s?[_ .-]?[0-9]+", re.IGNORECASE)
+
+
+def _of_fields(table: Episode) -> dict[str, str]:
+    """Return the line of fields of one form, which are all that a table has of two axes or more, and of rows."""
+    parts = [part for _, part in _timed(table)]
+    infos = [part.info for part in parts if part.info is not None and part.frames is None]
+    if not 1 < len(infos) == len(parts) <= MOST_PARTS or table.frame_count == 1:
+        return {}
+    forms = {(info.dtype, info.shape) for info in infos}
+    names = differing_parts([info.path for info in infos])
+    one_name = {info.basename for info in infos}
+    above = {parent_of(info.path) if len(one_name) > 1 else parent_of(info.parent) for info in infos}
+    if not _are_words(names):
+        return {}
+    if len(forms) > 1 or not parts[0].shape or len(above) > 1:
+        return _of_tables(infos, names)
+    inside = infos[0].basename if len(one_name) == 1 else ""
+    field = SchemaField(free_name(inside or "values"), parts[0].kind, (join(VIDEO, inside),))
+    shown = in_one_line(Schema(("groups",), (field,)))
+    return {f"{infos[0].path} (pairs)": _APART.format(infos[0].path, infos[1].path, shown, len(infos))}
+
+
+def _of_tables(infos: Sequence[DatasetInfo], groups: Sequence[str]) -> dict[str, str]:
+    """Return the line of groups whose rows are put together, and which are alike in a name: tables, ``hits/id``.
+
+    `groups`: of each dataset, the first part of its path that not all have.
+    """
+    own: dict[str, list[DatasetInfo]] = {}
+    for info, group in zip(infos, groups, strict=True):
+        own.setdefault(group, []).append(info)
+    names = Counter(info.basename for info in infos)
+    if not 1 < len(own) < len(infos) or max(names.values()) < len(own):
+        return {}
+    first, second, *_ = own.values()
+    shown = in_one_line(Schema(("table",), fields_of(first, "array")))
+    return {f"{first[0].path} (pairs)": _TABLES.format(first[0].parent, second[0].parent, shown)}
+
+
+def _timed(episode: Episode) -> list[tuple[str, VideoField]]:
+    return [(key, part) for key, part in episode.parts.items() if part.kind != "value" and not part.missing]
+
+
+def _are_words(names: Sequence[str]) -> bool:
+    """Tell whether names are words that say neither a number nor what is seen: of classes, or of halves of pairs."""
+    told = have_numbers_or_ids(names) or have_roles(names) or are_fields(names)
+    return not told and not all(is_recording(basename_of(name)) for name in names)
+
+
+def _are_counted(names: Sequence[str]) -> bool:
+    """Tell whether names are one word that says no recording, each with another small number."""
+    found = [_COUNTED.fullmatch(name) for name in names]
+    stems = {each and each[1] for each in found}
+    return len(stems) == 1 and None not in stems and not any(map(is_recording, names))
+
+
+#: Shorter words are no words: `v1`.
+_COUNTED = re.compile(r"([A-Za-z]{3,})[_ -]?[0-9]{1,2}")

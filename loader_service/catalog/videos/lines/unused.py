@@ -1,0 +1,119 @@
+"""Says why datasets of a file are in no field, so that none is missing without a word. Pure: sees names and shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.dtypes import is_vlen
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import parent_of
+from loader_service.catalog.line_folding import folded
+from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.videos.beside.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
+from loader_service.catalog.videos.episodes import key_in, owner_of
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Episode, Found
+
+
+def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection[str] = ()) -> dict[str, str]:
+    """Return why each dataset is in no field that is in none, but those of which that is said already.
+
+    Parameters
+    ----------
+    tree
+        All datasets of the file.
+    found
+        Its videos, with what belongs to them.
+    said
+        Reasons that are known, by path, by path within a video, or by the path of a group for all that is in it.
+    labels
+        Paths of datasets that are read as labels, beside those that are called so.
+
+    Returns
+    -------
+    dict
+        By path within the video, or by path where there is no such video; by pattern, with ``*``, where many are alike.
+    """
+    used = paths_of(found)
+    roots: dict[str | None, Episode] = {each.root: each for each in found.episodes if each.root is not None}
+    reasons: dict[str, str] = {}
+    for info in tree.datasets.values():
+        episode = owner_of(roots, info.path)
+        # Labels are read beside videos, and as one of a video.
+        flat = (len(info.shape) < 2 or 1 in info.shape) and not is_vlen(info.dtype)
+        read = info.basename in LABEL_NAMES and (
+            flat and (not info.parent or _is_beside(info, found)) and not _are_names(info, found)
+            if episode is None
+            else not info.shape or 1 in info.shape[:1]
+        )
+        if info.path in used or read or info.path in labels or info.basename in INDEX_NAMES:
+            continue
+        key = info.path if episode is None else key_in(episode.root, info.path)
+        if key in reasons or key in said or any(each in said for each in _above(info.path)):
+            continue
+        reason = _outside(found) if episode is None else _inside(info, episode)
+        reasons[key] = f"{reason}, found {info.describe()}"
+    return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
+
+
+def paths_of(found: Found, keys: Collection[str] | None = None) -> set[str]:
+    """Return the paths of all that belongs to videos; of their fields those with these keys, by default all."""
+    parts = [part for each in found.episodes for key, part in each.parts.items() if keys is None or key in keys]
+    used = {part.path for part in parts if not part.attribute}
+    used.update(*[episode.helpers for episode in found.episodes], [each.dataset_path for each in found.episodes])
+    used.update(*[part.frames.helpers for part in parts if part.frames is not None])
+    return used
+
+
+def _is_beside(info: DatasetInfo, found: Found) -> bool:
+    """Tell whether a dataset lies beside videos, where labels are read."""
+    return info.parent in {parent_of(episode.name) for episode in found.episodes}
+
+
+def _are_names(info: DatasetInfo, found: Found) -> bool:
+    """Tell whether texts called labels are more or fewer than the videos beside them: those are names of classes."""
+    inside = sum(parent_of(episode.name) == info.parent for episode in found.episodes) or len(found.episodes)
+    return found.layout != "table" and info.kind is ElementKind.TEXT and info.shape not in {(), (1,), (inside,)}
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def _outside(found: Found) -> str:
+    if found.layout == "vlen":
+        return f"expected an entry for each of the {counted(len(found.episodes), 'row')} of a dataset"
+    what = "rows of a table" if found.layout == "table" else "videos"
+    return f"expected it in the group of a video, or with an entry for each, of the {what}"
+
+
+#: What helps where vlen bytes are numbers.
+_BYTES = (
+    "expected images, or numbers of more than a byte; if its bytes are numbers, add it as a field of "
+    'kind = "array" and shape = [0] to what `inspect --toml` prints'
+)
+
+
+def _inside(info: DatasetInfo, episode: Episode) -> str:
+    if not episode.frame_count:
+        return "expected frames in its video, which has none"
+    if 0 in info.shape:
+        return "expected at least one number"
+    if not info.dtype:
+        return "expected numbers, bool or texts"
+    if is_vlen(info.dtype) and (info.kind is ElementKind.VLEN_BYTES or info.shape[:1] == (episode.frame_count,)):
+        lists = (
+            "expected one axis, a list for each frame"
+            if len(info.shape) > 1
+            else "expected as many numbers in each entry"
+        )
+        return _BYTES if info.kind is ElementKind.VLEN_BYTES else lists
+    if not info.shape and info.size_bytes > MOST_VALUE_BYTES:
+        return f"expected at most {MOST_VALUE_BYTES} bytes for one value of a video"
+    return f"expected an entry for each of the {episode.frame_count} frames"
