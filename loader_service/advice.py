@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
+from loader_service.catalog.inner_paths import basename_of, by_form, parent_of, unnumbered
 from loader_service.catalog.split_words import WORDS
 from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.readings import in_one_line
@@ -184,10 +184,7 @@ def _look_like_classes(holders: Sequence[str]) -> bool:
 
 def numbered_values(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the names of values of which only numbers tell many apart, by each of them: those of each sensor, say."""
-    alike: dict[str, list[str]] = {}
-    for name in names:
-        alike.setdefault(unnumbered(name), []).append(name)
-    return {name: each for each in alike.values() if len(each) >= _MANY_VALUES for name in each}
+    return {name: each for each in by_form(names, str).values() if len(each) >= _MANY_VALUES for name in each}
 
 
 #: So many are of one line, and not among the fields to begin with.

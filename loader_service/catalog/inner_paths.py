@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
 
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -61,6 +64,14 @@ def renumbered(path: str, digits: int, step: int) -> str:
 def unnumbered(name: str) -> str:
     """Return a name with each number replaced: the same for all that only their numbers tell apart."""
     return _DIGITS.sub("#", name)
+
+
+def by_form(items: Iterable[_Item], name: Callable[[_Item], str]) -> dict[str, list[_Item]]:
+    """Return items in lists of those whose names only numbers tell apart, by such a name without them."""
+    alike: dict[str, list[_Item]] = {}
+    for item in items:
+        alike.setdefault(unnumbered(name(item)), []).append(item)
+    return alike
 
 
 def stem_of(name: str) -> str:

@@ -16,7 +16,7 @@ from loader_service.catalog.columns import Int64s
 from loader_service.catalog.hdf5.peek import peek
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
-from loader_service.catalog.inner_paths import join, to_bytes, unnumbered
+from loader_service.catalog.inner_paths import by_form, join, to_bytes, unnumbered
 from loader_service.catalog.sides import is_list
 from loader_service.errors import CatalogError
 
@@ -195,9 +195,7 @@ _MOST_SETS = 48
 def _alike(datasets: Sequence[DatasetInfo]) -> Iterable[list[DatasetInfo]]:
     """Return datasets in sets of those that only numbers tell apart, in paths, or where that is too many, in names."""
     for key in (attrgetter("path"), attrgetter("basename"), lambda _: ""):
-        sets: dict[str, list[DatasetInfo]] = {}
-        for info in datasets:
-            sets.setdefault(unnumbered(key(info)), []).append(info)
+        sets = by_form(datasets, key)
         if len(sets) <= _MOST_SETS:
             break
     return sets.values()

@@ -103,7 +103,7 @@ def _readings(whole: Episode, error: CatalogError, *, alone: bool) -> list[Readi
     all_rows = Reading("one video of all rows", uncut)
     if not isinstance(error, LastRowsError):
         return [all_rows]
-    return [Reading("videos of which these are the last rows", replace(uncut, videos=("spans",))), all_rows]
+    return [Reading("videos of which these are the last rows", _spans(whole, alone)), all_rows]
 
 
 def _by_rows(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, declared: bool) -> Bounds | None:
@@ -131,7 +131,7 @@ def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) 
         [
             Reading(
                 f"{len(bounds.starts)} videos that {there} there",
-                replace(uncut, videos=("spans",)),
+                _spans(whole, alone=True),
             ),
             Reading(
                 "all rows together", replace(uncut, videos=("table",) if found.layout == "table" else uncut.videos)
@@ -177,7 +177,7 @@ def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alo
 
 
 def _cut_line(words: str, bounds: Bounds, whole: Episode, alone: bool) -> str:
-    cut = in_one_line(replace(_uncut(whole, alone), videos=("spans",)))
+    cut = in_one_line(_spans(whole, alone))
     return (
         f"{words} seem to end {len(bounds.starts)} episodes in these rows, and a clip crosses their ends; {cut} in a "
         "--schema cuts there, in a file"
@@ -240,7 +240,7 @@ def _note_parts(parts: Sequence[DatasetInfo], filled: Sequence[Episode], found: 
     alone = len(found.episodes) == 1
     for whole in filled[:_MOST_LOOKED_AT]:
         own = [info for info in parts if alone or info.parent == whole.root]
-        remedy = in_one_line(replace(_uncut(whole, alone), videos=("spans",)))
+        remedy = in_one_line(_spans(whole, alone))
         if line := line_of_parts(own, whole.frame_count, read, remedy):
             found.left_out[f"{whole.dataset_path} (parts)"] = line
             return
@@ -288,6 +288,11 @@ def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, d
         name = join(whole.name, str(number))
         episodes.append(Episode(name, None, end - start, whole.dataset_path, parts, whole.helpers | bounds.paths))
     return episodes
+
+
+def _spans(whole: Episode, alone: bool) -> Schema:
+    """Return the schema that cuts rows where their ends are found."""
+    return replace(_uncut(whole, alone), videos=("spans",))
 
 
 def _uncut(whole: Episode, alone: bool) -> Schema:

@@ -13,6 +13,7 @@ from loader_service.catalog.layouts.search import empty_groups
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.cameras import camera_sets
 from loader_service.catalog.videos.frame_axis import aligned, has_arrays
+from loader_service.schema import VIDEO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,6 +125,11 @@ def key_in(root: str | None, path: str) -> str:
     if root is None:
         return ""
     return path[len(root) :].removeprefix("/")
+
+
+def pattern_in(root: str | None, key: str) -> str:
+    """Return how a schema names what lies at a path within the group of its video, or in a file that is one."""
+    return f"{VIDEO}/{key}" if root else key
 
 
 def owner_of(by_root: Mapping[str | None, Episode], path: str) -> Episode | None:

@@ -202,11 +202,11 @@ def _is_scaled(info: DatasetInfo, other: DatasetInfo) -> bool:
     if (info.dtype, len(info.shape), info.shape[2:]) != (other.dtype, len(other.shape), other.shape[2:]):
         return False
     (height, width), (other_height, other_width) = info.shape[:2], other.shape[:2] if len(other.shape) > 1 else (0, 0)
-    return min(height, width, other_height, other_width) >= _LEAST_SIDE and height * other_width == width * other_height
+    return min(height, width, other_height, other_width) >= LEAST_SIDE and height * other_width == width * other_height
 
 
-#: Shorter sides than these are no picture's.
-_LEAST_SIDE = 8
+#: Shorter sides than these are a matrix's, and no picture's.
+LEAST_SIDE = 8
 
 
 def longer_columns(datasets: Sequence[DatasetInfo], frame_count: int) -> int:

@@ -11,7 +11,7 @@ from loader_service.catalog.inner_paths import renumbered, stem_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.natural import are_times
 from loader_service.catalog.videos.episodes import VideoField
-from loader_service.catalog.videos.frame_axis import is_picture
+from loader_service.catalog.videos.frame_axis import LEAST_SIDE, is_picture
 from loader_service.catalog.videos.single_pictures import sides_of
 from loader_service.catalog.vocabulary import FRAMES
 
@@ -35,9 +35,6 @@ _COUNTS_FRAMES = re.compile(rf"(^|[^A-Za-z])({FRAMES})s?[^A-Za-z0-9]*$", re.IGNO
 
 #: Where frames were lost, this share of the numbers is still there.
 LEAST_SHARE = 0.8
-
-#: Shorter sides than these are a matrix, and no grey picture.
-_LEAST_SIDE = 8
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ class NumberedFrames:
         info = self.members[0]
         if is_picture(info):
             return False  # sequences of pictures, such as numbered cameras
-        grey = info.dtype == "uint8" and len(info.shape) == 2 and min(info.shape) >= _LEAST_SIDE
+        grey = info.dtype == "uint8" and len(info.shape) == 2 and min(info.shape) >= LEAST_SIDE
         single = sides_of(info) is not None
         before = info.path[: self.digits].rpartition("/")[2]
         sequence = len(info.shape) > 2 and not single and info.shape[0] > 1 and not _STEP_WORDS.search(before)

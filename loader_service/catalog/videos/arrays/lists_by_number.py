@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import unnumbered
+from loader_service.catalog.inner_paths import by_form
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ def lists_by_number(arrays: Sequence[DatasetInfo]) -> Mapping[str, Sequence[Data
 
     So are contours of the cells beside their images: ``contour/0 (31, 2)``, ``contour/1 (27, 2)``.
     """
-    alike: dict[str, list[DatasetInfo]] = {}
-    for info in arrays if len(arrays) > _LEAST else ():
-        alike.setdefault(unnumbered(info.path), []).append(info)
+    alike = by_form(arrays if len(arrays) > _LEAST else (), attrgetter("path"))
     return {
         pattern.replace("#", "*"): infos
         for pattern, infos in alike.items()

@@ -11,7 +11,7 @@ from loader_service.catalog.inner_paths import basename_of, join, parent_of, upw
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.arrays.across_groups import numbered_fields
 from loader_service.catalog.videos.encoded.few_pictures import refuse_few_pictures
-from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in
+from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in, pattern_in
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.videos.numbered import (
     NumberedFrames,
@@ -86,10 +86,14 @@ def _line_of_samples(root: str, fields: Sequence[tuple[str, NumberedFrames]]) ->
             for key, part in parts
         ),
     )
-    return {
-        f"{alike[0][0]} (samples)": f"its numbers are taken for frames of one video; if each is a sample of its own, "
-        f"{in_one_line(each)} in a --schema makes it one, in a file"
-    }
+    return {f"{alike[0][0]} (samples)": _SAMPLES.format(in_one_line(each))}
+
+
+#: Filled in with a schema.
+_SAMPLES = (
+    "its numbers are taken for frames of one video; if each is a sample of its own, {} in a --schema makes it one, in "
+    "a file"
+)
 
 
 def _of_numbered(tree: Tree, numbered: Mapping[str, Sequence[NumberedFrames]]) -> Found | None:
@@ -123,10 +127,7 @@ def _line_of_pictures(group: str, fields: Sequence[NumberedFrames]) -> dict[str,
         return {}
     part = numbered_part(frames, "")
     each = SchemaField("values", part.kind, (join(group, VIDEO),), "", part.shape)
-    return {
-        f"{group or '/'} (samples)": "its numbers are taken for frames of one video; if each is a sample of its own, "
-        f"{in_one_line(Schema(('groups',), (each,)))} in a --schema makes it one, in a file"
-    }
+    return {f"{group or '/'} (samples)": _SAMPLES.format(in_one_line(Schema(("groups",), (each,))))}
 
 
 def add_beside_encoded(tree: Tree, found: Found) -> Found:
@@ -272,5 +273,4 @@ def _frame_count(numbered: Sequence[NumberedFrames]) -> int:
 
 
 def _pattern(root: str, frames: NumberedFrames) -> str:
-    inside = key_in(root, frames.pattern)
-    return f"{VIDEO}/{inside}" if root else inside
+    return pattern_in(root, key_in(root, frames.pattern))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
-from loader_service.catalog.inner_paths import join, renumbered, unnumbered
+from loader_service.catalog.inner_paths import by_form, join, renumbered
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.frame_axis import LEAST_SIDE
 from loader_service.catalog.videos.numbered import LEAST_SHARE, NumberedFrames, are_called_frames, kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import GREY, sides_of
@@ -121,11 +123,8 @@ def _families(datasets: Sequence[DatasetInfo]) -> Families:
 
     It counts where each video has nearly every number from the first on, of which some video has more than one.
     """
-    alike: dict[str, list[DatasetInfo]] = {}
-    for info in datasets:
-        alike.setdefault(unnumbered(info.basename), []).append(info)
     families: Families = {}
-    for members in alike.values():
+    for members in by_form(datasets, attrgetter("basename")).values():
         runs = [list(_DIGITS.finditer(info.basename)) for info in members]
         columns = list(zip(*runs, strict=True))
         differing = [place for place, column in enumerate(columns) if len({each[0] for each in column}) > 1]
@@ -169,14 +168,11 @@ def _are_frames(members: Sequence[DatasetInfo]) -> bool:
     first = members[0]
     if len({(info.dtype, info.shape) for info in members}) > 1 or len(first.shape) > 3:
         return False
-    grey = len(first.shape) == 2 and bool(GREY.search(first.dtype)) and min(first.shape) >= _LEAST_SIDE
+    grey = len(first.shape) == 2 and bool(GREY.search(first.dtype)) and min(first.shape) >= LEAST_SIDE
     last = _LAST_WORD.sub("", first.basename)
     called = are_called_frames([last]) or bool(_PICTURE.search(last))
     return grey or called or (first.dtype == "uint8" and sides_of(first) is not None)
 
-
-#: Shorter sides than these are a matrix, and no grey picture.
-_LEAST_SIDE = 8
 
 #: Words for a picture among others of one recording.
 _PICTURE = re.compile(r"(^|[^A-Za-z])(slice|view|image|img|pic|picture)s?[^A-Za-z]*$", re.IGNORECASE)

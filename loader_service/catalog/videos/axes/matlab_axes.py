@@ -11,6 +11,7 @@ from loader_service.catalog.dtypes import is_whole, native_name
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join, parent_of
+from loader_service.catalog.videos.axes.octave_variables import OCTAVE
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.schema import Schema
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 #: What programs write beside each variable whose axes they reverse.
 _CLASS = "MATLAB_class"
 _OF_DATASETS = {_CLASS: "MATLAB", "rhdf5-NA.OK": "R"}
-_OCTAVE = "OCTAVE_NEW_FORMAT"
-_OF_GROUPS = {_OCTAVE: "Octave"}
+_OF_GROUPS = {OCTAVE: "Octave"}
 
 #: What Julia's JLD2 writes before the file proper.
 _JULIA = b"HDF5-based Julia Data Format"
@@ -150,7 +150,7 @@ def no_arrays(tree: Tree) -> dict[str, str]:
     sparse |= {
         join(path, "value"): "Octave (data, ridx, cidx)"
         for path, names in tree.attributed.items()
-        if _OCTAVE in names and join(path, "value/ridx") in tree.datasets
+        if OCTAVE in names and join(path, "value/ridx") in tree.datasets
     }
     for path in tree.datasets if sparse else ():
         if writer := sparse.get(parent_of(path)):

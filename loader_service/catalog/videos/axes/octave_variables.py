@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
 #: What Octave writes beside the group of a variable, and the datasets in it; the sides of a cell lie among its members.
-_MARK = "OCTAVE_NEW_FORMAT"
+OCTAVE = "OCTAVE_NEW_FORMAT"
 _TYPE, _VALUE, _SIDES = "type", "value", "dims"
 
 
 def with_octave(hdf5: HDF5File, tree: Tree) -> Tree:
     """Return a tree without what only Octave needs, in which its texts are characters; any other tree as it is."""
-    variables = [path for path, names in tree.attributed.items() if _MARK in names]
+    variables = [path for path, names in tree.attributed.items() if OCTAVE in names]
     if not variables:
         return tree
     kept = dict(tree.datasets)
@@ -41,5 +41,5 @@ def without_variables(tree: Tree, arrays: Sequence[DatasetInfo]) -> Sequence[Dat
         if info.basename != _VALUE
         or parent_of(info.parent)
         or unnumbered(info.parent) != info.parent
-        or _MARK not in tree.attributed.get(info.parent, ())
+        or OCTAVE not in tree.attributed.get(info.parent, ())
     ]

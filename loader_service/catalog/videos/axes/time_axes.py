@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.videos.bounds.bound_lists import TIMES
+from loader_service.catalog.videos.frame_axis import LEAST_SIDE
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import GREY
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 #: Axes of volumes, and of pictures along time; matrices are another matter, as lines of sounds are.
 _LEAST_AXES = 3
-
-#: Shorter sides than these are no picture's.
-_LEAST_SIDE = 8
 
 _FILM_AXES = 4
 _COLOURS = 3
@@ -152,7 +150,7 @@ def _is_film(info: DatasetInfo) -> bool:
         return False
     if info.shape[0] != (_FLOW if "flow" in info.basename.lower() else _COLOURS):
         return False
-    return min(info.shape[2:]) >= _LEAST_SIDE and info.shape[1] > 1
+    return min(info.shape[2:]) >= LEAST_SIDE and info.shape[1] > 1
 
 
 def refuse_time_behind(found: Found) -> None:

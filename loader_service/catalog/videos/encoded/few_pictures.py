@@ -12,7 +12,8 @@ from loader_service.catalog.natural import natural_key
 from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.encoded.frame_readings import of_one_video
-from loader_service.catalog.videos.episodes import key_in
+from loader_service.catalog.videos.episodes import key_in, pattern_in
+from loader_service.catalog.videos.frame_axis import LEAST_SIDE
 from loader_service.catalog.videos.numbered import are_called_frames, kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself, free_name, in_one_line
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 #: So few numbered pictures may be a pair, or triple, of one sample: before and after, left and right, first to third.
 _FEW = 3
-
-#: Shorter sides than these are a matrix, and no map of a picture.
-_LEAST_SIDE = 8
 
 
 def refuse_few_pictures(datasets: Iterable[DatasetInfo], videos: Mapping[str, NumberedFrames]) -> None:
@@ -67,7 +65,7 @@ def refuse_few_pictures(datasets: Iterable[DatasetInfo], videos: Mapping[str, Nu
     first, apart = frames.members[0], list(beside[root].values())
     if apart:
         kind, sides = kind_of_frames(first), common_shape(each[0].shape for each in members.values())
-        field = SchemaField("frames", kind, (_place(root, key_in(root, frames.pattern)),), "", sides)
+        field = SchemaField("frames", kind, (pattern_in(root, key_in(root, frames.pattern)),), "", sides)
         raise _two_readings(members, beside, apart[0], field)
 
 
@@ -218,7 +216,7 @@ def _is_of(picture: DatasetInfo, info: DatasetInfo) -> bool:
 
 def _is_map(info: DatasetInfo) -> bool:
     """Tell whether a dataset is a map of pictures whose sides are not known: two sides of some length."""
-    sides = [side for side in info.shape if side >= _LEAST_SIDE]
+    sides = [side for side in info.shape if side >= LEAST_SIDE]
     return is_number(info.dtype) and len(info.shape) in {2, 3} and len(sides) > 1
 
 
@@ -268,7 +266,7 @@ def _sample(members: Mapping[str, Sequence[DatasetInfo]], beside: Parts, kind: F
         same = [each[name] for each in groups if name in each and len(each[name].shape) == len(info.shape)]
         if len(same) < len(groups):
             continue
-        field = SchemaField(free_name(name), kind, (_place(root, name),))
+        field = SchemaField(free_name(name), kind, (pattern_in(root, name),))
         if not (encoded and name in pictures):
             sides = common_shape(each.shape for each in same)
             of_numbers = "value" if is_text(info.dtype) or not info.shape else kind_of_frames(info)
@@ -282,17 +280,13 @@ def _sample(members: Mapping[str, Sequence[DatasetInfo]], beside: Parts, kind: F
 def _frames(root: str, count: int, beside: Mapping[str, DatasetInfo], frames: SchemaField) -> Reading:
     axes = len(frames.shape or ())
     rows = tuple(
-        SchemaField(free_name(name), "array", (_place(root, name),))
+        SchemaField(free_name(name), "array", (pattern_in(root, name),))
         for name, info in beside.items()
         if is_number(info.dtype) and info.shape[:1] == (count,) and (not axes or len(info.shape) == axes)
     )
     rest = "with that as rows" if rows else "without that"
     words = f"a video of {count} frames a {'group' if root else 'file'}, {rest}"
     return Reading(words, Schema((_layout(root),), (frames, *rows)))
-
-
-def _place(root: str, name: str) -> str:
-    return f"{VIDEO}/{name}" if root else name
 
 
 def _layout(root: str) -> VideoLayout:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.layouts.nested import frame_place, in_sequence
-from loader_service.catalog.videos.episodes import Episode, Found, found_of, frames_part
+from loader_service.catalog.videos.episodes import Episode, Found, found_of, frames_part, key_in, pattern_in
 from loader_service.catalog.videos.numbered import NumberedFrames, numbered_part
-from loader_service.schema import VIDEO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,5 +105,4 @@ def _pattern(root: str, path: str) -> str:
     place = frame_place(path)
     if place is None:
         return path
-    inside = f"{place.before[len(root) :].removeprefix('/') if root else place.before}*/{place.inner}"
-    return f"{VIDEO}/{inside}" if root else inside
+    return pattern_in(root, f"{key_in(root, place.before)}*/{place.inner}")

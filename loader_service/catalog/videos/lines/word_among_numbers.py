@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, unnumbered
+from loader_service.catalog.inner_paths import basename_of, by_form, unnumbered
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -24,11 +24,9 @@ def lines_of_words(found: Found) -> dict[str, str]:
     """
     if len(found.episodes) <= _LEAST_NUMBERED:
         return {}
-    alike: dict[str, list[str]] = {}
-    for episode in found.episodes:
-        alike.setdefault(unnumbered(episode.name), []).append(episode.name)
-    numbered = max(alike.values(), key=len)
-    words = [name for names in alike.values() if names is not numbered for name in names]
+    alike = by_form([episode.name for episode in found.episodes], str).values()
+    numbered = max(alike, key=len)
+    words = [name for names in alike if names is not numbered for name in names]
     if len(numbered) < _LEAST_NUMBERED or len(words) > _MOST_WORDS:
         return {}
     return {
