@@ -28,6 +28,7 @@ from tests.stores.test_serving import JPEGS, from_disk, take
 from tests.support.services import command_line, running_service
 from tests.support.users import STRANGER, give
 from tests.support.videos import make_videos, write_videos
+from tests.support.waiting import eventually
 
 CONTENT = np.random.default_rng(0).bytes(5 * BLOCK_BYTES + 1000)
 URL = "s3://bucket/a.h5"
@@ -269,6 +270,8 @@ def test_a_second_service_reads_no_bytes_from_the_store(server, tmp_path):
     options = {"workers": 2, "cache_dir": cache, "local_copy": f"1G:{tmp_path / 'copies'}"}
     with running_service(server.url("a.h5"), **options) as service:
         assert take(service.endpoint, whole) == expected
+        with connect(service.endpoint) as connection:  # else a worker may still read what nobody wants any more
+            eventually(lambda: not any(each.doing for each in connection.status().workers), "all workers are idle")
         assert server.requests > 0
         before = server.requests
         os.kill(service.worker_pids[0], signal.SIGKILL)
