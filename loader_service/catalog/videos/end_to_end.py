@@ -21,7 +21,7 @@ from loader_service.catalog.videos.bounds.bound_lists import (
     is_index,
     says_bounds,
 )
-from loader_service.catalog.videos.bounds.bounds import find_bounds, find_sums, from_flags
+from loader_service.catalog.videos.bounds.bounds import find_bounds, find_pairs_apart, find_sums, from_flags
 from loader_service.catalog.videos.bounds.inner_bounds import line_of_parts, paths_of_parts
 from loader_service.catalog.videos.bounds.row_columns import find_by_rows
 from loader_service.catalog.videos.bounds.row_owners import find_by_owners, line_of_turns
@@ -90,7 +90,8 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
     for whole, said in zip(filled, bounds, strict=True):
         lost = 0 if said is None else whole.frame_count - int((said.ends - said.starts).sum())
         if said is not None and lost:
-            named = " and ".join(map(repr, sorted(said.paths)))
+            shown = [repr(path) for path in sorted(said.paths)[:2]]
+            named = " and ".join(shown if len(said.paths) < 3 else [", ".join(shown), f"{len(said.paths) - 2} more"])
             left_out[f"{whole.dataset_path} (between videos)"] = (
                 f"{lost} of {whole.frame_count} rows lie in no video, as {named} say, in a file"
             )
@@ -145,7 +146,9 @@ def _note_ends(
 ) -> None:
     """Say where flags, or columns, seem to end episodes within rows that are served as one table, or video."""
     for whole in filled[:_MOST_LOOKED_AT]:
-        ends = _ends_seen(whole, beside[id(whole)], read, alone=len(found.episodes) == 1)
+        alone = len(found.episodes) == 1
+        ends = _pairs_seen(whole, beside[id(whole)], read, alone=alone)
+        ends = ends or _ends_seen(whole, beside[id(whole)], read, alone=alone)
         if ends:
             found.left_out[f"{whole.dataset_path} (episodes)"] = ends
             return
@@ -174,6 +177,17 @@ def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alo
         turns = line_of_turns(beside, count, read)
         return f"{turns}, in a file" if turns else ""
     return _cut_line(words, bounds, whole, alone)
+
+
+def _pairs_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alone: bool) -> str:
+    """Return the line for rows of which pairs of numbers bound some; empty if none do."""
+    try:
+        bounds = find_pairs_apart(beside, whole.frame_count, read)
+    except CatalogError as error:
+        return f"{error}; until then a clip crosses their ends, in a file"
+    if bounds is None:
+        return ""
+    return _cut_line(f"pairs of numbers, {' and '.join(map(repr, bounds.paths))},", bounds, whole, alone)
 
 
 def _cut_line(words: str, bounds: Bounds, whole: Episode, alone: bool) -> str:
@@ -268,6 +282,8 @@ def _beside(
 def _values(beside: Sequence[DatasetInfo], whole: Episode, bounds: Bounds, *, alone: bool) -> dict[str, DatasetInfo]:
     """Return the datasets with an entry for each of the videos, by key."""
     count = len(bounds.starts)
+    if bounds.names and (np.diff(bounds.starts) < 0).any():
+        return {}  # entries in the order of the rows, or in that of the names
     return {
         info.path if alone else key_in(whole.root, info.path): info
         for info in beside
@@ -285,7 +301,7 @@ def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, d
             key: part if part.kind == "value" else replace(part, first=part.first + start) for key, part in kept.items()
         }
         parts |= {key: value_of_row(info, number) for key, info in values.items()}
-        name = join(whole.name, str(number))
+        name = join(whole.name, bounds.names[number] if bounds.names else str(number))
         episodes.append(Episode(name, None, end - start, whole.dataset_path, parts, whole.helpers | bounds.paths))
     return episodes
 

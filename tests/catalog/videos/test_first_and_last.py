@@ -115,3 +115,46 @@ def test_one_row_each_other_names_overlaps_and_rows_without_cut_nothing(tmp_path
     _write(tmp_path, lists)
     with closing(catalog_of(tmp_path)) as found:
         assert found.frame_counts.tolist() == [12]
+
+
+def _sizes(tmp_path, **given):
+    with closing(catalog_of(tmp_path, **given)) as found:
+        return found.frame_counts.tolist(), "\n".join(found.left_out)
+
+
+@pytest.mark.parametrize(
+    ("lists", "counts"),
+    [
+        ({"first": [0, 4, 8], "last": [2, 6, 10]}, [3, 3, 3]),
+        ({"episode_first": [2, 5, 9], "episode_last": [3, 7, 11]}, [2, 3, 3]),
+        ({"first_frame": [1, 4, 8], "last_frame": [2, 6, 12]}, [2, 3, 5]),
+    ],
+)
+def test_rows_between_the_last_of_one_and_the_first_of_the_next_are_left_out_and_said(tmp_path, lists, counts):
+    _write(tmp_path, lists)
+    assert (lines := _sizes(tmp_path))[0] == counts
+    assert f"{12 - sum(counts)} of 12 rows lie in no video" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("lists", "refused"),
+    [
+        ({"first": [1, 4, 8], "last": [2, 6, 10]}, "may count 12 rows from 0 or from 1"),
+        ({"first": [0, 4, 8], "last": [5, 6, 10]}, "entries 0 and 1 that overlap: to 6, and from 4"),
+        ({"first": [0, 4, 8], "last": [2, 6, 20]}, "expected sequences within 12 rows"),
+    ],
+)
+def test_first_and_last_rows_that_do_not_fit_are_asked_about(tmp_path, lists, refused):
+    _write(tmp_path, lists)
+    with pytest.raises(CatalogError, match=refused) as error:
+        catalog_of(tmp_path)
+    assert _declared(tmp_path, str(error.value)) == [[12]]
+
+
+def test_pairs_that_leave_rows_out_have_a_line_and_the_schema_that_cuts_where_their_ends_are_sure(tmp_path):
+    _write(tmp_path, {"x": np.zeros(12), "spans": np.array([[0, 3], [4, 7], [8, 12]])})
+    counts, lines = _sizes(tmp_path)
+    assert counts == [12]
+    assert _declared(tmp_path, lines) == [[3, 3, 4]]
+    _write(tmp_path, {"x": np.zeros(12), "spans": np.array([[0, 2], [4, 6], [8, 11]])})
+    assert "and the last one, or the one behind; write 'episode_starts'" in _sizes(tmp_path)[1]

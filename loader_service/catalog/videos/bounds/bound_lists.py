@@ -42,11 +42,12 @@ _INDEXES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices)$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where videos lie in their datasets: ``(videos,)`` each; and the datasets that said so."""
+    """Where videos lie in their datasets, ``(videos,)`` each; the datasets that said so; and their names, if any."""
 
     starts: Int64s
     ends: Int64s
     paths: frozenset[str]
+    names: tuple[str, ...] = ()
 
 
 class LastRowsError(CatalogError):
@@ -156,6 +157,22 @@ def whole_numbers(read: Read, info: DatasetInfo) -> Int64s:
     if odd is not None:
         raise CatalogError(f"{info.path!r}, entry {odd}: expected a whole number, found {values[odd]!s}")
     return values.astype(np.int64)
+
+
+def check_spans(starts: Int64s, ends: Int64s, frame_count: int, paths: str) -> None:
+    """Refuse sequences that overlap, run backwards or leave the rows."""
+    if (ends < starts).any() or starts.min() < 0 or ends.max() > frame_count:
+        bad = int(np.flatnonzero((ends < starts) | (starts < 0) | (ends > frame_count))[0])
+        raise CatalogError(
+            f"{paths}: expected sequences within {frame_count} rows, found entry {bad} from {starts[bad]} to "
+            f"{ends[bad]}"
+        )
+    if (starts[1:] < ends[:-1]).any():
+        bad = int(np.flatnonzero(starts[1:] < ends[:-1])[0])
+        raise CatalogError(
+            f"{paths}: expected sequences one after the other, found entries {bad} and {bad + 1} that overlap: to "
+            f"{ends[bad]}, and from {starts[bad + 1]}"
+        )
 
 
 def beside_starts(short: Sequence[DatasetInfo], name: re.Pattern[str]) -> Iterator[tuple[DatasetInfo, DatasetInfo]]:

@@ -23,12 +23,14 @@ from loader_service.catalog.videos.bounds.bound_lists import (
     Bounds,
     LastRowsError,
     beside_starts,
+    check_spans,
     find_first_rows,
     find_last_rows,
     says_bounds,
     short_lists,
     whole_numbers,
 )
+from loader_service.catalog.videos.bounds.bounds_by_name import find_by_name
 from loader_service.catalog.videos.bounds.end_flags import flagged_rows
 from loader_service.catalog.videos.bounds.first_and_last import find_first_and_last
 from loader_service.catalog.videos.bounds.length_columns import lengths_in_columns
@@ -89,6 +91,8 @@ def find_bounds(
         or _from_numbers(columns, read)
         or _from_last_rows(datasets, frame_count, read, declared=declared)
         or (from_flags(datasets, frame_count, read, any_end=declared) if alone or declared else None)
+        or find_by_name(datasets, frame_count, read)
+        or (find_pairs_apart(datasets, frame_count, read) if declared else None)
         or (find_first_rows(datasets, frame_count, read) if declared else None)
         or (find_sums(datasets, frame_count, read, 2) if declared else None)
     )
@@ -129,7 +133,7 @@ def _from_starts_and_lengths(short: Sequence[DatasetInfo], frame_count: int, rea
         starts, lengths = whole_numbers(read, first), whole_numbers(read, other)
         if starts[0] == 1 and starts[-1] + lengths[-1] == frame_count + 1:
             starts = starts - 1  # rows that are counted from 1
-        _check(starts, starts + lengths, frame_count, f"{first.path!r} and {other.path!r}")
+        check_spans(starts, starts + lengths, frame_count, f"{first.path!r} and {other.path!r}")
         return Bounds(starts, starts + lengths, frozenset({first.path, other.path}))
     return None
 
@@ -148,25 +152,9 @@ def _from_starts_and_ends(short: Sequence[DatasetInfo], frame_count: int, read: 
                 f"or from 1 on, found sequences from {starts[0]} to {ends[0]}, …, {starts[-1]} to {ends[-1]} of "
                 f"{frame_count} rows"
             )
-        _check(starts, ends, frame_count, paths)
+        check_spans(starts, ends, frame_count, paths)
         return Bounds(starts, ends, frozenset({first.path, other.path}))
     return None
-
-
-def _check(starts: Int64s, ends: Int64s, frame_count: int, paths: str) -> None:
-    """Refuse sequences that overlap, run backwards or leave the rows."""
-    if (ends < starts).any() or starts.min() < 0 or ends.max() > frame_count:
-        bad = int(np.flatnonzero((ends < starts) | (starts < 0) | (ends > frame_count))[0])
-        raise CatalogError(
-            f"{paths}: expected sequences within {frame_count} rows, found entry {bad} from {starts[bad]} to "
-            f"{ends[bad]}"
-        )
-    if (starts[1:] < ends[:-1]).any():
-        bad = int(np.flatnonzero(starts[1:] < ends[:-1])[0])
-        raise CatalogError(
-            f"{paths}: expected sequences one after the other, found entries {bad} and {bad + 1} that overlap: to "
-            f"{ends[bad]}, and from {starts[bad + 1]}"
-        )
 
 
 def _from_ends(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
@@ -223,6 +211,30 @@ def _from_pairs(pairs: Sequence[DatasetInfo], frame_count: int, read: Read) -> B
         joined = len(found) > 1 and starts[0] == 0 and ends[-1] == frame_count and (starts[1:] == ends[:-1]).all()
         if joined and (ends > starts).all():
             return Bounds(starts, ends, frozenset({info.path}))
+    return None
+
+
+def find_pairs_apart(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the rows between pairs of numbers, of which some are in none: up to the row behind the last one of each.
+
+    Raises
+    ------
+    CatalogError
+        When the second number of each can be the last row as well: none is the count of rows, or begins the next pair.
+    """
+    for info in datasets:
+        if info.shape[1:] != (2,) or info.shape[0] < 2 or not is_whole(info.dtype) or not PAIRS.search(info.basename):
+            continue
+        starts, ends = whole_numbers(read, info).reshape(info.shape).T
+        if starts[0] < 0 or (ends < starts).any() or (starts[1:] < ends[:-1]).any() or ends[-1] > frame_count:
+            continue
+        if ends[-1] < frame_count and (starts[1:] != ends[:-1]).all():
+            raise CatalogError(
+                f"{info.path!r} has the first row of each of {len(starts)} episodes in these {frame_count} rows, it "
+                "seems, and the last one, or the one behind; write 'episode_starts' and 'episode_ends', each the row "
+                "behind the last"
+            )
+        return Bounds(starts, ends, frozenset({info.path}))
     return None
 
 

@@ -12,19 +12,27 @@ import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.sides import is_list
-from loader_service.catalog.videos.bounds.bound_lists import Bounds
+from loader_service.catalog.videos.bounds.bound_lists import Bounds, check_spans
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, in_one_line
+from loader_service.catalog.vocabulary import FRAMES, RECORDINGS
+from loader_service.errors import CatalogError
 from loader_service.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.bounds.bound_lists import Read
     from loader_service.catalog.videos.episodes import Found
 
 _FIRST = re.compile(r"(?<![A-Za-z])(first|starts?|begins?|from)(?![A-Za-z])", re.IGNORECASE)
 _LAST = re.compile(r"(?<![A-Za-z])(last|ends?|stops?|to)(?![A-Za-z])", re.IGNORECASE)
+
+#: What the first row of a video is called; of ``img_to_first_box`` the rows may be boxes, and others are served.
+_FIRST_OF_ROWS = re.compile(
+    rf"(({RECORDINGS})s?_?)?first(_?({FRAMES}|row)s?)?(_?(idx|index|id|no|number)s?)?", re.IGNORECASE
+)
 
 #: Kinds of lists; whole numbers may be kept as floats.
 _NUMBERS = (ElementKind.INTEGER, ElementKind.BYTES, ElementKind.FLOAT)
@@ -36,9 +44,16 @@ _WAYS = ((0, 1), (1, 1), (0, 0))
 def find_first_and_last(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
     """Return the rows of each thing of which two lists say the first and the last; None where none fits all rows.
 
-    They fit where each row is of one thing, in whatever order these are listed, and not all have one row.
+    They fit where each row is of one thing, in whatever order these are listed, and not all have one row; those that
+    are called the first and the last of nothing else than rows, or videos, also where rows between are of none.
+
+    Raises
+    ------
+    CatalogError
+        When lists that are called so leave the rows, overlap, or may count from 0 or from 1.
     """
     lists = [info for info in datasets if info.kind in _NUMBERS and is_list(info.shape)]
+    apart: Bounds | None = None
     for first, last in _twins(lists) if len(lists) > 1 else ():
         starts, ends = np.ravel(read(first.path)), np.ravel(read(last.path))
         if not starts.size or (starts % 1 != 0).any() or (ends % 1 != 0).any():
@@ -51,7 +66,29 @@ def find_first_and_last(datasets: Sequence[DatasetInfo], frame_count: int, read:
             joined = np.array_equal(begins[order][1:], behind[order][:-1]) and behind.max() == frame_count
             if joined and begins.min() == 0 and (behind - begins != 1).any():
                 return Bounds(begins, behind, frozenset({first.path, last.path}))
-    return None
+        if apart is None and len(starts) < frame_count and _FIRST_OF_ROWS.fullmatch(first.basename):
+            apart = _apart(first, last, (starts[~empty], ends[~empty]), frame_count)
+    return apart
+
+
+def _apart(first: DatasetInfo, last: DatasetInfo, rows: tuple[Int64s, Int64s], frame_count: int) -> Bounds | None:
+    """Return the rows from each first to each last one, between which are others.
+
+    They count from 1 where the last of all rows is called so; where nothing is at either end, that is not known.
+    """
+    if not rows[0].size:
+        return None
+    base = int(rows[1].max() == frame_count)
+    starts, ends = rows[0] - base, rows[1] + 1 - base
+    named = f"{first.path!r} and {last.path!r}"
+    check_spans(starts, ends, frame_count, named)
+    if not base and starts.min() == 1 and ends.max() < frame_count:
+        raise CatalogError(
+            f"{named} may count {frame_count} rows from 0 or from 1, found {starts[0]} to {ends[0] - 1}, …, "
+            f"{starts[-1]} to {ends[-1] - 1}; write 'episode_starts', from 0 on, and 'episode_ends', each the row "
+            "behind the last"
+        )
+    return Bounds(starts, ends, frozenset({first.path, last.path}))
 
 
 def lines_of_first_and_last(tree: Tree, found: Found, read: Read) -> dict[str, str]:

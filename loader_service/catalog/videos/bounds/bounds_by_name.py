@@ -1,0 +1,143 @@
+"""Where videos lie by a pair of numbers of each one's own: ``file_offsets/<game>`` has its first row and its length.
+
+Pure but for reading. A pair is a dataset of two numbers, or two datasets in a group.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from loader_service.catalog.dtypes import is_whole
+from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.natural import natural_key
+from loader_service.catalog.videos.bounds.bound_lists import ENDS, LENGTHS, PAIRS, STARTS, Bounds
+from loader_service.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.videos.bounds.bound_lists import Read
+
+#: The first row of one video, and what says where it ends.
+Pair = tuple["DatasetInfo", "DatasetInfo"]
+
+
+class _Way(NamedTuple):
+    """One way to read pairs: what the second number of each is."""
+
+    words: str
+    ends: Int64s
+
+
+def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the rows of each video that has a pair of numbers, in natural order of names; None where no pairs fit.
+
+    They fit where each row lies in one video, or where their group is called as bounds are: then rows may lie in none.
+
+    Raises
+    ------
+    CatalogError
+        When pairs in a group that is called so do not fit, or do in more than one way.
+    """
+    by_group: dict[str, dict[str, Pair]] = {}
+    single: dict[str, list[DatasetInfo]] = {}
+    for info in datasets:
+        if info.shape == (2,) and is_whole(info.dtype):
+            by_group.setdefault(info.parent, {})[info.basename] = (info, info)
+        elif info.shape in _ONE and is_whole(info.dtype):
+            single.setdefault(info.parent, []).append(info)
+    for owner, infos in single.items():
+        pair = _of_group(infos) if owner and len(infos) > 1 else None
+        if pair is not None:
+            by_group.setdefault(parent_of(owner), {})[basename_of(owner)] = pair
+        elif LENGTHS.search(basename_of(owner)):
+            bounds = _of_lengths(owner, infos, frame_count, read)
+            if bounds is not None:
+                return bounds
+    for group, named in by_group.items():
+        bounds = _fitting(group, named, frame_count, read)
+        if bounds is not None:
+            return bounds
+    return None
+
+
+#: Shapes of one number.
+_ONE = {(), (1,)}
+
+
+def _of_group(infos: Sequence[DatasetInfo]) -> Pair | None:
+    """Return the numbers of a group that are called as a start, and as an end or a length, if there is one of each."""
+    starts = [info for info in infos if STARTS.search(info.basename)]
+    others = [info for info in infos if ENDS.search(info.basename) or LENGTHS.search(info.basename)]
+    return (starts[0], others[0]) if len(starts) == len(others) == 1 else None
+
+
+def _of_lengths(group: str, infos: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the videos whose lengths, one each, sum to the rows, in the order of the numbers in their names."""
+    infos = sorted(infos, key=lambda info: natural_key(info.basename))
+    lengths = np.array([int(np.ravel(read(info.path))[0]) for info in infos])
+    if len(infos) < 2 or (lengths < 0).any() or lengths.sum() != frame_count:
+        return None
+    if len({_NUMBER.sub("#", info.basename) for info in infos}) > 1:
+        raise CatalogError(
+            f"{group!r} has {len(infos)} lengths that sum to {frame_count}, the number of rows, and their names say no "
+            f"order: {infos[0].basename!r}, {infos[1].basename!r}, …; write 'episode_lengths' with an entry for each"
+        )
+    ends, paths = np.cumsum(lengths), frozenset(info.path for info in infos)
+    return Bounds(ends - lengths, ends, paths, tuple(info.basename for info in infos))
+
+
+_NUMBER = re.compile("[0-9]+")
+
+
+def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read) -> Bounds | None:
+    called = basename_of(group)
+    meant = any(pattern.search(called) for pattern in (STARTS, ENDS, LENGTHS, PAIRS))
+    if len(named) < 2 and not meant:
+        return None
+    names = sorted(named, key=natural_key)
+    numbers = np.array([[np.ravel(read(info.path))[at] for at, info in _places(named[name])] for name in names])
+    starts, seconds = numbers.astype(np.int64).T
+    ways = [
+        _Way("a length", starts + seconds),
+        _Way("the row behind the last", seconds),
+        _Way("the last row", seconds + 1),
+    ]
+    whole = [way for way in ways if _covers(starts, way.ends, frame_count)]
+    apart = [way for way in ways[:2] if meant and _are_apart(starts, way.ends, frame_count)]
+    fitting = whole or apart
+    if len(fitting) == 1 or (fitting and all(np.array_equal(way.ends, fitting[0].ends) for way in fitting)):
+        paths = frozenset(info.path for pair in named.values() for info in pair)
+        return Bounds(starts, fitting[0].ends, paths, tuple(names))
+    if not meant:
+        return None
+    raise CatalogError(
+        f"{group or '/'!r}: expected two numbers for each of {len(names)} videos, its first row of {frame_count} and "
+        f"{' or '.join(way.words for way in ways)}; found {starts[0]} and {seconds[0]} for {names[0]!r}, "
+        f"{'which fit in more than one way' if fitting else 'and so videos that overlap or leave the rows'}; write "
+        "'episode_starts' and 'episode_ends' with an entry for each"
+    )
+
+
+def _places(pair: Pair) -> tuple[tuple[int, DatasetInfo], ...]:
+    """Return where the two numbers of a pair are."""
+    first, other = pair
+    return (0, first), (1 if first is other else 0, other)
+
+
+def _covers(starts: Int64s, ends: Int64s, frame_count: int) -> bool:
+    """Tell whether each row lies in one video, and some video has more than one."""
+    order = np.lexsort((ends, starts))
+    joined = np.array_equal(starts[order][1:], ends[order][:-1])
+    return joined and starts.min() == 0 and ends.max() == frame_count and bool((ends - starts != 1).any())
+
+
+def _are_apart(starts: Int64s, ends: Int64s, frame_count: int) -> bool:
+    order = np.lexsort((ends, starts))
+    apart = (starts[order][1:] >= ends[order][:-1]).all() and (ends >= starts).all()
+    return bool(apart and starts.min() >= 0 and ends.max() <= frame_count)

@@ -1,0 +1,99 @@
+"""A pair of numbers for each video, or a length, cuts the rows that lie end to end, and gives each its name."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.catalog.schema_text import schema_toml
+from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
+from tests.catalog.advice import schemas_in
+from tests.support.catalogs import catalog_of, names_of
+
+_GAMES = {"c.sgf": (0, 5), "a.sgf": (5, 7), "b.sgf": (12, 4)}
+
+
+def _write(tmp_path, pairs, count=16):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["states"] = np.arange(count * 3, dtype=np.float32).reshape(count, 3)
+        for path, values in pairs.items():
+            root[path] = values
+
+
+def _rows(found):
+    """Return the first number of each row, by video."""
+    reader, rows = Reader(found), {}
+    for video, name in enumerate(names_of(found)):
+        out = np.zeros((int(found.frame_counts[video]), 3), np.float32)
+        reader.read_array(video, "states", 0, out)
+        rows[name] = (out[:, 0] / 3).astype(int).tolist()
+    reader.close()
+    return rows
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        {f"file_offsets/{name}": np.array([start, length]) for name, (start, length) in _GAMES.items()},
+        {f"games/{name}": np.array([start, start + length]) for name, (start, length) in _GAMES.items()},
+        {f"spans/{name}": np.array([start, start + length - 1]) for name, (start, length) in _GAMES.items()},
+        {
+            f"games/{name}/{key}": value
+            for name, (start, length) in _GAMES.items()
+            for key, value in {"start": start, "length": length}.items()
+        },
+    ],
+    ids=["lengths", "ends", "last rows", "two datasets"],
+)
+def test_rows_are_cut_at_the_pair_of_each_video_and_have_its_name(tmp_path, pairs):
+    _write(tmp_path, pairs)
+    with closing(catalog_of(tmp_path)) as found:
+        expected = {name: list(range(start, start + length)) for name, (start, length) in _GAMES.items()}
+        assert _rows(found) == expected
+        assert names_of(found) == sorted(_GAMES)
+        assert not found.left_out
+        (tmp_path / "schema.toml").write_text(schema_toml(found))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
+        assert _rows(declared) == expected
+
+
+def test_rows_in_no_video_are_left_out_and_said_where_the_group_is_called_as_bounds_are(tmp_path):
+    _write(tmp_path, {"file_offsets/a": np.array([0, 5]), "file_offsets/b": np.array([9, 7])})
+    with closing(catalog_of(tmp_path)) as found:
+        assert _rows(found) == {"a": [0, 1, 2, 3, 4], "b": list(range(9, 16))}
+        assert "4 of 16 rows lie in no video" in "\n".join(found.left_out)
+    _write(tmp_path, {"colours/a": np.array([0, 5]), "colours/b": np.array([9, 7])})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [16]
+
+
+def test_pairs_that_overlap_are_asked_about(tmp_path):
+    _write(tmp_path, {"file_offsets/a": np.array([0, 9]), "file_offsets/b": np.array([5, 11])})
+    with pytest.raises(CatalogError, match="found 0 and 9 for 'a', and so videos that overlap or leave the rows") as no:
+        catalog_of(tmp_path)
+    (tmp_path / "schema.toml").write_text(*schemas_in(str(no.value)))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.frame_counts.tolist() == [16]
+
+
+def test_entries_for_each_video_are_values_only_where_names_and_rows_have_one_order(tmp_path):
+    _write(tmp_path, {"offsets/a": np.array([0, 5]), "offsets/b": np.array([5, 11]), "winner": np.array([7, 8])})
+    with closing(catalog_of(tmp_path)) as found:
+        assert [field.name for field in found.fields if field.kind == "value"] == ["winner"]
+    _write(tmp_path, {"offsets/b": np.array([0, 5]), "offsets/a": np.array([5, 11]), "winner": np.array([7, 8])})
+    with closing(catalog_of(tmp_path)) as found:
+        assert "winner" not in [field.name for field in found.fields]
+        assert "'winner'" in "\n".join(found.left_out)
+
+
+def test_lengths_by_number_cut_and_lengths_by_word_are_asked_about(tmp_path):
+    _write(tmp_path, {f"lengths/{number}": length for number, length in enumerate((5, 7, 4))})
+    with closing(catalog_of(tmp_path)) as found:
+        assert _rows(found) == {"0": list(range(5)), "1": list(range(5, 12)), "2": list(range(12, 16))}
+    _write(tmp_path, {"lengths/anna": 9, "lengths/bert": 7})
+    with pytest.raises(CatalogError, match="their names say no order: 'anna', 'bert'"):
+        catalog_of(tmp_path)
