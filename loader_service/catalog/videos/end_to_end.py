@@ -31,7 +31,7 @@ from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from typing import Any
 
@@ -132,7 +132,7 @@ def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) 
         [
             Reading(
                 f"{len(bounds.starts)} videos that {there} there",
-                _spans(whole, alone=True),
+                _spans(whole, alone=True, values=_all_values(beside, whole, bounds, alone=True)),
             ),
             Reading(
                 "all rows together", replace(uncut, videos=("table",) if found.layout == "table" else uncut.videos)
@@ -158,25 +158,26 @@ def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alo
     """Return the line for rows that seem to be several episodes, with the schema that cuts there; empty if none do."""
     count = whole.frame_count
     if sums := find_sums(beside, count, read, _LEAST_LENGTHS):
-        return _cut_line(f"numbers that sum to their count, {' and '.join(map(repr, sums.paths))},", sums, whole, alone)
+        words = f"numbers that sum to their count, {' and '.join(map(repr, sums.paths))},"
+        return _cut_line(words, sums, whole, beside, alone=alone)
     words, rows = "flags such as dones, terminals or timeouts", {(count,), (count, 1)}
-    beside = [info for info in beside if info.shape in rows and info.kind is not ElementKind.VLEN_BYTES]
-    if not beside:
+    columns = [info for info in beside if info.shape in rows and info.kind is not ElementKind.VLEN_BYTES]
+    if not columns:
         return ""
     try:
-        bounds = from_flags(beside, count, read, any_end=True)
+        bounds = from_flags(columns, count, read, any_end=True)
     except CatalogError as error:
         return f"{error}; until then a clip crosses their ends, in a file"
     if bounds is None:
         words = "names or numbers of videos or pictures, or numbers that begin anew,"
-        bounds = find_by_rows(beside, count, read, any_end=True)
+        bounds = find_by_rows(columns, count, read, any_end=True)
     if bounds is None:
-        bounds = find_by_owners(beside, count, read)
+        bounds = find_by_owners(columns, count, read)
         words = f"runs of {' and '.join(map(repr, sorted(bounds.paths)))}" if bounds else ""
     if bounds is None:
-        turns = line_of_turns(beside, count, read)
+        turns = line_of_turns(columns, count, read)
         return f"{turns}, in a file" if turns else ""
-    return _cut_line(words, bounds, whole, alone)
+    return _cut_line(words, bounds, whole, beside, alone=alone)
 
 
 def _pairs_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, alone: bool) -> str:
@@ -187,11 +188,12 @@ def _pairs_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, *, al
         return f"{error}; until then a clip crosses their ends, in a file"
     if bounds is None:
         return ""
-    return _cut_line(f"pairs of numbers, {' and '.join(map(repr, bounds.paths))},", bounds, whole, alone)
+    words = f"pairs of numbers, {' and '.join(map(repr, bounds.paths))},"
+    return _cut_line(words, bounds, whole, beside, alone=alone)
 
 
-def _cut_line(words: str, bounds: Bounds, whole: Episode, alone: bool) -> str:
-    cut = in_one_line(_spans(whole, alone))
+def _cut_line(words: str, bounds: Bounds, whole: Episode, beside: Sequence[DatasetInfo], *, alone: bool) -> str:
+    cut = in_one_line(_spans(whole, alone, _all_values(beside, whole, bounds, alone=alone)))
     return (
         f"{words} seem to end {len(bounds.starts)} episodes in these rows, and a clip crosses their ends; {cut} in a "
         "--schema cuts there, in a file"
@@ -306,9 +308,17 @@ def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, d
     return episodes
 
 
-def _spans(whole: Episode, alone: bool) -> Schema:
-    """Return the schema that cuts rows where their ends are found."""
-    return replace(_uncut(whole, alone), videos=("spans",))
+def _spans(whole: Episode, alone: bool, values: Iterable[str] = ()) -> Schema:
+    """Return the schema that cuts rows where their ends are found; `values`: paths of what has one entry a video."""
+    uncut = _uncut(whole, alone)
+    fields = [SchemaField(free_name(path), "value", (path,)) for path in values]
+    return replace(uncut, videos=("spans",), fields=(*uncut.fields, *fields))
+
+
+def _all_values(beside: Sequence[DatasetInfo], whole: Episode, bounds: Bounds, *, alone: bool) -> list[str]:
+    """Return the paths of what has an entry for each video of a lone file, labels too, as a schema names them."""
+    labels = [info.path for info in beside if info.basename in LABEL_NAMES and info.shape == bounds.starts.shape]
+    return [*_values(beside, whole, bounds, alone=True), *labels] if alone else []
 
 
 def _uncut(whole: Episode, alone: bool) -> Schema:

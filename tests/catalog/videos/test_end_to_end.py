@@ -172,3 +172,40 @@ def test_ends_and_lengths_that_divide_the_rows_otherwise_are_refused(tmp_path, l
         root["episode_ends"], root["lengths"] = np.array([5, 8, 12]), np.array(lengths)
     with pytest.raises(CatalogError, match=r"'episode_ends' and 'lengths' both divide the 12 rows, and differ"):
         catalog_of(tmp_path)
+
+
+@pytest.mark.parametrize("of_splits", [False, True])
+def test_an_index_that_goes_on_to_the_row_behind_the_last_is_asked_about_with_what_each_video_has_one_of(
+    tmp_path, of_splits
+):
+    prefix = "train_" if of_splits else ""
+    with h5py.File(tmp_path / "clips.h5", "w") as root:
+        root[f"{prefix}data"], root[f"{prefix}idx"] = pixels(1, 30, 16, 16), np.array([0, 8, 20, 30])
+        root[f"{prefix}label"] = np.array([4, 2, 7])
+        if of_splits:
+            root["test_data"], root["test_idx"] = pixels(2, 12, 16, 16), np.array([0, 12])
+    options = {"split": "train"} if of_splits else {}
+    with pytest.raises(CatalogError, match=rf"'{prefix}idx' goes from 0 to 30 beside 30 rows") as error:
+        catalog_of(tmp_path, tmp_path / "clips.h5", **options)
+    (tmp_path / "schema.toml").write_text(schemas_in(str(error.value))[0])
+    with closing(catalog_of(tmp_path, tmp_path / "clips.h5", schema=str(tmp_path / "schema.toml"), **options)) as found:
+        assert found.frame_counts.tolist() == [8, 12, 10]
+        assert found.values(f"{prefix}label").tolist() == [4, 2, 7]
+
+
+@pytest.mark.parametrize("name", ["termination_status", "is_terminal", "done_flags", "game_over"])
+def test_a_flag_of_any_common_name_that_ends_episodes_has_a_line_with_the_schema_that_cuts_there(tmp_path, name):
+    with h5py.File(tmp_path / "replay.h5", "w") as root:
+        root["observations"], root[name] = pixels(1, 12, 3, 8), np.isin(np.arange(12), (4, 8, 11))
+    with closing(catalog_of(tmp_path, tmp_path / "replay.h5")) as found:
+        (line,) = [line for line in found.left_out if "seem to end 3 episodes" in line]
+    (tmp_path / "schema.toml").write_text(schemas_in(line)[0])
+    with closing(catalog_of(tmp_path, tmp_path / "replay.h5", schema=str(tmp_path / "schema.toml"))) as cut:
+        assert cut.frame_counts.tolist() == [5, 4, 3]
+
+
+def test_a_flag_that_says_the_opposite_ends_no_episode(tmp_path):
+    with h5py.File(tmp_path / "replay.h5", "w") as root:
+        root["observations"], root["not_done"] = pixels(1, 12, 3, 8), np.isin(np.arange(12), (4, 8, 11))
+    with closing(catalog_of(tmp_path, tmp_path / "replay.h5")) as found:
+        assert not [line for line in found.left_out if "episodes" in line]

@@ -116,7 +116,9 @@ def find_first_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Rea
             len(first) and first[0] > 0 and first[-1] in {frame_count - 1, frame_count}
         ):  # the last row, or the one behind
             first = np.append(0, first[:-1] + frame_count - first[-1])
-        if len(first) and first[0] == 0 and (np.diff(first) > 1).all() and first[-1] < frame_count - 1:
+        if len(first) and first[-1] == frame_count:
+            first = first[:-1]  # the end of all, which is no row
+        if len(first) > 1 and first[0] == 0 and (np.diff(first) > 1).all() and first[-1] < frame_count - 1:
             found.append(Bounds(first, np.append(first[1:], frame_count), frozenset({info.path})))
     if len(found) > 1:
         names = " and ".join(repr(path) for bounds in found[:2] for path in bounds.paths)

@@ -23,7 +23,9 @@ _EPISODE = rf"({RECORDINGS})s?"
 _FIRST_FLAG = re.compile(rf"(is_first|({_EPISODE}_)(starts?|begins?|first))$", re.IGNORECASE)
 _LAST_FLAG = re.compile(rf"(is_last|({_EPISODE}_)(ends?|terminals?|dones?|last))$", re.IGNORECASE)
 _ANY_END_FLAG = re.compile(
-    r"(terminals?|terminated|terminations?|truncated|truncations?|timeouts?|dones?)$", re.IGNORECASE
+    r"((is|env)_)?(terminals?|terminated|terminations?|truncated|truncations?|timeouts?|dones?|game_?overs?)"
+    r"(_?(status|flags?|signals?))?$",
+    re.IGNORECASE,
 )
 
 
