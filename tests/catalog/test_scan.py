@@ -31,7 +31,7 @@ def scanned(monkeypatch):
     names = []
     real = file_scan.scan_file
 
-    def recording(path, options):
+    def recording(path, options, known):
         names.append(os.path.basename(path))
         return real(path, options)
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from loader_service.catalog.scan.file_scan import scan_file
+from loader_service.catalog.scan.known_forms import KnownForms
 from loader_service.scan_options import ScanOptions
 from tests.public_layouts.pictures import jpegs, write_vlen
 
-#: Calls, of Python's functions and of C's; 1,700 when this was written, of 1.7 ms. `inspect` of 5,000 files then takes
-#: 5 s on two cores (`benchmarks/inspecting.py`).
-_MOST_CALLS = 2200
+#: Calls, of Python's functions and of C's, for the first file of a form, and for each further one.
+_MOST_CALLS, _MOST_CALLS_OF_KNOWN = 2200, 1450
 
 
 def test_a_small_file_is_scanned_in_few_calls(tmp_path):
@@ -23,8 +23,10 @@ def test_a_small_file_is_scanned_in_few_calls(tmp_path):
         write_vlen(root, "frames", jpegs(0, 6))
         root["actions"], root["label"] = np.zeros((6, 7), np.float32), 3
         root.attrs["fps"] = 30
-    scan_file(str(path), ScanOptions())  # what is made once a process is made now
+    known = KnownForms()
+    scan_file(str(path), ScanOptions(), known)  # what is made once a process is made now
     assert 500 < _calls(path) <= _MOST_CALLS
+    assert 500 < _calls(path, known) <= _MOST_CALLS_OF_KNOWN
 
 
 @pytest.mark.parametrize("attributes", [{}, {"fps": 30, "name": "a", "kind": 2, "length": 5}], ids=["bare", "noted"])
@@ -41,7 +43,7 @@ def test_a_file_of_four_times_as_many_videos_takes_four_times_as_many_calls(tmp_
     assert calls[1] < 4.5 * calls[0]
 
 
-def _calls(path):
+def _calls(path, known=None):
     """Return how many functions a scan calls."""
     calls = 0
 
@@ -51,7 +53,7 @@ def _calls(path):
 
     sys.setprofile(count)
     try:
-        scan_file(str(path), ScanOptions())
+        scan_file(str(path), ScanOptions(), known)
     finally:
         sys.setprofile(None)
     return calls

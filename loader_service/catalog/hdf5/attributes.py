@@ -27,10 +27,14 @@ def names_of_attributes(node: Any) -> tuple[str, ...]:
     return tuple(map(to_text, names))
 
 
-def read_attribute(file: h5py.File, path: str, name: str) -> Any:
-    """Return an attribute as h5py's `attrs` does; one plain number in half of its time."""
-    node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
-    attribute = h5py.h5a.open(node, to_bytes(name))
+def open_attribute(file: h5py.File, path: str, name: str) -> h5py.h5a.AttrID:
+    """Return an attribute of what lies at a path, open; raises what h5py raises."""
+    return h5py.h5a.open(file.id, to_bytes(name), obj_name=to_bytes(path) or b"/")
+
+
+def read_attribute(file: h5py.File, path: str, name: str, attribute: h5py.h5a.AttrID | None = None) -> Any:
+    """Return an attribute as h5py's `attrs` does; one plain number in half of its time; `attribute`: it, open."""
+    attribute = attribute or open_attribute(file, path, name)
     if attribute.shape == () and attribute.get_type().get_class() in _PLAIN:
         out = np.empty((), attribute.dtype)
         attribute.read(out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import h5py
 import numpy as np
@@ -15,7 +15,9 @@ from loader_service.catalog.hdf5.storage import read_references
 from loader_service.catalog.inner_paths import to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,13 @@ class HDF5File:
         created = file.id.get_create_plist()
         direct = created.get_userblock() == 0 and created.get_sizes() == (8, 8)
         return cls(file, PlainReader(file), descriptor, size_bytes, direct)
+
+    def ask(self, question: Callable[..., _Answer], *about: Any) -> _Answer:
+        """Return what a question finds: a function of a file, and of paths, datasets and numbers, of nothing else.
+
+        What is asked so, and not read, can be asked of the next file in the same words.
+        """
+        return question(self, *about)
 
     def node(self, path: str) -> Any:
         """Return the dataset or group at a path; raises what h5py raises."""

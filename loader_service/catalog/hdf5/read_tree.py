@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import functools
+import math
 import os
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
 
 from loader_service.catalog.hdf5.attributes import names_of_attributes
+from loader_service.catalog.hdf5.element_types import element_type
 from loader_service.catalog.hdf5.filters import check_filters
 from loader_service.catalog.hdf5.foreign_storage import check_storage, lies_elsewhere
-from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 from loader_service.catalog.inner_paths import join, parent_of, to_text
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    import numpy as np
 
     Expect = Callable[[Sequence[int]], None]
 
@@ -174,91 +172,6 @@ def _links_in(group: Any, above: bytes, expect: Expect | None) -> Iterator[_Tree
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:
     shape = dataset.shape if dataset.shape is not None else (0,)  # of no dataspace, as h5py.Empty
-    element = dataset.get_type()
-    address: int | None = dataset.get_offset() if _is_as_in_memory(element) else None
-    size_bytes = element.get_size()
-    for extent in shape:
-        size_bytes *= extent
-    return DatasetInfo(path, _kind_of(element), shape, size_bytes, address, dtype_of(element))
-
-
-def _is_as_in_memory(element: Any) -> bool:
-    """Tell whether numbers lie in the file with all their bits, as NumPy has them: no 12 of 16 bits, no bfloat16.
-
-    Byte order is told by the dtype.
-    """
-    kind = element.get_class()
-    base = element.get_super() if kind == h5py.h5t.ENUM else element
-    if kind == h5py.h5t.FLOAT:
-        return any(base.equal(each) for each in _IEEE)
-    if kind in _WHOLE:
-        return bool(base.get_precision() == 8 * base.get_size() and base.get_offset() == 0)
-    return bool(kind != h5py.h5t.BITFIELD)
-
-
-_IEEE = tuple(getattr(h5py.h5t, f"IEEE_F{bits}{order}") for bits in (32, 64, 16) for order in ("LE", "BE"))
-_WHOLE = frozenset({h5py.h5t.INTEGER, h5py.h5t.ENUM})
-
-
-def dtype_of(element: Any) -> str:
-    """Return an element type as `DatasetInfo` has it."""
-    kind = _kind_of(element)
-    if kind is ElementKind.BYTES:  # a file may hold a million of them, and NumPy's dtype takes 9 µs
-        return "uint8" if element.get_sign() == h5py.h5t.SGN_NONE else "int8"
-    if kind is ElementKind.TEXT:
-        return "S" if element.is_variable_str() else f"S{element.get_size()}"
-    of_elements = element.get_class()
-    vlen = of_elements == h5py.h5t.VLEN
-    base = element.get_super() if vlen else element
-    if of_elements in _PERHAPS_BITS and _are_foreign_bits(base):
-        return ""
-    try:
-        dtype = base.dtype
-    except TypeError:
-        return ""  # NumPy has no such type
-    name = _name_of(dtype)
-    return f"vlen {name}" if vlen and name else name
-
-
-@functools.cache
-def _name_of(dtype: np.dtype[Any]) -> str:
-    """Return the name of numbers that are served; empty for others. NumPy takes 20 µs to find it."""
-    if dtype.kind not in "biuf" or dtype.itemsize > 8:
-        return ""
-    return str(dtype.name if dtype.isnative else dtype.str)
-
-
-def _kind_of(element: Any) -> ElementKind:
-    kind = element.get_class()
-    if kind == h5py.h5t.VLEN:
-        base = element.get_super()
-        is_bytes = base.get_class() == h5py.h5t.INTEGER and base.get_size() == 1
-        return ElementKind.VLEN_BYTES if is_bytes else ElementKind.OTHER
-    if kind == h5py.h5t.INTEGER:
-        return ElementKind.BYTES if element.get_size() == 1 else ElementKind.INTEGER
-    if kind == h5py.h5t.COMPOUND:
-        names = b" ".join(element.get_member_name(number) for number in range(min(3, element.get_nmembers())))
-        return ElementKind.COMPLEX if _COMPLEX.search(names) else ElementKind.COMPOUND
-    if kind == h5py.h5t.BITFIELD and _are_foreign_bits(element):
-        return ElementKind.BITS
-    return _OTHER_KINDS.get(kind, ElementKind.OTHER)
-
-
-_OTHER_KINDS = {
-    h5py.h5t.FLOAT: ElementKind.FLOAT,
-    h5py.h5t.STRING: ElementKind.TEXT,
-    h5py.h5t.OPAQUE: ElementKind.OPAQUE,
-    h5py.h5t.REFERENCE: ElementKind.REFERENCE,
-}
-
-
-_PERHAPS_BITS = frozenset({h5py.h5t.BITFIELD, h5py.h5t.VLEN})
-
-
-def _are_foreign_bits(element: Any) -> bool:
-    """Tell whether elements are bits in another byte order than memory's, which HDF5 converts to no numbers."""
-    return bool(element.get_class() == h5py.h5t.BITFIELD and element.get_order() != h5py.h5t.NATIVE_B8.get_order())
-
-
-#: Both members of a complex number, as h5py, MATLAB and Velox call them.
-_COMPLEX = re.compile(rb"^(r i|re(al)?(\w*) im(ag)?\3)$")
+    element = element_type(dataset.get_type())
+    address: int | None = dataset.get_offset() if element.is_as_in_memory else None
+    return DatasetInfo(path, element.kind, shape, math.prod(shape) * element.size_bytes, address, element.dtype)

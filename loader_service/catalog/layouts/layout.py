@@ -150,7 +150,7 @@ class Candidates:
     def _look(self, datasets: Sequence[DatasetInfo], elements: Callable[[DatasetInfo], Sequence[int]]) -> Codec | None:
         for info in {each.path: each for each in first_middle_last(datasets)}.values():
             places = elements(info)
-            codecs = [codec_of(look) for look in _peek(self.hdf5, info, places)]
+            codecs = self.hdf5.ask(_codecs, info, tuple(places))
             served = next((codec for codec in codecs if codec.served), None)
             if served is not None:
                 return served
@@ -174,8 +174,12 @@ def as_whole_numbers(info: DatasetInfo, values: NDArray[Any]) -> Int64s:
 LENGTH_NAMES = ("lengths", "length", "sizes", "{}_lengths", "{}_length", "{}_sizes")
 
 
+def _codecs(hdf5: HDF5File, info: DatasetInfo, places: Sequence[int]) -> list[Codec]:
+    """Return what elements are, by how they begin."""
+    return [codec_of(look) for look in _peek(hdf5, info, places)]
+
+
 def _peek(hdf5: HDF5File, info: DatasetInfo, places: Sequence[int]) -> list[bytes]:
-    """Return how elements begin."""
     try:
         return peek(hdf5, info, places, LOOK_BYTES)
     except HDF5_ERRORS as error:

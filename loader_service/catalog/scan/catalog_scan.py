@@ -224,9 +224,11 @@ def _scan_in_order(
 def _scan_here(paths: Sequence[str], options: ScanOptions) -> Iterator[Outcome]:
     # Here, not above: a service has other processes do this, and never loads HDF5 itself.
     from loader_service.catalog.scan.file_scan import scan_file  # noqa: PLC0415
+    from loader_service.catalog.scan.known_forms import KnownForms  # noqa: PLC0415
 
+    known = KnownForms()
     for path in paths:
         try:
-            yield scan_file(path, options)
+            yield scan_file(path, options, known)
         except CatalogError as error:
             yield error

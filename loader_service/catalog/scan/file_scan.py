@@ -20,6 +20,7 @@ from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.read_tree import read_tree
 from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.scan.content_sample import sample_of
+from loader_service.catalog.scan.known_forms import KnownForms
 from loader_service.catalog.scan.static_numbers import numbers_of
 from loader_service.catalog.scan.undeclared import find_undeclared
 from loader_service.catalog.scan.unknown_files import works
@@ -63,8 +64,15 @@ _LONGEST_START = max(map(len, _PLACEHOLDERS))
 _LINK = "found an external link, which is not followed, in a group"
 
 
-def scan_file(path: str, options: ScanOptions) -> FileScan:
+def scan_file(path: str, options: ScanOptions, known: KnownForms | None = None) -> FileScan:
     """Scan one file; begin anew, for a while, when the disk or the network fails meanwhile.
+
+    Parameters
+    ----------
+    path, options
+        The file, and how it is scanned.
+    known
+        What was found in files that were scanned before, with these options; this one is added.
 
     Raises
     ------
@@ -74,7 +82,7 @@ def scan_file(path: str, options: ScanOptions) -> FileScan:
     attempts = Attempts(min(_PATIENCE_S, options.scan_timeout / 2))
     while True:
         try:
-            return _scan_once(path, options)
+            return _scan_once(path, options, known or KnownForms())
         except CatalogError as error:
             cause = error.__cause__ or error
             if not attempts.again(cause):
@@ -85,11 +93,11 @@ def scan_file(path: str, options: ScanOptions) -> FileScan:
                 ) from error
 
 
-def _scan_once(path: str, options: ScanOptions) -> FileScan:
-    return _scan_object(path, options) if is_url(path) else _scan_local(path, options)
+def _scan_once(path: str, options: ScanOptions, known: KnownForms) -> FileScan:
+    return _scan_object(path, options, known) if is_url(path) else _scan_local(path, options, known)
 
 
-def _scan_object(path: str, options: ScanOptions) -> FileScan:
+def _scan_object(path: str, options: ScanOptions, known: KnownForms) -> FileScan:
     """Scan a file that lies in a store; what it could name of other files is of another machine."""
     try:
         source = ObjectBytes(path)
@@ -98,7 +106,7 @@ def _scan_object(path: str, options: ScanOptions) -> FileScan:
     try:
         with _open_stored(source) as file:
             found = HDF5File.of(file, source, source.status.size_bytes)
-            scan = _scan(found, source.status, replace(options, allow_external=False))
+            scan = _scan(found, source.status, replace(options, allow_external=False), known)
             return replace(scan, fetched_bytes=source.file.fetched_bytes, requests=source.file.requests)
     except StoreFault as fault:
         raise CatalogError(str(fault.strerror)) from fault
@@ -110,7 +118,7 @@ def _scan_object(path: str, options: ScanOptions) -> FileScan:
         raise CatalogError(f"{path!r}: HDF5 cannot read it: {error}; copy it anew") from error
 
 
-def _scan_local(path: str, options: ScanOptions) -> FileScan:
+def _scan_local(path: str, options: ScanOptions, known: KnownForms) -> FileScan:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -118,7 +126,7 @@ def _scan_local(path: str, options: ScanOptions) -> FileScan:
     try:
         status = FileStat.of(os.fstat(descriptor))
         with _open_hdf5(path, status) as file:
-            return _scan(HDF5File.of(file, descriptor, status.size_bytes), status, options)
+            return _scan(HDF5File.of(file, descriptor, status.size_bytes), status, options, known)
     except CatalogError as error:
         raise type(error)(f"{path!r}: {error}") from error.__cause__
     except HDF5_ERRORS as error:
@@ -187,10 +195,10 @@ def _remedy(message: str) -> str:
 _OTHER_VERSION = re.compile(r"bad .*version|version.*not supported|unknown .*version")
 
 
-def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions) -> FileScan:
+def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions, known: KnownForms) -> FileScan:
     tree = read_tree(hdf5.file, allow_external=options.allow_external, expect=hdf5.expect)
     tree = with_pickled(hdf5, with_octave(hdf5, with_texts(hdf5, tree)))
-    chosen = find_in_split(hdf5, tree, options, lambda part: _find(hdf5, part, options))
+    chosen = find_in_split(hdf5, tree, options, lambda part: _find(hdf5, part, options, known))
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
     fields, left_out = scan_fields(hdf5, found, options.declared)
@@ -266,12 +274,12 @@ def _is_label(field: FieldScan) -> bool:
     return field.key == "label" and field.kind == "value"
 
 
-def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
+def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions, known: KnownForms) -> Found:
     """Return the videos of a file: what a schema declares, else JPEGs, else what numbers there are."""
     try:
         if options.declared is not None:
             return find_declared(hdf5, without_copies(tree, options.declared), options.declared)
-        return find_undeclared(hdf5, tree, options)
+        return find_undeclared(hdf5, tree, options, known)
     except TwoReadingsError as error:
         error.found += "" if "np.moveaxis" in error.found else hint_of_axes(hdf5, tree)
         raise CatalogError(error.text([each for each in error.readings if works(hdf5, tree, each.schema)])) from error

@@ -45,14 +45,16 @@ def serve(requests: BinaryIO, answers: BinaryIO, options: ScanOptions, catalog: 
     """Answer requests until there are no more."""
     # Here, not above: who only wants to speak to this process needs no HDF5.
     from loader_service.catalog.scan.file_scan import scan_file  # noqa: PLC0415
+    from loader_service.catalog.scan.known_forms import KnownForms  # noqa: PLC0415
 
+    forms = KnownForms()
     known = None if catalog is None else Recheck(open_catalog(catalog), options)
     _send(answers, READY, b"")
     for line in requests:
         path = json.loads(line)
         try:
             if known is None:
-                kind, body = SCAN, pack(scan_file(path, options))
+                kind, body = SCAN, pack(scan_file(path, options, forms))
             else:
                 kind, body = VERDICT, json.dumps(asdict(known.judge(path))).encode("ascii")
         except CatalogError as error:

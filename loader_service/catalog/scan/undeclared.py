@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, codec_of
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.peek import peek
-from loader_service.catalog.hdf5.plain import HDF5_ERRORS
+from loader_service.catalog.hdf5.rows import Rows, read_row
 from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.layouts.search import ForeignBytesError, are_no_images, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
+from loader_service.catalog.scan.known_forms import KnownForms
 from loader_service.catalog.scan.most_left_out import line_of_most
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
 from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across, main_frames
@@ -90,14 +91,14 @@ class UndeclaredFile:
     found: Found
     label: str | None
 
-    def row(self, path: str, number: int, axis: int = 0) -> object:
-        """Return one row of a dataset, or the middle of an axis of it; of a damaged one something that is no zero."""
-        return _row(self.hdf5, path, number, axis)
+    @property
+    def rows(self) -> Rows:
+        """What looks at rows of its datasets."""
+        return Rows(self.hdf5)
 
     def is_depth(self, info: DatasetInfo) -> bool:
         """Tell whether a dataset is an encoded 16-bit picture, by its first bytes."""
-        (data,) = peek(self.hdf5, info, (0,), LOOK_BYTES)
-        return codec_of(data) is DEPTH
+        return self.hdf5.ask(_is_depth, info)
 
 
 #: What is added to videos that were found, and asked of them, in this order. Fields come first, from what is surest to
@@ -111,7 +112,7 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     # Asked where groups pair up, unless a user says that they are classes.
     lambda file: None if file.label == GROUP else refuse_paired_groups(file.found),
     lambda file: add_values_across(file.tree, file.found),
-    lambda file: add_members(file.hdf5.file, file.tree, file.found, file.aside),
+    lambda file: add_members(file.hdf5, file.tree, file.found, file.aside),
     lambda file: add_constants(file.tree, file.found, file.aside),
     # Asked where most of the file is what is not served: sparse matrices, complex numbers, links to other files.
     lambda file: refuse_sparse_rows(file.tree, file.found),
@@ -133,7 +134,7 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     lambda file: cut_padded(file.found, file.hdf5.entries),
     # Asked of labels that fit no rows; refused: the bytes of images as numbers.
     lambda file: check_labels(file.tree, file.found, file.hdf5.entries),
-    lambda file: refuse_widened_rows(file.found, partial(_row, file.hdf5, most=LOOK_BYTES)),
+    lambda file: refuse_widened_rows(file.found, partial(read_row, file.hdf5, most=LOOK_BYTES)),
 )
 
 #: What is said of videos that may be read otherwise, as lines of what is no field; of those that `pack` wrote, nothing.
@@ -148,13 +149,20 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_numbers(file.found),
     lambda file: lines_of_first_and_last(file.tree, file.found, file.hdf5.entries),
     lambda file: lines_of_second_names(file.tree, file.found),
-    lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.row),
-    lambda file: lines_of_unwritten(file.found, partial(chunk_counts, file.hdf5.file)),
+    lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.rows),
+    lambda file: lines_of_unwritten(file.found, partial(file.hdf5.ask, _chunk_counts)),
 )
 
 
-def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
+def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions, known: KnownForms) -> Found:
     """Return the videos of a file that no schema describes, with their fields, and why all else is none.
+
+    Parameters
+    ----------
+    hdf5, tree, options
+        The file, what is in it, and how it is scanned.
+    known
+        What was found in files of other forms, with the same options.
 
     Raises
     ------
@@ -164,6 +172,14 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
         When a file can be read in more than one way.
     """
     tree, again = (tree, {}) if options.frames is not None else without_second_names(tree)
+    found = known.find(hdf5, tree, lambda looked_at: _decide(looked_at, tree, options))
+    _say_attributes(hdf5, tree, found, options)
+    most = {} if tree.is_packed else line_of_most(hdf5, tree, found)
+    return Found(found.layout, found.episodes, most | found.left_out | again)
+
+
+def _decide(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
+    """Return what `find_undeclared` does, but for lines in which values of attributes, or sizes, stand."""
     aside = set_aside(tree) | no_arrays(tree)
     frames = _encoded(hdf5, tree, aside, options.frames)
     if not frames:
@@ -178,8 +194,7 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     for step in STEPS:
         file.found = step(file) or file.found
     _say(file, options)
-    most = {} if tree.is_packed else line_of_most(hdf5, tree, file.found)
-    return Found(file.found.layout, file.found.episodes, most | file.found.left_out | again)
+    return file.found
 
 
 def _without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Found | None:
@@ -216,26 +231,29 @@ def _say(file: UndeclaredFile, options: ScanOptions) -> None:
     said: dict[str, str] = {}
     for lines in () if file.tree.is_packed else LINES:
         said |= lines(file)
-    zeros = lines_of_zeros(found, file.row, said)
+    zeros = lines_of_zeros(found, file.rows, said)
     found.left_out.update(said | zeros)
     if found.layout == "table" and not zeros:
         found.left_out.update(lines_of_rings(found.episodes[0], file.hdf5.entries))
     found.left_out.update(unused(file.tree, found, found.left_out, _named_by(file.tree, options.label)))
+
+
+def _say_attributes(hdf5: HDF5File, tree: Tree, found: Found, options: ScanOptions) -> None:
+    """Add a line for each attribute that is in no field, with its value."""
     names = {*LABEL_NAMES, *filter(None, [(options.label or "").partition("@")[2]])}
-    for key, reason in unused_attributes(file.hdf5.file, file.tree, found, names).items():
+    for key, reason in unused_attributes(hdf5.file, tree, found, names).items():
         found.left_out.setdefault(key, reason)
+
+
+def _chunk_counts(hdf5: HDF5File, path: str) -> tuple[int, int]:
+    return chunk_counts(hdf5.file, path)
+
+
+def _is_depth(hdf5: HDF5File, info: DatasetInfo) -> bool:
+    (data,) = peek(hdf5, info, (0,), LOOK_BYTES)
+    return codec_of(data) is DEPTH
 
 
 def _named_by(tree: Tree, label: str | None) -> set[str]:
     """Return the paths of the datasets that a pattern of labels means."""
     return set() if label is None else {path for path in tree.datasets if matches(label, path)}
-
-
-def _row(hdf5: HDF5File, path: str, number: int, axis: int = 0, *, most: int | None = None) -> object:
-    """Return one row of a dataset, `most` entries, or the middle of an axis; of a damaged one something not zero."""
-    try:
-        node = hdf5.node(path)
-        place = (number, *[slice(None)] * (axis - 1), node.shape[axis] // 2) if 0 < axis < node.ndim else (number,)
-        return node[place if most is None else (number, slice(most))]
-    except HDF5_ERRORS:
-        return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -201,6 +202,7 @@ def _key_of(found: Found, key: str, part: VideoField) -> str:
     return part.path if found.layout == "vlen" and not part.attribute else key
 
 
+@functools.cache
 def _name_of(dtype: np.dtype[Any]) -> str:
     return f"S{max(1, dtype.itemsize)}" if dtype.kind == "S" else dtype.newbyteorder("=").name
 
@@ -218,7 +220,7 @@ def _frames_columns(
         for whole, part, count in zip(locate_all(hdf5, videos), parts, counts, strict=True)
     ]
     codecs, sizes, are_mixed = look_at(hdf5, videos, located, cut)
-    shapes = np.array(sizes, np.int64).clip(0, 2**16 - 1).astype(np.uint16).reshape(-1, 2)
+    shapes = np.minimum(np.array(sizes, np.int64), 2**16 - 1).astype(np.uint16).reshape(-1, 2)
     ways = list(dict.fromkeys(places.way for places in located))
     columns: Columns = {
         "heights": shapes[:, 0],

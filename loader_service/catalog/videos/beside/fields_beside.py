@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import h5py
-import numpy as np
-
 from loader_service.catalog.dtypes import is_text, is_vlen
-from loader_service.catalog.hdf5.read_tree import dtype_of
-from loader_service.catalog.inner_paths import join, to_bytes
+from loader_service.catalog.hdf5.attributes import open_attribute
+from loader_service.catalog.hdf5.element_types import element_type
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import join
 from loader_service.catalog.library_notes import own_attributes
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.aside.set_aside import is_aside
@@ -29,6 +29,7 @@ from loader_service.sizes import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.bounds.bound_lists import Read
 
@@ -42,7 +43,7 @@ MOST_VALUE_BYTES = 4096
 _EXPECTED = f"expected one text, or numbers of at most {MOST_VALUE_BYTES} bytes"
 
 
-def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
+def add_members(hdf5: HDF5File, tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
     """Give each video the arrays and values that lie in its group, and its group's attributes; no labels.
 
     What lies there and becomes no field is noted in `Found.left_out`.
@@ -62,7 +63,7 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
             continue
         episode = owner_of(by_root, path)
         if episode is not None:
-            lists = flat_list_part(file, tree, info, episode.frame_count) if found.layout != "table" else None
+            lists = flat_list_part(hdf5.entries, tree, info, episode.frame_count) if found.layout != "table" else None
             if lists is not None and lists.bounds is not None:
                 episode.parts[key_in(episode.root, path)] = lists
                 episode.helpers |= {lists.bounds.path}
@@ -74,7 +75,7 @@ def add_members(file: h5py.File, tree: Tree, found: Found, aside: Mapping[str, s
         owner = owner_of(by_root, path)
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
     if filled:
-        _add_attributes(file, tree, found, filled)
+        _add_attributes(hdf5, tree, found, filled)
 
 
 def _add_single_steps(tree: Tree, filled: Sequence[Episode]) -> None:
@@ -216,23 +217,30 @@ def single_part(info: DatasetInfo) -> VideoField:
     return VideoField(kind_of_frames(info), info.dtype, info.shape, info.path, info=info)
 
 
-def _add_attributes(file: h5py.File, tree: Tree, found: Found, episodes: list[Episode]) -> None:
+def _add_attributes(hdf5: HDF5File, tree: Tree, found: Found, episodes: list[Episode]) -> None:
     """Add the attributes that the first video has; those that others lack are left out later."""
     first = _node_path(episodes[0])
     names = own_attributes(tree.attributed.get(first, ()), dataset=first in tree.datasets)
     names = [name for name in names if name not in LABEL_NAMES]
     for episode in episodes if names else ():
         path = _node_path(episode)
-        node = h5py.h5o.open(file.id, to_bytes(path) or b"/")
-        for name in names:
-            if name in tree.attributed.get(path, ()):
-                attribute = h5py.h5a.open(node, to_bytes(name))
-                part = attribute_part(attribute, path, name)
-                if part is not None:
-                    episode.parts[f"@{name}"] = part
-                elif attribute.shape and dtype_of(attribute.get_type()):
-                    reason = f"{_EXPECTED}, found an attribute {attribute.shape} in a video"
-                    found.left_out.setdefault(f"@{name}", reason)
+        there = tuple(name for name in names if name in tree.attributed.get(path, ()))
+        for name, part in zip(there, hdf5.ask(_attribute_parts, path, there) if there else (), strict=True):
+            if isinstance(part, VideoField):
+                episode.parts[f"@{name}"] = part
+            elif part:
+                found.left_out.setdefault(f"@{name}", f"{_EXPECTED}, found an attribute {part} in a video")
+
+
+def _attribute_parts(hdf5: HDF5File, path: str, names: Sequence[str]) -> list[VideoField | tuple[int, ...]]:
+    """Return attributes as values of a video; for numbers or texts that are too many, their shape, else none."""
+    parts: list[VideoField | tuple[int, ...]] = []
+    for name in names:
+        attribute = open_attribute(hdf5.file, path, name)
+        part = attribute_part(attribute, path, name)
+        many = part is None and attribute.shape and element_type(attribute.get_type()).dtype
+        parts.append(part or (tuple(attribute.shape) if many else ()))
+    return parts
 
 
 def _node_path(episode: Episode) -> str:
@@ -241,12 +249,10 @@ def _node_path(episode: Episode) -> str:
 
 def attribute_part(attribute: Any, path: str, name: str) -> VideoField | None:
     """Return an attribute, one text or numbers, as a value of its video; None if it is neither, or large."""
-    element = attribute.get_type()
-    text = element.get_class() == h5py.h5t.STRING
+    kind, dtype, size_bytes, _ = element_type(attribute.get_type())
     shape = attribute.shape
-    if shape is None or (text and shape):
+    if shape is None or (kind is ElementKind.TEXT and shape):
         return None
-    dtype = dtype_of(element)
-    if not dtype or is_vlen(dtype) or int(np.prod(shape)) * element.get_size() > MOST_VALUE_BYTES:
+    if not dtype or is_vlen(dtype) or math.prod(shape) * size_bytes > MOST_VALUE_BYTES:
         return None
-    return VideoField("value", "S" if text else dtype, tuple(shape), path, attribute=name)
+    return VideoField("value", "S" if kind is ElementKind.TEXT else dtype, tuple(shape), path, attribute=name)

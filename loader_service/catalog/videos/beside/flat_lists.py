@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.dtypes import is_number, is_whole
-from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.videos.episodes import VideoField
 
 if TYPE_CHECKING:
-    import h5py
-
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.bounds.bound_lists import Read
 
 #: What the name of the bounds ends with.
 BOUNDS_ENDING = "_offsets"
 
 
-def flat_list_part(file: h5py.File, tree: Tree, info: DatasetInfo, frames: int | None = None) -> VideoField | None:
+def flat_list_part(read: Read, tree: Tree, info: DatasetInfo, frames: int | None = None) -> VideoField | None:
     """Return a dataset as lists, one for each frame of its video, where its bounds lie beside it; else None.
 
     Parameters
     ----------
-    file, tree
-        The file, and what is in it.
+    read, tree
+        Gives the numbers of a dataset of a file, and what is in it.
     info
         ``(entries of all frames, …)`` numbers that lie together.
     frames
@@ -40,7 +38,7 @@ def flat_list_part(file: h5py.File, tree: Tree, info: DatasetInfo, frames: int |
     is_numbers = is_number(info.dtype) and bool(info.shape)
     if not is_numbers or 0 in info.shape[1:] or (info.address is None and info.shape[0]):
         return None
-    bounds = np.asarray(file[to_bytes(beside.path)][()], np.int64)
+    bounds = np.asarray(read(beside.path), np.int64)
     if bounds[0] or bounds[-1] != info.shape[0] or (np.diff(bounds) < 0).any():
         return None
     return VideoField("array", info.dtype, (0, *info.shape[1:]), info.path, info=info, bounds=beside)

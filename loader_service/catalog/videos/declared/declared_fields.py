@@ -19,20 +19,21 @@ from loader_service.catalog.videos.frame_axis import is_column, is_picture
 from loader_service.schema import SchemaField
 
 if TYPE_CHECKING:
+    from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.layouts.layout import FoundVideo
 
 
-def declared_part(file: h5py.File, tree: Tree, field: SchemaField, path: str, frames: FoundVideo | None) -> VideoField:
+def declared_part(hdf5: HDF5File, tree: Tree, field: SchemaField, path: str, frames: FoundVideo | None) -> VideoField:
     """Return what lies at a path as a field of a schema; raises `CatalogError` for what has another form."""
     if frames is not None:
         return frames_part(frames)
     owner, mark, name = path.rpartition("@")
     if mark and path not in tree.datasets:
-        part, found = _attribute(file, owner.rstrip("/"), name)
+        part, found = _attribute(hdf5.file, owner.rstrip("/"), name)
     else:
         info = tree.datasets.get(path)
         lists = field.kind == "array" and field.shape is not None and field.shape[:1] == (0,)
-        part = flat_list_part(file, tree, info) if lists and info is not None else None
+        part = flat_list_part(hdf5.entries, tree, info) if lists and info is not None else None
         part = part if part and has_form(field, part) else info and dataset_part(field, info)
         found = f"the group {path!r}" if info is None else info.describe()
     if part is None or part.kind != field.kind or not has_form(field, part):

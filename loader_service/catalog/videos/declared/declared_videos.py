@@ -251,7 +251,7 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
                 count = len(numbered.members)
             else:
                 frames = frames_at(tree, path, pattern, base, encoded.get(path))
-                part = replace(declared_part(hdf5.file, tree, field, path, frames), pattern=pattern)
+                part = replace(declared_part(hdf5, tree, field, path, frames), pattern=pattern)
                 if schema.videos == ("table",) and episode.frame_count == 1 and field.shape is None:
                     part = _as_one_entry(part)
                 count = entries_of(part)
@@ -287,7 +287,7 @@ def _vlen_rows(hdf5: HDF5File, tree: Tree, schema: Schema, main: DatasetInfo) ->
         owner, mark, name = field.dataset[0].rpartition("@")
         if mark and field.kind == "value":
             path = f"{owner or main.path}@{name}"
-            shared[field.name] = replace(declared_part(hdf5.file, tree, field, path, None), pattern=field.dataset[0])
+            shared[field.name] = replace(declared_part(hdf5, tree, field, path, None), pattern=field.dataset[0])
             continue
         info = _only_dataset(tree, field)
         keys = next(iter(found.episodes)).parts if found.episodes else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,14 +15,8 @@ from loader_service.catalog.videos.padded_videos import flags_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from loader_service.catalog.hdf5.rows import Rows
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
-
-
-class ReadRow(Protocol):
-    """Gives one row of a dataset, or of it the middle of an axis."""
-
-    def __call__(self, path: str, number: int, axis: int = 0, /) -> Any:
-        """Return it; `axis` 0: all of the row."""
 
 
 #: Videos, and rows of a table, that are looked at.
@@ -125,26 +119,26 @@ def _are_one_hot(key: str, filled: Sequence[Episode], read: Callable[[str], Any]
     return all(each is not None and len(each) > 2 and each.sum() == 1 for each in flags)
 
 
-def lines_of_zeros(found: Found, row: ReadRow, said: Collection[str]) -> dict[str, str]:
+def lines_of_zeros(found: Found, rows: Rows, said: Collection[str]) -> dict[str, str]:
     """Return a line for rows, or videos, of which some end in zeros, that no count beside them explains.
 
     Parameters
     ----------
     found
         The videos of a file; some of them, or some rows, are looked at.
-    row
-        Gives one row of a dataset, or the middle of an axis of it.
+    rows
+        Looks at rows of datasets.
     said
         Which lines there are already: of rows that a count explains, of those behind it, or never written.
     """
     table = found.layout == "table"
-    lines = _of_rows(found.episodes[0], row, said) if table else {}
+    lines = _of_rows(found.episodes[0], rows, said) if table else {}
     for episode in found.episodes[:_MOST_LOOKED_AT]:
         if table:
             parts = [part for part in episode.parts.values() if _is_deep(part, 0)]
         else:  # what lies beside the frames may go on
             parts = [part for part in episode.parts.values() if part.path == episode.dataset_path and _is_deep(part, 1)]
-        end = _end_of_rows(parts, episode.frame_count, row)
+        end = _end_of_rows(parts, episode.frame_count, rows)
         if end and not any(key.endswith(("(unfilled)", "(unwritten)")) for key in said):
             remedy = f"to leave it out, write its datasets anew without it, as dataset[:{end}]"
             zeros = _ZEROS.format("ends", end, episode.frame_count, episode.dataset_path, remedy)
@@ -152,11 +146,11 @@ def lines_of_zeros(found: Found, row: ReadRow, said: Collection[str]) -> dict[st
     return lines
 
 
-def _end_of_rows(parts: Sequence[VideoField], count: int, row: ReadRow) -> int:
+def _end_of_rows(parts: Sequence[VideoField], count: int, rows: Rows) -> int:
     """Return how many rows come before those at the end that are zeros in all parts; 0 where fewer than two are."""
 
     def is_filled(number: int) -> bool:
-        return any(has_numbers(row, part.path, number) for part in parts)
+        return any(rows.have_numbers(part.path, number) for part in parts)
 
     looked_at = count.bit_length() + 2  # at the most
     large = sum(part.info.size_bytes for part in parts if part.info) * looked_at > _MOST_BYTES * count
@@ -170,7 +164,7 @@ def _end_of_rows(parts: Sequence[VideoField], count: int, row: ReadRow) -> int:
     return high
 
 
-def _of_rows(table: Episode, row: ReadRow, said: Collection[str]) -> dict[str, str]:
+def _of_rows(table: Episode, rows: Rows, said: Collection[str]) -> dict[str, str]:
     remedy = (
         "for clips of frames, write how many entries of each row are real, as 'lengths' beside it, and say videos = "
         '"padded" in a --schema'
@@ -185,7 +179,7 @@ def _of_rows(table: Episode, row: ReadRow, said: Collection[str]) -> dict[str, s
             continue
         numbers = np.linspace(0, table.frame_count - 1, min(table.frame_count, _MOST_LOOKED_AT)).astype(int).tolist()
         for axis in (_BESIDE_TIME, 0):  # all is read of those whose middle is zeros
-            ends = [_end_of(row(part.path, number, axis)) for number in numbers]
+            ends = [rows.end_of(part.path, number, axis) for number in numbers]
             seem_padded = len(set(ends)) > 1 and 0 < min(ends) < part.shape[0] - 1
             if not seem_padded:
                 break
@@ -193,19 +187,6 @@ def _of_rows(table: Episode, row: ReadRow, said: Collection[str]) -> dict[str, s
             shown = (min(ends), part.shape[0], part.path)
             lines[f"{key} (zeros)"] = _ZEROS.format("some of its rows end", *shown, remedy)
     return lines
-
-
-def has_numbers(row: ReadRow, path: str, number: int) -> bool:
-    """Tell whether a row is no zeros alone; what its middle says of a picture takes few bytes."""
-    return bool(np.any(row(path, number, 1)) or np.any(row(path, number)))
-
-
-def _end_of(entries: Any) -> int:
-    """Return how many entries come before those at the end that are zeros; 0 where others are zeros, too."""
-    row = np.atleast_1d(entries)
-    real = np.asarray(row.any(axis=tuple(range(1, row.ndim))))
-    end = int(real.sum())
-    return end if real[:end].all() else 0
 
 
 def _is_deep(part: VideoField, axes: int) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 
 from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.inner_paths import basename_of
-from loader_service.catalog.videos.lines.chance_notes import has_numbers
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.sizes import counted
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from loader_service.catalog.columns import Int64s
+    from loader_service.catalog.hdf5.rows import Rows
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
-    from loader_service.catalog.videos.lines.chance_notes import ReadRow
 
 
 #: A writer that could not encode a frame may give a zero in its place; the smallest JPEG and PNG have more bytes.
@@ -51,7 +50,7 @@ def lines_of_empty(key: str, episodes: Sequence[Episode], lengths: Int64s) -> di
     }
 
 
-def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: ReadRow) -> dict[str, str]:
+def lines_of_unfilled(found: Found, read: Callable[[str], Any], rows: Rows) -> dict[str, str]:
     """Return a line where a number that counts rows says fewer than there are, and those behind are zeros.
 
     Parameters
@@ -60,8 +59,8 @@ def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: ReadRow) ->
         The videos of a file; some of them are looked at.
     read
         Gives the entries of a dataset, or attribute.
-    row
-        Gives one row of a dataset.
+    rows
+        Looks at rows of datasets.
     """
     for episode in [each for each in found.episodes if each.frame_count][:_MOST_VIDEOS]:
         for part in episode.parts.values():
@@ -75,7 +74,7 @@ def lines_of_unfilled(found: Found, read: Callable[[str], Any], row: ReadRow) ->
             arrays = [each.path for each in episode.parts.values() if each.kind != "value" and _is_plain(each)]
             if not arrays or not 0 < count < episode.frame_count - 1:
                 continue
-            if not any(has_numbers(row, path, at) for path in arrays for at in behind):
+            if not any(rows.have_numbers(path, at) for path in arrays for at in behind):
                 return {
                     f"{episode.dataset_path} (unfilled)": f"{name!r} says {count} of the {episode.frame_count} rows of "
                     f"{arrays[0]!r}, and those behind are zeros: room that a recorder did not fill, it seems; write "

@@ -1,0 +1,149 @@
+"""Decides once what files of one form hold: those with equal trees, of which the same looks find the same.
+
+A data set is often thousands of files that one program wrote. Their trees are equal but for where the bytes lie, and
+the rules that find videos in a tree take longer than to read it. What they find is kept together with the looks that
+they took at the file (`HDF5File.ask`): it is true of the next file with such a tree if these have the same answers.
+Who reads more of a file than that, as lists of lengths, decides for that file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from loader_service.catalog.hdf5.plain import HDF5_ERRORS
+from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+from loader_service.catalog.layouts.layout import FoundVideo
+from loader_service.catalog.layouts.padded import PaddedVideo
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.hdf5.file import HDF5File
+
+#: Datasets of a file whose form is kept at most, and forms: those that were found last.
+_MOST_DATASETS, _MOST_FORMS = 64, 256
+
+#: Videos that say of places in the file no more than the path of a dataset.
+_PLAIN = frozenset({FoundVideo, PaddedVideo})
+
+_Form = tuple[object, ...]
+
+
+class KnownForms:
+    """What was found in files, by their forms; of one process, and of one set of options."""
+
+    def __init__(self) -> None:
+        self._known: dict[_Form, _Decision] = {}
+
+    def find(self, hdf5: HDF5File, tree: Tree, decide: Callable[[HDF5File], Found]) -> Found:
+        """Return what `decide` finds in a file, without asking it where that is known.
+
+        Parameters
+        ----------
+        hdf5, tree
+            The file, and what is in it.
+        decide
+            Depends on the tree and on what it asks, and reads, of the file that it is given.
+        """
+        if len(tree.datasets) > _MOST_DATASETS:
+            return decide(hdf5)
+        form = _form_of(hdf5, tree)
+        known = self._known.get(form)
+        if known is not None and known.is_true_of(hdf5, tree):
+            return _moved(known.found, tree.datasets)
+        file = _LookedAt(hdf5)
+        found = decide(cast("HDF5File", file))
+        if not file.is_read and _is_movable(found, tree.datasets):
+            self._known.pop(form, None)
+            self._known[form] = _Decision(_moved(found, tree.datasets), tuple(file.looks))
+            if len(self._known) > _MOST_FORMS:
+                del self._known[next(iter(self._known))]
+        return found
+
+
+class _Look(NamedTuple):
+    """What was asked of a file, about what, and what the answer was."""
+
+    question: Callable[..., Any]
+    about: tuple[Any, ...]
+    answer: Any
+
+
+class _LookedAt:
+    """Stands for a file; notes what it is asked, and whether anything else of it is read."""
+
+    def __init__(self, hdf5: HDF5File) -> None:
+        self._hdf5 = hdf5
+        self.direct = hdf5.direct
+        self.looks: list[_Look] = []
+        self.is_read = False
+
+    def ask(self, question: Callable[..., Any], *about: Any) -> Any:
+        answer = question(self._hdf5, *about)
+        self.looks.append(_Look(question, about, answer))
+        return answer
+
+    def entries(self, path: str) -> Any:  # handed on by those that do not call it
+        self.is_read = True
+        return self._hdf5.entries(path)
+
+    def __getattr__(self, name: str) -> Any:
+        self.is_read = True
+        return getattr(self._hdf5, name)
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """What was found in a file, and the looks at it that this depends on."""
+
+    found: Found
+    looks: Sequence[_Look]
+
+    def is_true_of(self, hdf5: HDF5File, tree: Tree) -> bool:
+        """Tell whether another file of the same form has the same answers; not so of one that cannot be read."""
+        try:
+            return all(
+                question(hdf5, *(tree.datasets[each.path] if isinstance(each, DatasetInfo) else each for each in about))
+                == answer
+                for question, about, answer in self.looks
+            )
+        except HDF5_ERRORS:
+            return False
+
+
+def _form_of(hdf5: HDF5File, tree: Tree) -> _Form:
+    """Return all that is known of a file before its bytes are looked at, but for where they lie."""
+    return (
+        hdf5.direct,
+        tuple([info._replace(address=None if info.address is None else 0) for info in tree.datasets.values()]),
+        tuple(tree.attributed.items()),
+        tuple(tree.second_names.items()),
+        *(tree.empty_groups, tree.external_links, tree.unwritten, tree.links),
+    )
+
+
+def _is_movable(found: Found, datasets: Mapping[str, DatasetInfo]) -> bool:
+    """Tell whether what was found says of places in the file no more than what its datasets say."""
+    parts = [part for episode in found.episodes for part in episode.parts.values()]
+    infos = [info for part in parts for info in (part.info, part.bounds) if info is not None]
+    plain = all(part.frames is None or type(part.frames) in _PLAIN for part in parts)
+    return plain and all(datasets.get(info.path) == info for info in infos)
+
+
+def _moved(found: Found, datasets: Mapping[str, DatasetInfo]) -> Found:
+    """Return a copy of what was found, with the datasets of another file of the same form."""
+    episodes = [
+        Episode(**{**vars(episode), "parts": {key: _moved_part(part, datasets) for key, part in episode.parts.items()}})
+        for episode in found.episodes
+    ]
+    return Found(found.layout, episodes, dict(found.left_out))
+
+
+def _moved_part(part: VideoField, datasets: Mapping[str, DatasetInfo]) -> VideoField:
+    if part.info is None and part.bounds is None:
+        return part
+    bounds = part.bounds and datasets[part.bounds.path]
+    return replace(part, info=part.info and datasets[part.info.path], bounds=bounds)
