@@ -177,10 +177,7 @@ def _ends_in(source: RangeReader, offsets: Int64s, width: int, window: int) -> I
 
 
 def _find_end(row: bytes) -> int:
-    """Return where the zeros at the end begin, or where the image ends if the end of a JPEG or PNG says so."""
+    """Return where the zeros at the end begin, or where the last end of a JPEG or PNG says that the image ends."""
     stripped = row.rstrip(b"\0")
-    png = stripped.rfind(END_OF_PNG)
-    if png >= 0:
-        return png + len(END_OF_PNG)
-    marker = stripped.rfind(END_OF_IMAGE)
-    return marker + 2 if marker >= 0 else len(stripped)
+    ends = [stripped.rfind(marker) + len(marker) for marker in (END_OF_PNG, END_OF_IMAGE) if marker in stripped]
+    return max(ends, default=len(stripped))

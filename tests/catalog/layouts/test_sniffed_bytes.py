@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, field
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from loader_service.catalog.layouts.pictures import look_at
 from loader_service.catalog.layouts.search import find_frames
 from tests.catalog.layouts.writers import WRITERS, opened
 from tests.public_layouts.pictures import encoded
-from tests.support.catalogs import catalog_of
+from tests.support.catalogs import catalog_of, frames_of
 from tests.support.videos import Storage, frame_jpeg
 
 #: The promise, for files of up to 128 videos.
@@ -78,6 +79,19 @@ def test_a_long_header_is_followed_and_not_read(tmp_path):
     codecs, sizes, read = _look(tmp_path / "a.h5")
     assert (codecs, sizes) == ([JPEG] * 2, [(24, 32)] * 2)
     assert read < 2**15 + 2048  # the beginning of the file's first frame, in which a second picture is looked for
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_a_padded_picture_ends_behind_the_picture_that_its_header_holds(tmp_path, kind):
+    inner, outer = encoded(1, "PNG" if kind == "JPEG" else "JPEG"), encoded(2, kind)
+    if kind == "JPEG":
+        frame = outer[:2] + b"\xff\xed" + (len(inner) + 2).to_bytes(2, "big") + inner + outer[2:]
+    else:
+        chunk = b"tHMb" + inner
+        frame = outer[:33] + len(inner).to_bytes(4, "big") + chunk + crc32(chunk).to_bytes(4, "big") + outer[33:]
+    WRITERS["padded"](tmp_path / "a.h5", {"a": [frame] * 3, "b": [encoded(3, kind)]}, Storage())
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert frames_of(catalog, 0) == [frame] * 3
 
 
 def test_pngs_are_told_from_their_first_bytes(tmp_path):
