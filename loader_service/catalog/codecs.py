@@ -131,9 +131,8 @@ _MAGIC = (
 _RIFF = {b"WEBP": Codec("WebP"), b"AVI ": Codec("AVI", "video"), b"WAVE": Codec("WAV", "sound")}
 _FILE_TYPES = {
     b"qt  ": Codec("MOV", "video"),
-    b"avif": Codec("AVIF"),
-    b"heic": Codec("HEIC"),
-    b"mif1": Codec("HEIC"),
+    **dict.fromkeys((b"avif", b"avis"), Codec("AVIF")),
+    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), Codec("HEIC")),
     b"M4A ": Codec("M4A", "sound"),
 }
 _EBML = b"\x1aE\xdf\xa3"
