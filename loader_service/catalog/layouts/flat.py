@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loader_service.catalog.codecs import LOOK_BYTES
 from loader_service.catalog.columns import Int64s
+from loader_service.catalog.hdf5.peek import peek
 from loader_service.catalog.hdf5.storage import find_pieces
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.layouts.layout import (
@@ -135,7 +137,7 @@ def _extents(
     begins = as_whole_numbers(starts, found)
     beside = contents.beside(info, LENGTH_NAMES)
     if beside is None or math.prod(beside.shape) != len(begins) or beside.path == starts.path:
-        return frozenset({starts.path}), _between(info, starts, begins)
+        return frozenset({starts.path}), _between(contents, info, starts, begins)
     lengths = contents.read_numbers(beside)
     bad = np.flatnonzero((begins < 0) | (lengths < 0) | (begins + lengths > info.shape[0]))
     if len(bad):
@@ -165,15 +167,15 @@ def _refuse_overlaps(info: DatasetInfo, starts: DatasetInfo, begins: Int64s, len
         )
 
 
-def _between(info: DatasetInfo, index: DatasetInfo, offsets: Int64s) -> Extents:
-    """Return the extents of frames that lie end to end."""
+def _between(contents: Candidates, info: DatasetInfo, index: DatasetInfo, offsets: Int64s) -> Extents:
+    """Return the extents of frames that lie end to end; zeros behind the last offset are room that was left over."""
     size = info.shape[0]
     if len(offsets) and (offsets[0] < 0 or offsets[-1] > size or (np.diff(offsets) < 0).any()):
         raise CatalogError(
             f"{index.path!r}: expected offsets that never fall, from 0 to at most {size} (the bytes of {info.path!r}); "
             f"got {len(offsets)} of {int(offsets.min())} to {int(offsets.max())}; correct them, or leave the file out"
         )
-    # N + 1 boundaries end with the size; N starts do not, and the size is the last frame's end.
-    ends_with_size = len(offsets) > 0 and offsets[-1] == size
-    bounds = offsets if ends_with_size else np.append(offsets, size)
+    # N + 1 boundaries end where the bytes do; N starts do not, and the size is the last frame's end.
+    are_bounds = len(offsets) > 0 and not any(peek(contents.hdf5, info, [int(offsets[-1])], LOOK_BYTES)[0])
+    bounds = offsets if are_bounds else np.append(offsets, size)
     return bounds[:-1], np.diff(bounds)

@@ -161,7 +161,8 @@ class Candidates:
 
 def as_whole_numbers(info: DatasetInfo, values: NDArray[Any]) -> Int64s:
     """Return the numbers of a dataset of lengths or places; CatalogError if one is not whole."""
-    odd = np.flatnonzero(values != np.floor(values)).tolist() if values.dtype.kind == "f" else []
+    floats = values.dtype.kind == "f"
+    odd = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values))).tolist() if floats else []
     if odd:
         raise CatalogError(
             f"{info.path!r}, entry {odd[0]}: expected a whole number of bytes, found {values[odd[0]]!s}; "

@@ -22,6 +22,30 @@ def test_offsets_that_lead_to_no_image_are_refused_by_name(tmp_path):
         catalog_of(tmp_path)
 
 
+@pytest.mark.parametrize("chunks", [None, 512])
+def test_zeros_behind_the_last_offset_are_no_frame(tmp_path, chunks):
+    frames = jpegs(0, 6)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        data = np.frombuffer(b"".join(frames) + bytes(500), np.uint8)
+        root.create_dataset("data", data=data, chunks=chunks and (chunks,), compression=chunks and "gzip")
+        root["offsets"] = np.cumsum([0, *map(len, frames)])
+    with closing(catalog_of(tmp_path)) as found:
+        assert frames_of(found, 0) == frames
+
+
+@pytest.mark.parametrize("odd", [np.inf, np.nan])
+@pytest.mark.parametrize("name", ["lengths", "starts"])
+def test_a_length_or_place_that_is_no_number_is_named(tmp_path, name, odd):
+    frames = jpegs(0, 3)
+    lengths = np.array([*map(len, frames)], np.float64)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["data"] = np.frombuffer(b"".join(frames), np.uint8)
+        root["starts"], root["lengths"] = np.cumsum(lengths) - lengths, lengths
+        root[name][2] = odd
+    with pytest.raises(CatalogError, match=f"'{name}', entry 2: expected a whole number of bytes, found {odd}"):
+        catalog_of(tmp_path)
+
+
 @pytest.mark.parametrize("sides", [(-1, 1), (1, -1)])
 def test_offsets_and_lengths_may_be_a_row_or_a_column(tmp_path, sides):
     frames = jpegs(0, 6)
