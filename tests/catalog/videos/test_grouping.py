@@ -188,6 +188,8 @@ def test_ends_starts_lengths_offsets_pairs_and_numbers_say_the_same(lengths):
         ({"episode_ends": [5, 9, 40]}, "at most 40"),
         ({"traj_lengths": [3, 3]}, "in sum 6"),
         ({"starts": [0, 4, 7], "lengths": [6, 3, 5]}, "entries 0 and 1 that overlap: to 6, and from 4"),
+        ({"starts": [8, 0, 4], "lengths": [5, 4, 4]}, "entries 0 and 1 in another order than their rows: to 13, and"),
+        ({"starts": [0, 5, 3]}, "'starts': expected ends that never fall"),
         ({"starts": [0, 9], "lengths": [6, 7]}, "expected sequences within 13 rows, found entry 1 from 9 to 16"),
         ({"episode_id": [0] * 6 + [1] * 3 + [0] * 4}, "found episode 0 in more than one place"),
     ],

@@ -171,8 +171,9 @@ def check_spans(starts: Int64s, ends: Int64s, frame_count: int, paths: str) -> N
         )
     if (starts[1:] < ends[:-1]).any():
         bad = int(np.flatnonzero(starts[1:] < ends[:-1])[0])
+        how = "that overlap" if ends[bad + 1] > starts[bad] else "in another order than their rows"
         raise CatalogError(
-            f"{paths}: expected sequences one after the other, found entries {bad} and {bad + 1} that overlap: to "
+            f"{paths}: expected sequences one after the other, found entries {bad} and {bad + 1} {how}: to "
             f"{ends[bad]}, and from {starts[bad + 1]}"
         )
 

@@ -281,13 +281,20 @@ def _refuse_odd(short: Sequence[DatasetInfo], frame_count: int, read: Read) -> N
             continue
         values = whole_numbers(read, info)
         one_less = bool(LENGTHS.search(info.basename)) and 1 < len(values) == frame_count - values.sum()
-        of_rows = bool(_BARE.search(info.basename)) and _are_of_rows(info, values, frame_count)
+        of_rows = bool(_BARE.search(info.basename)) and (
+            _are_of_rows(info, values, frame_count) or _cut_in_order(info, frame_count, read)
+        )
         if one_less or of_rows or OF_UNIT.search(info.basename):
             raise (CatalogError if find_last_rows([info], frame_count, read) is None else LastRowsError)(
                 f"{info.path!r}: expected ends that never fall and reach {frame_count}, the number of rows, or lengths "
                 f"that sum to it; found {values[0]} to {values[-1]}, at most {values.max()}, in sum {values.sum()}"
                 f"{', one less for each of them, as of actions between frames' if one_less else ''}"
             )
+
+
+def _cut_in_order(info: DatasetInfo, frame_count: int, read: Read) -> bool:
+    """Tell whether numbers would divide some rows if they did not fall."""
+    return _from_ends([info], frame_count, lambda path: np.sort(np.ravel(read(path)))) is not None
 
 
 def _are_of_rows(info: DatasetInfo, values: Int64s, frame_count: int) -> bool:
