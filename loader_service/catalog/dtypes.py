@@ -30,6 +30,11 @@ def is_text(dtype: str) -> bool:
     return dtype[:1] == "S"
 
 
+def is_one_text(dtype: str, shape: tuple[int, ...]) -> bool:
+    """Tell whether an array is a single text, whatever axes its writer gave it."""
+    return {*shape} <= {1} and is_text(dtype)
+
+
 def is_vlen(dtype: str) -> bool:
     """Tell whether elements are lists of numbers, each of a length of its own."""
     return dtype[:4] == "vlen"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.catalog.scan.source_rows import catalog_of_source
+from loader_service.catalog.schema_text import schema_toml
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
 from loader_service.worker.reader import Reader
@@ -128,6 +129,22 @@ def test_values_are_scalars_and_attributes(tmp_path):
     assert catalog.values("gravity").tolist() == [[0, 0, 9.8], [0, 1, 9.8]]
     assert catalog.values("task").tolist() == [b"place", b"pick"]
     assert catalog.labels.tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("sides", [(1,), (1, 1)])
+def test_a_text_of_any_axes_is_a_value_also_by_the_printed_schema(tmp_path, sides):
+    write_videos(tmp_path / "a.h5", "group_vlen", make_videos([2, 3]))
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        for number in range(2):
+            text = np.full(sides, f"pick {number}", object)
+            file[f"video{number}"].create_dataset("task", data=text, dtype=h5py.string_dtype())
+            file[f"video{number}/code"] = np.full(sides, b"abc")
+            file[f"video{number}"].attrs["scene"] = text
+    catalog = catalog_of(tmp_path)
+    (tmp_path / "schema.toml").write_text(schema_toml(catalog), encoding="utf-8")
+    for found in (catalog, catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))):
+        assert found.values("task").tolist() == found.values("scene").tolist() == [b"pick 0", b"pick 1"]
+        assert found.values("code").tolist() == [b"abc"] * 2
 
 
 def test_names_that_are_taken_or_reserved_become_paths(tmp_path):

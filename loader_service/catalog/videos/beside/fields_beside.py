@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from loader_service.catalog.dtypes import is_text, is_vlen
+from loader_service.catalog.dtypes import is_one_text, is_text, is_vlen
 from loader_service.catalog.hdf5.attributes import open_attribute
 from loader_service.catalog.hdf5.element_types import element_type
 from loader_service.catalog.hdf5.tree import ElementKind
@@ -148,7 +148,8 @@ def _times_beside(tree: Tree, info: DatasetInfo) -> str:
 
 def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
     """Return a scalar, or a dataset with one entry in a video of more frames, as a value; None if it is none."""
-    if info.shape != () and (info.shape != (1,) or episode.frame_count == 1):
+    one = info.shape == (1,) or is_one_text(info.dtype, info.shape)
+    if info.shape != () and (not one or episode.frame_count == 1):
         return None
     if not info.dtype or is_vlen(info.dtype) or info.size_bytes > MOST_VALUE_BYTES:
         return None
@@ -158,7 +159,7 @@ def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
 
 def value_of_row(info: DatasetInfo, number: int) -> VideoField:
     """Return what a dataset with an entry for each video has for one of them; a column of texts has one text each."""
-    shape = () if is_text(info.dtype) and {*info.shape[1:]} <= {1} else info.shape[1:]
+    shape = () if is_one_text(info.dtype, info.shape[1:]) else info.shape[1:]
     return VideoField("value", info.dtype, shape, info.path, info=info, element=number)
 
 
@@ -251,8 +252,9 @@ def attribute_part(attribute: Any, path: str, name: str) -> VideoField | None:
     """Return an attribute, one text or numbers, as a value of its video; None if it is neither, or large."""
     kind, dtype, size_bytes, _ = element_type(attribute.get_type())
     shape = attribute.shape
-    if shape is None or (kind is ElementKind.TEXT and shape):
+    text = kind is ElementKind.TEXT
+    if shape is None or (text and not {*shape} <= {1}):
         return None
     if not dtype or is_vlen(dtype) or math.prod(shape) * size_bytes > MOST_VALUE_BYTES:
         return None
-    return VideoField("value", "S" if kind is ElementKind.TEXT else dtype, tuple(shape), path, attribute=name)
+    return VideoField("value", "S" if text else dtype, () if text else tuple(shape), path, attribute=name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import h5py
 
-from loader_service.catalog.dtypes import is_text, is_vlen
+from loader_service.catalog.dtypes import is_one_text, is_vlen
 from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 from loader_service.catalog.inner_paths import to_bytes
 from loader_service.catalog.sides import fits
@@ -55,7 +55,7 @@ def dataset_part(field: SchemaField, info: DatasetInfo) -> VideoField | None:
         return declared_list(info, field.shape if field.shape and field.shape[0] == 0 else (0,))
     if field.kind == "value":
         usable = info.dtype and not is_vlen(info.dtype)
-        shape = () if is_text(info.dtype) and info.shape == (1,) else info.shape
+        shape = () if is_one_text(info.dtype, info.shape) else info.shape
         return VideoField("value", info.dtype, shape, info.path, info=info) if usable else None
     if field.kind == "array" and field.shape == () and is_column(info):
         return column_part(info)
