@@ -289,7 +289,7 @@ def _frame_header(read: Callable[[int, int], bytes]) -> bytes | None:
     ITU-T T.81, B.1.1 (markers may be preceded by fill bytes FF) and B.2.2 (frame header).
     """
     position = 2
-    while len(head := read(position, _SEGMENT_BYTES)) >= 4 and head[0] == 0xFF:
+    while (head := read(position, _SEGMENT_BYTES))[3:] and head[0] == 0xFF:
         marker = head[1]
         if marker == 0xFF:
             position += 1

@@ -148,8 +148,9 @@ def _times_beside(tree: Tree, info: DatasetInfo) -> str:
 
 def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
     """Return a scalar, or a dataset with one entry in a video of more frames, as a value; None if it is none."""
-    one = info.shape == (1,) or is_one_text(info.dtype, info.shape)
-    if info.shape != () and (not one or episode.frame_count == 1):
+    if info.shape != () and (
+        episode.frame_count == 1 or not (info.shape == (1,) or is_one_text(info.dtype, info.shape))
+    ):
         return None
     if not info.dtype or is_vlen(info.dtype) or info.size_bytes > MOST_VALUE_BYTES:
         return None
