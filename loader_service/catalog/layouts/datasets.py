@@ -31,6 +31,23 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
 
 
+class SeveralNamesError(CatalogError):
+    """Frames of one group have several names, and may be cameras or videos.
+
+    Parameters
+    ----------
+    group, members
+        The group, and its frames.
+    message
+        What to say.
+    """
+
+    def __init__(self, group: str, members: Sequence[DatasetInfo], message: str) -> None:
+        super().__init__(message)
+        self.group = group
+        self.members = tuple(members)
+
+
 @dataclass(frozen=True)
 class DatasetsVideo(FoundVideo):
     """A video, and the dataset of each frame."""
@@ -167,9 +184,11 @@ def _check_one_sequence(group: str, frames: Sequence[DatasetInfo]) -> None:
         if apart:
             one = join(join(parent_of(group), "*") if group else "", apart[0])
             remedy = f"name those of one with --frames {one!r}"
-        raise CatalogError(
+        raise SeveralNamesError(
+            group,
+            frames,
             f"{group or '/'!r}: expected frames of one name, found {' and '.join(map(repr, several))} (# is a number), "
-            f"which may be cameras or videos; {remedy}"
+            f"which may be cameras or videos; {remedy}",
         )
 
 

@@ -12,6 +12,7 @@ from loader_service.catalog.hdf5.peek import peek
 from loader_service.catalog.hdf5.rows import Rows, read_row
 from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import Tree
+from loader_service.catalog.layouts.datasets import SeveralNamesError
 from loader_service.catalog.layouts.search import ForeignBytesError, are_no_images, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
@@ -20,6 +21,7 @@ from loader_service.catalog.scan.most_left_out import line_of_most
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
 from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across, main_frames
 from loader_service.catalog.videos.arrays.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
+from loader_service.catalog.videos.arrays.named_sequences import readings_of, sequences_of
 from loader_service.catalog.videos.arrays.number_readings import lines_of_numbers
 from loader_service.catalog.videos.arrays.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.arrays.two_numbers import refuse_two_numbers_encoded
@@ -210,6 +212,9 @@ def _encoded(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str], pattern: str 
         frames = find_frames(hdf5, tree, pattern)
     except ForeignBytesError as error:
         raise with_numbers_beside(hdf5, tree, error) from error
+    except SeveralNamesError as error:
+        readings = readings_of(error.group, sequences_of(error.members), encoded=True)
+        raise TwoReadingsError(str(error), readings) from error
     if pattern is None:
         frames = split_by_names(frames)
     empty = bool(frames) and not any(video.frame_count for video in frames)

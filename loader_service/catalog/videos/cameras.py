@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Cameras = dict[str, list[str]]
 
 #: Words for what a camera is, or gives: a sequence called so says what is seen, not which video it is; no tag of HTML.
-_DEVICE = re.compile(
+DEVICE = re.compile(
     r"(?<![A-Za-z<])(cam|camera|view|image|img|rgb|bgr|depth|flow|colou?r|ir|infrared|thermal|stereo)s?(?![A-Za-z])",
     re.IGNORECASE,
 )
@@ -136,14 +136,14 @@ def _varying(paths: Collection[str]) -> list[set[str]]:
 def _are_cameras(names: Collection[str]) -> bool:
     """Tell whether names can be those of cameras: words for what is seen, or numbers behind a device."""
     if are_numbered(names):
-        return len(names) <= _MOST_NUMBERED and (all(map(_DEVICE.search, names)) or are_parts(names))
+        return len(names) <= _MOST_NUMBERED and (all(map(DEVICE.search, names)) or are_parts(names))
     return have_roles(names)
 
 
 def _are_groups(names: Collection[str]) -> bool:
     """Tell whether it is groups that differ, by words that classes have too: ``left/frames``, ``right/frames``."""
     groups = [name.rpartition("/")[0] for name in names]
-    return len(set(groups)) > 1 and not all(map(_DEVICE.search, groups))
+    return len(set(groups)) > 1 and not all(map(DEVICE.search, groups))
 
 
 def _are_told(tree: Tree, sets: Cameras, seen: Sequences) -> bool:

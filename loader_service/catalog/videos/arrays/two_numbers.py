@@ -34,10 +34,11 @@ _WILD = re.compile(r"(\{video\}|\*)")
 def has_two_numbers(pattern: str) -> bool:
     """Tell whether a pattern has the number of a video in a name, and a star for that of a frame behind it.
 
-    A star in place of a group stands for several, and ``{video}`` for all from the first number to the one before last.
+    A star in place of a group stands for several, and ``{video}`` for all from the first number to the one before last;
+    where a name begins with it, and no number does, for any words: ``frames/{video}_*``.
     """
     before, mark, behind = pattern.partition(VIDEO)
-    alone = "*" not in before.rpartition("/")[2] and not before.endswith("/")
+    alone = "*" not in before.rpartition("/")[2]
     return bool(mark) and alone and behind.count("*") == 1 and "/" not in behind
 
 
@@ -53,9 +54,16 @@ def frames_by_video(tree: Tree, pattern: str) -> Mapping[str, NumberedFrames]:
 
 
 def _frames_by_video(tree: Tree, pattern: str) -> dict[str, NumberedFrames]:
+    before = pattern.partition(VIDEO)[0]
+    found = _named_by(tree, pattern, "[0-9](?:[^/]*[0-9])?")
+    return found or (_named_by(tree, pattern, "[^/]+?") if before.endswith("/") or not before else found)
+
+
+def _named_by(tree: Tree, pattern: str, video_form: str) -> dict[str, NumberedFrames]:
+    """Return the datasets that a pattern names, where its ``{video}`` has this form."""
     before, _, behind = pattern.partition(VIDEO)
     groups, names = ("[^/]*".join(map(re.escape, before.split("*"))), map(re.escape, behind.split("*")))
-    form = re.compile(f"{groups}([0-9](?:[^/]*[0-9])?){'([0-9]+)'.join(names)}")
+    form = re.compile(f"{groups}({video_form}){'([0-9]+)'.join(names)}")
     found: dict[str, list[tuple[int, int, DatasetInfo]]] = {}
     for path, info in tree.datasets.items():
         match = form.fullmatch(path)

@@ -14,6 +14,7 @@ from loader_service.catalog.videos.arrays.array_readings import refuse_frames_in
 from loader_service.catalog.videos.arrays.by_dataset import videos_by_dataset
 from loader_service.catalog.videos.arrays.by_group import videos_by_group
 from loader_service.catalog.videos.arrays.group_readings import refuse_channels_of_volumes
+from loader_service.catalog.videos.arrays.named_sequences import refuse_named_sequences
 from loader_service.catalog.videos.arrays.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.arrays.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.arrays.picture_sequences import of_cameras, of_pictures
@@ -101,6 +102,8 @@ class FileArrays:
 #: `TwoReadingsError` where a file fits in two ways; what is called `refuse` does nothing else. What is more special
 #: comes first: a picture by its shape and name before an array, frames by their numbers before sequences.
 READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
+    # Asks of pictures that words before their numbers tell apart.
+    lambda _, file: refuse_named_sequences(file.unnamed),
     # A dataset for each frame, told apart by dense numbers.
     lambda _, file: find_numbered_videos(file.tree, [*file.named, *file.scalars], file.unnamed),
     # Asks of pictures in whose names two numbers count.

@@ -50,7 +50,7 @@ def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None
             if len(found) == 1:
                 return found[0], pattern
             infos = [tree.datasets[path] for path in found]
-            if len(found) > 1 and (in_order(infos, from_any=True) is not None or _in_groups(infos) is not None):
+            if len(found) > 1 and (in_order(infos, from_any=True) or _in_groups(infos) or _count_encoded(infos)):
                 return min(found, key=natural_key), pattern
             if found:
                 raise CatalogError(
@@ -134,11 +134,34 @@ def frames_at(tree: Tree, path: str, pattern: str, root: str, first: FoundVideo 
     if first is None or path not in tree.datasets or not _GLOB.search(_LITERAL.sub("", pattern)):
         return first
     if has_two_numbers(pattern):
-        frames = frames_by_video(tree, pattern)[root].members
-        names = frozenset(info.path for info in frames)
-        return DatasetsVideo(Datasets(), path, parent_of(path), len(frames), names, first.codec, frames)
-    members = _in_groups(_alike(tree, path, pattern, root))
+        return _of_datasets(frames_by_video(tree, pattern)[root].members, first)
+    alike = _alike(tree, path, pattern, root)
+    members = _in_groups(alike)
+    if members is None and first.frame_count == 1 and _count_encoded(alike):
+        return _of_datasets(sorted(alike, key=lambda info: natural_key(info.path)), first)
     return first if members is None else Nested().video_of(members, first.codec)
+
+
+def _of_datasets(members: Sequence[DatasetInfo], first: FoundVideo) -> FoundVideo:
+    """Return the video of encoded datasets of one group, of which the first was looked at."""
+    path, names = members[0].path, frozenset(info.path for info in members)
+    return DatasetsVideo(Datasets(), path, parent_of(path), len(members), names, first.codec, tuple(members))
+
+
+def _count_encoded(members: Sequence[DatasetInfo]) -> bool:
+    """Tell whether datasets of one group, whose bytes may be pictures, differ in one number of their names."""
+    if (
+        len(members) < 2
+        or len({info.parent for info in members}) > 1
+        or not Datasets.kinds.issuperset(info.kind for info in members)
+    ):
+        return False
+    columns = zip(*(_DIGITS.findall(info.basename) for info in members), strict=True)
+    same = len({unnumbered(info.basename) for info in members}) == 1
+    return same and sum(len(set(column)) > 1 for column in columns) == 1
+
+
+_DIGITS = re.compile(r"[0-9]+")
 
 
 def _alike(tree: Tree, path: str, pattern: str, root: str) -> list[DatasetInfo]:

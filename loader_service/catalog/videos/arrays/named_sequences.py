@@ -1,0 +1,104 @@
+"""Frames of one group that words before, or behind, their numbers tell apart: videos, or cameras of one. Pure.
+
+``alice_0000``, ``alice_0001``, …, ``bob_0000``, … may be either; ``left_0000`` beside ``right_0000`` are cameras.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.inner_paths import join, unnumbered
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.cameras import DEVICE
+from loader_service.catalog.videos.frame_axis import LEAST_SIDE, have_roles
+from loader_service.catalog.videos.numbered import are_called_frames, kind_of_frames
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.catalog.videos.single_pictures import sides_of
+from loader_service.schema import VIDEO, Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.schema import FieldKind
+
+#: The datasets of each word, by what the name is with a star for its number.
+Sequences = dict[str, list["DatasetInfo"]]
+
+_LAST_NUMBER = re.compile(r"[0-9]+(?=[^0-9]*$)")
+_WORD_BEFORE = re.compile(r"(?P<word>[^*]*[^*0-9_.\- ])(?P<rest>[_.\- ]*\*[^*]*)")
+
+
+def refuse_named_sequences(datasets: Sequence[DatasetInfo]) -> None:
+    """Refuse raw pictures of one form in a group, numbered alike behind words that say not what a camera sees.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for a video of each word, and for one video with all.
+    """
+    groups: dict[str, list[DatasetInfo]] = {}
+    for info in datasets:
+        if info.dtype == "uint8" and _is_picture(info):
+            groups.setdefault(info.parent, []).append(info)
+    for group, members in groups.items():
+        sequences = sequences_of(members)
+        if len(sequences) > 1 and not _are_seen(sequences):
+            shown = " and ".join(f"{len(each)} datasets {name!r}" for name, each in list(sequences.items())[:2])
+            more = f" and {len(sequences) - 2} more names" if len(sequences) > 2 else ""
+            raise TwoReadingsError(
+                f"{group or '/'!r}: found {shown}{more} (* is a number), which may be cameras or videos",
+                readings_of(group, sequences, encoded=False),
+            )
+
+
+def readings_of(group: str, sequences: Sequences, *, encoded: bool) -> list[Reading]:
+    """Return what sequences of frames in one group can be: a video each, by the word before the number, or one video.
+
+    Of different counts they are one video that ends with the shortest.
+    """
+    all_frames = [info for each in sequences.values() for info in each]
+    kind: FieldKind = "image" if encoded else kind_of_frames(all_frames[0])
+    shape = None if encoded else common_shape([info.shape for info in all_frames])
+    words = [_WORD_BEFORE.fullmatch(name) for name in sequences]
+    rests = {match["rest"] for match in words if match}
+    readings = []
+    if None not in words and len(rests) == 1:
+        pattern = join(group, VIDEO + rests.pop())
+        each = Schema(("groups",), (SchemaField("frames", kind, (pattern,), "", shape),))
+        readings.append(Reading("a video for each name", each))
+    named = {name: free_name(re.sub(r"[_.\- ]*\*", "", name).strip("_.- ")) or "frames" for name in sequences}
+    fields = tuple(SchemaField(named[name], kind, (join(group, name),), "", shape) for name in sequences)
+    equal = len({len(each) for each in sequences.values()}) == 1
+    whole = Schema(("files",), fields, lengths="equal" if equal else "shortest")
+    ending = "" if equal else ", which ends with the shortest"
+    return [*readings, Reading(f"one video with a field for each name{ending}", whole)]
+
+
+def sequences_of(members: Sequence[DatasetInfo]) -> Sequences:
+    """Return datasets of one group by their names with a star for the last number, those of one alone left out."""
+    found: Sequences = {}
+    for info in members:
+        if _LAST_NUMBER.search(info.basename):
+            found.setdefault(_LAST_NUMBER.sub("*", info.basename), []).append(info)
+    return {name: each for name, each in found.items() if len(each) > 1}
+
+
+def _are_seen(sequences: Sequences) -> bool:
+    """Tell whether names say what is seen, or count frames, or differ in numbers only, or not in their last one."""
+    names = [name.replace("*", "") for name in sequences]
+    words = {unnumbered(name) for name in names}
+    forms = {(info.dtype, info.shape) for each in sequences.values() for info in each}
+    return (
+        len(words) < len(names)
+        or len(forms) > 1
+        or have_roles(names)
+        or any(DEVICE.search(name) for name in names)
+        or any(are_called_frames([name.replace("*", "0")]) for name in sequences)
+    )
+
+
+def _is_picture(info: DatasetInfo) -> bool:
+    grey = len(info.shape) == 2 and min(info.shape) >= LEAST_SIDE
+    return grey or sides_of(info) is not None

@@ -1,0 +1,89 @@
+"""Frames that a word before their number tells apart are videos or cameras: asked, with schemas that serve each."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import cv2
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
+from tests.catalog.advice import schemas_in
+from tests.support.catalogs import catalog_of, names_of
+
+
+def _picture(number):
+    return np.full((24, 32, 3), number, np.uint8)
+
+
+def _encoded(number):
+    return cv2.imencode(".jpg", _picture(number))[1].tobytes()
+
+
+def _write(tmp_path, counts, name="{word}_{number:04d}", *, encoded=False):
+    """Write so many frames of each word; the value of each is its number, and 100 for each word before its own."""
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for place, (word, count) in enumerate(counts.items()):
+            for number in range(count):
+                value = 100 * place + number
+                data = np.void(_encoded(value)) if encoded else _picture(value)
+                root[name.format(word=word, number=number)] = data
+
+
+def _served(tmp_path, schema, *, encoded):
+    """Return the first number of each frame, by video and field."""
+    (tmp_path / "schema.toml").write_text(schema)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        reader = Reader(found)
+        values = {
+            (name, field.name): _values(reader, video, field.name, int(found.frame_counts[video]), encoded=encoded)
+            for video, name in enumerate(names_of(found))
+            for field in found.fields
+            if field.kind == "image"
+        }
+        reader.close()
+    return values
+
+
+def _values(reader, video, field, count, *, encoded):
+    pictures = np.zeros((count, 24, 32, 3), np.uint8)
+    if encoded:
+        frames = reader.read(video, range(count), field)
+        pictures = np.array([cv2.imdecode(np.frombuffer(each, np.uint8), cv2.IMREAD_COLOR) for each in frames])
+    else:
+        reader.read_array(video, field, 0, pictures)
+    return pictures[:, 0, 0, 0].tolist()
+
+
+@pytest.mark.parametrize("encoded", [False, True], ids=["raw", "encoded"])
+@pytest.mark.parametrize("group", ["", "clips/"], ids=["file", "group"])
+@pytest.mark.parametrize("counts", [{"alice": 5, "bob": 7}, {"alice": 6, "bob": 6}], ids=["unequal", "equal"])
+def test_words_before_numbers_are_videos_or_cameras_and_both_schemas_work(tmp_path, counts, group, encoded):
+    _write(tmp_path, counts, group + "{word}_{number:04d}", encoded=encoded)
+    with pytest.raises(CatalogError, match=r"which may be cameras or videos.*a video for each name or one video") as no:
+        catalog_of(tmp_path)
+    each, whole = (_served(tmp_path, schema, encoded=encoded) for schema in schemas_in(str(no.value)))
+    alice, bob = (list(range(100 * place, 100 * place + count)) for place, count in enumerate(counts.values()))
+    assert each == {(f"{group}alice", "frames"): alice, (f"{group}bob", "frames"): bob}
+    shortest = min(counts.values())
+    assert whole == {("a", "alice"): alice[:shortest], ("a", "bob"): bob[:shortest]}
+
+
+@pytest.mark.parametrize("words", [("left", "right"), ("rgb", "mask"), ("cam0", "cam1")])
+def test_words_for_what_is_seen_are_cameras(tmp_path, words):
+    _write(tmp_path, dict.fromkeys(words, 6))
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [6]
+        assert len(found.fields) >= len(words)
+
+
+def test_encoded_frames_with_words_behind_their_numbers_are_one_video_by_the_schema_that_is_shown(tmp_path):
+    _write(tmp_path, {"left": 6, "right": 6}, "frame{number}_{word}", encoded=True)
+    with pytest.raises(CatalogError, match="expected frames of one name, found 'frame#_left' and 'frame#_right'") as no:
+        catalog_of(tmp_path)
+    (schema,) = schemas_in(str(no.value))
+    served = _served(tmp_path, schema, encoded=True)
+    assert served == {("a", "frame_left"): list(range(6)), ("a", "frame_right"): list(range(100, 106))}
