@@ -19,9 +19,11 @@ from loader_service.catalog.scan.field_columns import field_columns
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
 from loader_service.catalog.scan.given_twice import lines_of_one_file
 from loader_service.catalog.scan.joining import how_to_join
+from loader_service.catalog.videos.readings import free_name, in_one_line
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.video_split import words_of_names
 from loader_service.protocol.fields import CatalogField
+from loader_service.schema import Schema, SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -190,8 +192,21 @@ def _check_alike(files: Sequence[Scanned]) -> None:
             table, videos = (each, first) if each.scan.layout == "table" else (first, each)
             raise CatalogError(
                 f"{table.path!r} holds a table of rows, {videos.path!r} videos; give files of one kind, or say with "
-                f"--schema what a video is{_how_to_join(files)}"
+                f"--schema what a video is{_ended_alike(videos.scan)}{_how_to_join(files)}"
             )
+
+
+def _ended_alike(scan: FileScan) -> str:
+    """Return the schema by which each file is a video that ends with its shortest field, if one has shorter ones."""
+    if scan.layout != "files" or not any(field.missing for field in scan.fields):
+        return ""
+    fields = [field for field in scan.fields if field.kind != "value"]
+    schema = Schema(
+        ("files",),
+        tuple(SchemaField(free_name(field.key), field.kind, (field.source,)) for field in fields),
+        lengths="shortest",
+    )
+    return f": {in_one_line(schema)} makes each file a video that ends with its shortest field"
 
 
 def _how_to_join(files: Sequence[Scanned]) -> str:

@@ -154,7 +154,8 @@ def _difference(
             return f"{left_out[path][key]} of {path!r}" if key in left_out[path] else f"not in {path!r}"
         field = fields[key]
         if field.missing != first.missing:
-            return f"{field.missing} frames at the end have no entry in {path!r}, {first.missing} in {place!r}"
+            counts = f"{field.missing} frames at the end have no entry in {path!r}, {first.missing} in {place!r}"
+            return f'{counts}; `lengths = "shortest"` in a --schema ends each video with its shortest field'
         alike = (field.kind, field.storage) == (first.kind, first.storage)
         if not alike or not _have_common_shape(field, first):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"

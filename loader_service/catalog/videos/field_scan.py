@@ -107,7 +107,10 @@ def _difference(hdf5: HDF5File, key: str, episodes: Sequence[Episode]) -> str | 
             return f"expected it in each video, but {episode.name!r} has {_instead(hdf5, key, episode)}"
         fits = can_differ(part.kind, part.dtype, (expected.shape, part.shape))
         if _kind_of(part) != _kind_of(expected) or not fits:
-            return f"expected one form, found {_form(expected)} in {first.name!r}, {_form(part)} in {episode.name!r}"
+            same = _kind_of(replace(part, missing=expected.missing)) == _kind_of(expected)
+            remedy = f"; {_SHORTEST}" if part.missing != expected.missing and same else ""
+            forms = f"{_form(expected)} in {first.name!r}, {_form(part)} in {episode.name!r}"
+            return f"expected one form, found {forms}{remedy}{', in a file' * bool(remedy)}"
     return None
 
 
@@ -117,10 +120,10 @@ def _instead(hdf5: HDF5File, key: str, episode: Episode) -> str:
     found = hdf5.file.get(path) if episode.root is not None and path in hdf5.file else None
     if not isinstance(found, h5py.Dataset) or not found.shape or found.shape[0] == episode.frame_count:
         return "none"
-    return (
-        f'{found.shape[0]} entries there for {episode.frame_count} frames; `lengths = "shortest"` in a --schema ends '
-        "each video with its shortest field, in a file"
-    )
+    return f"{found.shape[0]} entries there for {episode.frame_count} frames; {_SHORTEST}, in a file"
+
+
+_SHORTEST = '`lengths = "shortest"` in a --schema ends each video with its shortest field'
 
 
 def _kind_of(part: VideoField) -> tuple[object, ...]:

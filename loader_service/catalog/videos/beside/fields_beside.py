@@ -43,10 +43,11 @@ MOST_VALUE_BYTES = 4096
 _EXPECTED = f"expected one text, or numbers of at most {MOST_VALUE_BYTES} bytes"
 
 
-def add_members(hdf5: HDF5File, tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
+def add_members(hdf5: HDF5File, tree: Tree, found: Found, aside: Mapping[str, str]) -> Found:
     """Give each video the arrays and values that lie in its group, and its group's attributes; no labels.
 
-    What lies there and becomes no field is noted in `Found.left_out`.
+    What lies there and becomes no field is noted in `Found.left_out`. A table is a recording, and a video, if what is
+    called as what happens between rows has one row less.
 
     Parameters
     ----------
@@ -76,6 +77,8 @@ def add_members(hdf5: HDF5File, tree: Tree, found: Found, aside: Mapping[str, st
         found.left_out.setdefault(path if owner is None else key_in(owner.root, path), reason)
     if filled:
         _add_attributes(hdf5, tree, found, filled)
+    between = found.layout == "table" and any(part.missing for part in found.episodes[0].parts.values())
+    return replace(found, layout="files") if between else found
 
 
 def _add_single_steps(tree: Tree, filled: Sequence[Episode]) -> None:
@@ -91,13 +94,17 @@ def _add_single_steps(tree: Tree, filled: Sequence[Episode]) -> None:
         part = None if episode is None else array_part(info)
         if episode is not None and part is not None:
             key = key_in(episode.root, info.path)
-            if key in between or _BETWEEN.fullmatch(info.basename):
+            if key in between or _is_between(info):
                 episode.parts[key] = replace(part, missing=1)
+
+
+def _is_between(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is called as what has an entry for each step from a frame to the next."""
+    return bool(_BETWEEN.fullmatch(info.basename))
 
 
 _PAIR = 2
 
-#: What datasets are called that have an entry for each step from a frame to the next.
 _BETWEEN = re.compile(
     r"actions?|rewards?|dones?|terminals?|terminated|terminations?|truncated|truncations?", re.IGNORECASE
 )
@@ -120,7 +127,7 @@ def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) 
         and is_column_of(info, tree.datasets.values())
     ):
         episode.parts[key] = column_part(info)
-    elif info.shape[0] == episode.frame_count - 1 > 1 and found.layout != "table":
+    elif info.shape[0] == episode.frame_count - 1 > 1 and (found.layout != "table" or _is_between(info)):
         times = _times_beside(tree, info)
         own = times and _times_beside(tree, tree.datasets.get(episode.dataset_path, info))
         if own and times != own:
