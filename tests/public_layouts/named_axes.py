@@ -74,6 +74,27 @@ def nexus_time_last(folder: Path) -> Layout:
     return _asked("scan", "entry/data/counts", values, "axes y, x, time", r"np\.moveaxis\(array, 2, 0\)")
 
 
+@case("silx-kit/pyFAI: pyFAI/io/nexus.py (NXdata with signal and axes chi, q)", option=True)
+def nexus_over_angle_and_q(folder: Path) -> Layout:
+    """One measurement over two axes, none of which is time."""
+    values = numbers(1, 36, 50)
+    with h5py.File(folder / "integrated.h5", "w") as root:
+        root["entry/data/intensity"] = values
+        root["entry/data/chi"], root["entry/data/q"] = np.linspace(-180, 180, 36), np.linspace(0, 5, 50)
+        root["entry/data"].attrs.update({"NX_class": "NXdata", "signal": "intensity", "axes": ["chi", "q"]})
+    return _asked("integrated", "entry/data/intensity", values, "axes chi, q", "none is time")
+
+
+@case("nexusformat/definitions: NXdata of old files, whose dataset has signal=1 and axes with a colon", option=True)
+def nexus_of_old_files(folder: Path) -> Layout:
+    """The dataset itself says which axes it is drawn over."""
+    values = numbers(1, 36, 50)
+    with h5py.File(folder / "old.nxs", "w") as root:
+        root["entry/data/counts"] = values
+        root["entry/data/counts"].attrs.update({"signal": 1, "axes": "chi:q"})
+    return _asked("old", "entry/data/counts", values, "axes chi, q", "none is time")
+
+
 @case("HDFGroup/hdf5: hl/src/H5IM.c (CLASS IMAGE, IMAGE_GRAYSCALE)", option=True)
 def image_of_hdf5(folder: Path) -> Layout:
     """A picture by HDF5's own convention, whatever it is called."""

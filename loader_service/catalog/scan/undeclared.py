@@ -42,7 +42,8 @@ from loader_service.catalog.videos.beside.fields_beside import add_members, chec
 from loader_service.catalog.videos.beside.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.beside.labels_apart import refuse_labels_apart
 from loader_service.catalog.videos.beside.widened_bytes import refuse_widened_rows
-from loader_service.catalog.videos.bounds.first_and_last import lines_of_first_and_last, with_rows_of_lists
+from loader_service.catalog.videos.bounds.first_and_last import lines_of_first_and_last
+from loader_service.catalog.videos.bounds.rows_of_lists import with_rows_of_lists
 from loader_service.catalog.videos.encoded.few_pictures import lines_of_few, refuse_few_apart, refuse_same_names
 from loader_service.catalog.videos.encoded.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.encoded.nested_videos import are_nested, group_nested

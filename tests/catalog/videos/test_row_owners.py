@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.errors import CatalogError
 from tests.catalog.advice import schemas_in
 from tests.public_layouts.pictures import jpegs, write_vlen
 from tests.support.catalogs import catalog_of
@@ -103,3 +104,26 @@ def test_rows_of_owners_in_turns_have_a_line_whose_remedy_gives_runs(tmp_path, k
 def test_classes_codes_counts_and_owners_in_no_order_have_none(tmp_path, columns):
     _write(tmp_path, columns)
     assert _line(tmp_path) == ("", [12], [])
+
+
+def test_owners_by_an_attribute_of_netcdf_have_a_line_in_any_order(tmp_path):
+    order = np.array([3, 1, 2, 2, 1, 3, 3, 1, 2, 1, 2, 3])
+    for index, word in ((order, "np.argsort(parentIndex, kind='stable')"), (np.sort(order), "runs of 'parentIndex'")):
+        _write(tmp_path, {"parentIndex": index})
+        with h5py.File(tmp_path / "a.h5", "a") as root:
+            root["parentIndex"].attrs["instance_dimension"] = "trajectory"
+        assert word in _line(tmp_path)[0]
+
+
+def test_lengths_of_profiles_beside_columns_are_asked_about_with_the_schema_that_cuts(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["temperature"], root["depth"], root["rowSize"] = np.arange(12.0), np.arange(12.0), np.array([5, 4, 3])
+        root["trajectory"] = np.arange(3)
+    with pytest.raises(CatalogError, match="3 videos, end to end, of which 'rowSize' has the lengths") as asked:
+        catalog_of(tmp_path)
+    served = []
+    for schema in schemas_in(str(asked.value)):
+        (tmp_path / "schema.toml").write_text(schema)
+        with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+            served.append(found.frame_counts.tolist())
+    assert [5, 4, 3] in served

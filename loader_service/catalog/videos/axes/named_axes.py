@@ -105,7 +105,7 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
         if time is not None and time > 0 and (_PLACE.search(axes[0]) or _DEPTH.search(axes[0])):
             remedy = f"write np.moveaxis(array, {time}, 0) for clips of frames; as they lie, they are"
             raise _asked(found, timed, f"{info.describe()} has the axes {', '.join(axes)}, by its file: {remedy}")
-        if time is None and _PLACE.search(axes[0]):
+        if time is None and (_PLACE.search(axes[0]) or _is_plot(tree, info, axes)):
             said = f"{info.describe()} has the axes {', '.join(axes)}, by its file, and none is time"
             raise _asked(found, timed, said)
     if found.layout == "table":
@@ -117,6 +117,16 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
         raise _asked(found, timed, f"found {shown}, and {channels!r} with a name for each row: those are channels")
     if found.layout == "table":
         refuse_reversed(hdf5, tree, found)
+
+
+def _is_plot(tree: Tree, info: DatasetInfo, axes: Sequence[str]) -> bool:
+    """Tell whether a dataset is what NeXus plots over its axes, each with a name; pictures may be one for each of some.
+
+    ``I`` over ``chi`` and ``q`` is one measurement.
+    """
+    signal = "signal" in {*tree.attributed.get(info.parent, ()), *tree.attributed.get(info.path, ())}
+    pictures = len(axes) > _MAP_AXES and all(map(_PLACE.search, axes[-_MAP_AXES:]))
+    return signal and all(name not in {"", "."} for name in axes) and not pictures
 
 
 def _has_rows(part: VideoField) -> bool:
@@ -169,6 +179,10 @@ def _of_image(hdf5: HDF5File, info: DatasetInfo, value: Any) -> list[str]:
     return _INTERLACED.get(said.get(_OF_IMAGES[1], ""), "y x channel").split()
 
 
+def _of_plot(_hdf5: HDF5File, _info: DatasetInfo, value: Any) -> list[str]:
+    return re.split("[:,]", _text(value).strip("[]"))  # of one name where another program writes letters: ``YX``
+
+
 #: By the attribute of a dataset that says what its axes are: how that is read.
 _WRITTEN = {
     "axistags": _of_tags,
@@ -178,6 +192,7 @@ _WRITTEN = {
     "DIMENSION_LABELS": _of_names,
     "DIMENSION_LIST": _of_scales,
     "CLASS": _of_image,
+    "axes": _of_plot,
 }
 
 

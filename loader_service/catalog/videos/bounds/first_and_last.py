@@ -13,7 +13,7 @@ import numpy as np
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.sides import is_list
 from loader_service.catalog.videos.bounds.bound_lists import Bounds, check_spans
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, in_one_line
+from loader_service.catalog.videos.readings import Reading, fields_of, in_one_line
 from loader_service.catalog.vocabulary import FRAMES, RECORDINGS
 from loader_service.errors import CatalogError
 from loader_service.schema import Schema
@@ -108,15 +108,6 @@ def lines_of_first_and_last(tree: Tree, found: Found, read: Read) -> dict[str, s
                 f"beside the {whole.frame_count} that are served, write a list for each as a vlen dataset, in a file"
             )
     return lines
-
-
-def with_rows_of_lists(error: TwoReadingsError, tree: Tree, read: Read) -> TwoReadingsError:
-    """Return a question about a file with the readings of rows that two of its lists divide."""
-    infos = [info for info in tree.datasets.values() if info.dtype and info.shape]
-    more: list[Reading] = []
-    for count in dict.fromkeys(info.shape[0] for info in infos):
-        more += rows_by_first_and_last(infos, [info for info in infos if info.shape[0] == count], read)
-    return TwoReadingsError(error.found, [*error.readings, *more]) if more else error
 
 
 def rows_by_first_and_last(lists: Sequence[DatasetInfo], rows: Sequence[DatasetInfo], read: Read) -> list[Reading]:

@@ -16,7 +16,7 @@ from loader_service.catalog.videos.bounds.bound_lists import Bounds
 from loader_service.catalog.vocabulary import ACTORS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo
@@ -37,7 +37,7 @@ _ENDS_IN_ID = re.compile(rf"{_ID}$", re.IGNORECASE)
 #: Any other word with an id behind it, but what rows are of, which many recordings share, and what counts them.
 _ANY_ID = re.compile(
     r"(?!.*(class|categor|label|target|type|species|split|shard|fold|action|activit|gesture|phase|state|token|word|frame|"
-    r"step|row|sample|time|node|edge))[a-z].*(_(id|idx|index|number|nr)|(?-i:Id|ID))s?$",
+    r"step|row|sample|time|node|edge))[a-z].*(_(id|idx|index|number|nr)|(?-i:Id|ID|Index))s?$",
     re.IGNORECASE,
 )
 
@@ -74,20 +74,24 @@ def find_by_owners(datasets: Sequence[DatasetInfo], frame_count: int, read: Read
     return Bounds(starts, np.append(starts[1:], frame_count), frozenset(paths))
 
 
-def line_of_turns(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> str | None:
+def line_of_turns(
+    datasets: Sequence[DatasetInfo], frame_count: int, read: Read, owners: Collection[str] = ()
+) -> str | None:
     """Return what to say where rows of several owners lie in turns, so that none lies in one piece; None if none do.
 
-    In turns are those that come back one after the other; of environments and agents in any order.
+    In turns are those that come back one after the other; of environments and agents, and of `owners`, which the file
+    itself says to be such, in any order.
     """
     for info in _columns(datasets, frame_count):
-        if not (_OWNER.search(info.basename) or _ANY_ID.match(info.basename)):
+        sure = info.path in owners or bool(_ACTOR.search(info.basename))
+        if not (sure or _OWNER.search(info.basename) or _ANY_ID.match(info.basename)):
             continue
         values = np.ravel(read(info.path))
         head = values[:_MOST_LOOKED_AT]
         kinds = len(set(head.tolist()))
         if not 2 <= kinds <= len(head) / 2 or 2 * int((values[1:] != values[:-1]).sum()) <= frame_count:
             continue
-        if bool(_ACTOR.search(info.basename)) or (values[kinds:] == values[:-kinds]).all():
+        if sure or (values[kinds:] == values[:-kinds]).all():
             return (
                 f"{info.path!r} changes from row to row, and its values come back, so a clip goes from one to "
                 f"the next; if each is a recording of its own, {in_order_of(info)}"

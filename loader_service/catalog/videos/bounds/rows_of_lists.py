@@ -1,0 +1,40 @@
+"""Questions about a file, with the readings of rows that other lists of it divide. Pure but for reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.videos.bounds.bounds import find_sums
+from loader_service.catalog.videos.bounds.first_and_last import rows_by_first_and_last
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.bounds.bound_lists import Read
+
+
+def with_rows_of_lists(error: TwoReadingsError, tree: Tree, read: Read) -> TwoReadingsError:
+    """Return a question about a file with the readings of rows that two of its lists divide, or one of lengths."""
+    infos = [info for info in tree.datasets.values() if info.dtype and info.shape]
+    more: list[Reading] = []
+    for count in dict.fromkeys(info.shape[0] for info in infos):
+        rows = [info for info in infos if info.shape[0] == count]
+        more += rows_by_first_and_last(infos, rows, read) or _by_lengths(infos, rows, read)
+    return TwoReadingsError(error.found, [*error.readings, *more]) if more else error
+
+
+def _by_lengths(lists: Sequence[DatasetInfo], rows: Sequence[DatasetInfo], read: Read) -> list[Reading]:
+    """Return the reading of datasets of one length as videos whose lengths are in a list, if one sums to that."""
+    bounds = find_sums(lists, rows[0].shape[0], read, _FEWEST)
+    if bounds is None:
+        return []
+    (path,) = bounds.paths
+    words = f"{len(bounds.starts)} videos, end to end, of which {path!r} has the lengths"
+    return [Reading(words, Schema(("spans",), fields_of(rows, "array")))]
+
+
+#: Of two numbers or more that sum to the rows by chance, a question may have one reading more than it needs.
+_FEWEST = 2
