@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 _SPARSE = ("data", "indices", "indptr", "shape")
 
 #: How Keras and PyTorch name weights: by number in a group ``vars``, with ``:0`` behind, or by layer and parameter,
-#: which may be a group and what is in it; and where PyTables keeps what is sorted, to find rows of a table faster.
+#: which may be a group and what is in it; how pandas names the list of a table's columns; and where PyTables keeps what
+#: is sorted, to find rows of a table faster.
 _WRITTEN_BY_PROGRAMS = re.compile(
     r"(?P<weights>^(model|optimizer)_weights/|(^|/)vars/[0-9]+$|[A-Za-z](_?[0-9]+)?:0$|"
-    r"\.(weight|bias|running_mean|running_var|num_batches_tracked)$)|(?P<layer>(^|/)(weight|bias)$)|(^|/)_i_[^/]+/"
+    r"\.(weight|bias|running_mean|running_var|num_batches_tracked)$)|(?P<layer>(^|/)(weight|bias)$)|(?P<columns>(^|/)(axis0|block[0-9]+_items)$)|(^|/)_i_[^/]+/"
 )
 
 #: Where Imaris keeps pixels, and, behind larger numbers, copies of fewer of them.
@@ -40,6 +41,7 @@ _OWN = {
 
 SPARSE = "found an array of a sparse matrix (data, indices, indptr), which is not served"
 WEIGHTS = "found weights of a model, and no data"
+COLUMNS = "found the names of columns, as pandas keeps them beside the rows of 'block0_values' and alike"
 INDEX = "found an index of a table of PyTables"
 
 
@@ -58,8 +60,9 @@ def set_aside(tree: Tree) -> dict[str, str]:
             aside[path] = f"{SPARSE}, in a file"
         elif path in coarser:
             aside[path] = "found a coarser copy of another resolution level of Imaris, in a file"
-        elif (named := _WRITTEN_BY_PROGRAMS.search(path)) and (not named["layer"] or _is_of_layer(tree, info)):
-            aside[path] = f"{WEIGHTS if named['weights'] or named['layer'] else INDEX}, in a file"
+        elif (named := _WRITTEN_BY_PROGRAMS.search(path)) and _is_written(tree, info, named):
+            kinds = {"weights": WEIGHTS, "layer": WEIGHTS, "columns": COLUMNS}
+            aside[path] = f"{kinds.get(named.lastgroup or '', INDEX)}, in a file"
         elif info.kind in _KINDS and info.dtype != "S":
             aside[path] = f"found {_KINDS[info.kind]} {info.shape}, in a file"
         elif not info.dtype and info.kind in {ElementKind.FLOAT, ElementKind.INTEGER} and 0 not in info.shape:
@@ -198,6 +201,13 @@ def _is_sparse(tree: Tree, info: DatasetInfo) -> bool:
         and bool(info.shape)
         and all(join(info.parent, name) in tree.datasets for name in _SPARSE[:3])
     )
+
+
+def _is_written(tree: Tree, info: DatasetInfo, named: re.Match[str]) -> bool:
+    """Tell whether what lies beside a dataset fits what it is called."""
+    if named["columns"]:
+        return join(info.parent, "block0_values") in tree.datasets
+    return not named["layer"] or _is_of_layer(tree, info)
 
 
 def _is_of_layer(tree: Tree, info: DatasetInfo) -> bool:

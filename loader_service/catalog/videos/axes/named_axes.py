@@ -15,6 +15,7 @@ from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.inner_paths import basename_of, to_text
 from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.videos.axes.matlab_axes import refuse_reversed
+from loader_service.catalog.videos.axes.samples_in_columns import line_of_samples_in_columns
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
 from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
@@ -110,6 +111,9 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
             raise _asked(found, timed, said)
     if found.layout == "table":
         _refuse_lines_of_maps(found, timed)
+        for info in (part.info for part in timed.values() if part.info is not None):
+            if line := line_of_samples_in_columns(info, tree.datasets.values()):
+                raise _asked(found, timed, line)
     channels = _channels(hdf5, episode)
     if channels and timed:
         first = next(iter(timed.values())).info
