@@ -73,8 +73,7 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
         if alone and not declared:
             _refuse_first_rows(beside[id(filled[0])], found, read)
         if not declared:
-            owners = {path for path, names in tree.attributed.items() if _OF_OWNERS in names}
-            _note_ends(filled, beside, found, read, owners)
+            _note_ends(filled, beside, found, read, tree)
         if parts:
             _note_parts([tree.datasets[path] for path in sorted(parts)], filled, found, read)
         return found
@@ -143,25 +142,19 @@ def _refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) 
 
 
 def _note_ends(
-    filled: Sequence[Episode],
-    beside: Mapping[int, Sequence[DatasetInfo]],
-    found: Found,
-    read: Read,
-    owners: AbstractSet[str],
+    filled: Sequence[Episode], beside: Mapping[int, Sequence[DatasetInfo]], found: Found, read: Read, tree: Tree
 ) -> None:
     """Say where flags, or columns, seem to end episodes within rows that are served as one table, or video."""
     for whole in filled[:_MOST_LOOKED_AT]:
         alone = len(found.episodes) == 1
         ends = _pairs_seen(whole, beside[id(whole)], read, alone=alone)
-        ends = ends or _ends_seen(whole, beside[id(whole)], read, owners, alone=alone)
+        ends = ends or _ends_seen(whole, beside[id(whole)], read, tree, alone=alone)
         if ends:
             found.left_out[f"{whole.dataset_path} (episodes)"] = ends
             return
 
 
-def _ends_seen(
-    whole: Episode, beside: Sequence[DatasetInfo], read: Read, owners: AbstractSet[str], *, alone: bool
-) -> str:
+def _ends_seen(whole: Episode, beside: Sequence[DatasetInfo], read: Read, tree: Tree, *, alone: bool) -> str:
     """Return the line for rows that seem to be several episodes, with the schema that cuts there; empty if none do."""
     count = whole.frame_count
     if sums := find_sums(beside, count, read, _LEAST_LENGTHS):
@@ -182,7 +175,7 @@ def _ends_seen(
         bounds = find_by_owners(columns, count, read)
         words = f"runs of {' and '.join(map(repr, sorted(bounds.paths)))}" if bounds else ""
     if bounds is None:
-        turns = line_of_turns(columns, count, read, owners)
+        turns = line_of_turns(columns, count, read, tree.attributed)
         return f"{turns}, in a file" if turns else ""
     return _cut_line(words, bounds, whole, beside, alone=alone)
 
@@ -206,9 +199,6 @@ def _cut_line(words: str, bounds: Bounds, whole: Episode, beside: Sequence[Datas
         "--schema cuts there, in a file"
     )
 
-
-#: The attribute by which NetCDF's conventions (CF, ragged arrays) say that a column has the owner of each row.
-_OF_OWNERS = "instance_dimension"
 
 #: Videos of which it is said whether they seem to be several.
 _MOST_LOOKED_AT = 8

@@ -44,10 +44,16 @@ def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
     CatalogError
         When pairs in a group that is called so do not fit, or do in more than one way.
     """
+    small = pairs = 0
+    for info in datasets:
+        small += info.shape in _ONE
+        pairs += info.shape == _PAIR
+    if not pairs and small < _PAIR[0]:
+        return None
     by_group: dict[str, dict[str, Pair]] = {}
     single: dict[str, list[DatasetInfo]] = {}
     for info in datasets:
-        if info.shape == (2,) and is_whole(info.dtype):
+        if info.shape == _PAIR and is_whole(info.dtype):
             by_group.setdefault(info.parent, {})[info.basename] = (info, info)
         elif info.shape in _ONE and is_whole(info.dtype):
             single.setdefault(info.parent, []).append(info)
@@ -66,8 +72,8 @@ def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
     return None
 
 
-#: Shapes of one number.
-_ONE = {(), (1,)}
+#: Shapes of one number, and of two.
+_ONE, _PAIR = {(), (1,)}, (2,)
 
 
 def _of_group(infos: Sequence[DatasetInfo]) -> Pair | None:

@@ -16,7 +16,7 @@ from loader_service.catalog.videos.bounds.bound_lists import Bounds
 from loader_service.catalog.vocabulary import ACTORS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo
@@ -51,6 +51,9 @@ class OwnedRuns(NamedTuple):
     kinds: int
 
 
+#: The attribute by which NetCDF's conventions (CF, ragged arrays) say that a column has the owner of each row.
+_OF_OWNERS = "instance_dimension"
+
 #: Rows of which the owners are counted, to see whether they lie in turns.
 _MOST_LOOKED_AT = 4096
 
@@ -75,15 +78,22 @@ def find_by_owners(datasets: Sequence[DatasetInfo], frame_count: int, read: Read
 
 
 def line_of_turns(
-    datasets: Sequence[DatasetInfo], frame_count: int, read: Read, owners: Collection[str] = ()
+    datasets: Sequence[DatasetInfo], frame_count: int, read: Read, attributed: Mapping[str, Collection[str]]
 ) -> str | None:
     """Return what to say where rows of several owners lie in turns, so that none lies in one piece; None if none do.
 
-    In turns are those that come back one after the other; of environments and agents, and of `owners`, which the file
-    itself says to be such, in any order.
+    In turns are those that come back one after the other; of environments and agents in any order, and of what has an
+    attribute that says so.
+
+    Parameters
+    ----------
+    datasets, frame_count, read
+        As of `find_by_owners`.
+    attributed
+        The names of attributes, by the path of what has some.
     """
     for info in _columns(datasets, frame_count):
-        sure = info.path in owners or bool(_ACTOR.search(info.basename))
+        sure = _OF_OWNERS in attributed.get(info.path, ()) or bool(_ACTOR.search(info.basename))
         if not (sure or _OWNER.search(info.basename) or _ANY_ID.match(info.basename)):
             continue
         values = np.ravel(read(info.path))
