@@ -101,6 +101,7 @@ def connect(
         connection = Connection(
             private.endpoint, timeout_s=timeout_s, patience=patience, at_end=private.stop, keeper=private
         )
+        private.check_owner()  # a signal handler may have forked
     except BaseException:
         private.stop()
         raise

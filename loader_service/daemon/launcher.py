@@ -64,12 +64,12 @@ class PrivateService:
         timeout_s: float,
         progress: Callable[[int, int], object] | None = None,
     ) -> None:
-        name = f"private-{os.getpid()}-{secrets.token_hex(4)}.sock"
+        self._owner_pid = os.getpid()  # asked once: a signal handler may fork from here on
+        name = f"private-{self._owner_pid}-{secrets.token_hex(4)}.sock"
         self._place = endpoints.Endpoint(endpoints.runtime_directory() / name)
         self.endpoint = str(self._place)
-        self._command = _command(self.endpoint, files, options)
+        self._command = _command(self.endpoint, self._owner_pid, files, options)
         self._timeout_s = timeout_s
-        self._owner_pid = os.getpid()
         self._restarts = Restarts(MOST_RESTARTS, _FORGIVEN_AFTER_S)
         self._ready_at: float | None = None  # None while it starts
         self._failure: LoaderError | None = None
@@ -78,7 +78,7 @@ class PrivateService:
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         # Not closed by `stop`, which may be called again.
         weakref.finalize(self, os.close, self._wake).atexit = False
-        self._process = ServiceProcess(self._command, progress)
+        self._process = ServiceProcess(self._command, self._owner_pid, progress)
         try:
             self._process.await_ready(timeout_s, self._wake)
         except BaseException as error:
@@ -100,6 +100,10 @@ class PrivateService:
         """Seconds since it was ready; 0 while it is started again."""
         ready_at = self._ready_at
         return 0.0 if ready_at is None else time.monotonic() - ready_at
+
+    def check_owner(self) -> None:
+        """Raise LoaderError in a forked child of this process, whose service it is not."""
+        self._process.check_owner()
 
     def on_failure(self, tell: Callable[[LoaderError], object]) -> None:
         """Have `tell` called, in any thread and perhaps twice, when the service is gone for good."""
@@ -152,7 +156,7 @@ class PrivateService:
             )
             self._process.end()
             try:
-                self._process = ServiceProcess(self._command)
+                self._process = ServiceProcess(self._command, self._owner_pid)
                 self._process.await_ready(self._timeout_s, self._wake)
             except EndedBeforeReady as error:
                 cause, served_s = str(error), 0.0
@@ -183,7 +187,9 @@ class PrivateService:
             remove_abandoned()
 
 
-def _command(endpoint: str, files: Sequence[str], options: Mapping[str, str | Sequence[str]]) -> list[str]:
-    own = {"embedded": "True", "lifeline_pid": str(os.getpid()), "endpoint": endpoint}
+def _command(
+    endpoint: str, owner_pid: int, files: Sequence[str], options: Mapping[str, str | Sequence[str]]
+) -> list[str]:
+    own = {"embedded": "True", "lifeline_pid": str(owner_pid), "endpoint": endpoint}
     own["terminal"] = str(os.isatty(2))  # what it says there passes through a pipe
     return start_words({**own, **options}, files=files)

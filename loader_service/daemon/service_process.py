@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -46,14 +48,25 @@ class ServiceProcess:
     ----------
     command
         What to run.
+    owner_pid
+        The process whose service it is.
     progress
         Called with the number of files that have been scanned, and of all, by the thread that waits.
+
+    Raises
+    ------
+    LoaderError
+        When this is a forked child of the owner.
+    OSError
+        When the system has no process, memory, thread or descriptor left for it.
     """
 
-    def __init__(self, command: Sequence[str], progress: Callable[[int, int], object] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], owner_pid: int, progress: Callable[[int, int], object] | None = None
+    ) -> None:
         self._progress = progress
-        self._owner_pid = os.getpid()
-        self._child = Child(command, environment())
+        self._owner_pid = owner_pid
+        self._child = self._start(command)
         self._said = b""  # on standard output, up to a bound
 
     @property
@@ -99,7 +112,7 @@ class ServiceProcess:
                     "or run `loader-service inspect` on the files once, which fills the cache"
                 )
             self._listen(wake, min(left_s, _LOOK_EVERY_S))
-        self._check_process()
+        self.check_owner()
         if self._said.startswith(READY.encode()):
             return
         failed = self._failed_line()
@@ -129,6 +142,40 @@ class ServiceProcess:
                 self._listen(None, left_s)  # a service whose words nobody reads could not come to its end
         self._child.close()
 
+    def _start(self, command: Sequence[str]) -> Child:
+        """Return the process, which a thread has started.
+
+        A signal handler runs in the main thread, in the middle of anything, and may fork: a child that it forks amid a
+        start would start the service too, at the same endpoint. No handler runs in a thread, and no child has it. It is
+        not one of `threading`, which waits for a thread to begin: in such a child, for ever.
+        """
+        outcome: list[Child | Exception] = []
+        unfinished = threading.Lock()
+        unfinished.acquire()
+
+        def start() -> None:
+            try:
+                self.check_owner()
+                outcome.append(Child(command, environment()))
+            except Exception as error:  # noqa: BLE001 - raised by who waits for it
+                outcome.append(error)
+            finally:
+                unfinished.release()
+
+        _thread.start_new_thread(start, ())
+        try:
+            while not unfinished.acquire(timeout=_LOOK_EVERY_S):
+                self.check_owner()
+        except KeyboardInterrupt:
+            unfinished.acquire()
+            for child in outcome:
+                if isinstance(child, Child):
+                    child.close()
+            raise
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        return outcome[0]
+
     def _has_ended(self) -> bool:
         if self._child.code is None:
             return False
@@ -139,13 +186,13 @@ class ServiceProcess:
     def _listen(self, wake: int | None, timeout_s: float | None) -> None:
         """Wait for a word of it, for its end, or for its owner's."""
         ready = self._child.listen(timeout_s, *(() if wake is None else (wake,)))
-        self._check_process()
+        self.check_owner()
         if wake in ready:
             raise Interrupted
         self._read()
 
-    def _check_process(self) -> None:
-        """Raise LoaderError in a child that a signal handler has forked in the middle of a wait."""
+    def check_owner(self) -> None:
+        """Raise LoaderError in a forked child of the owner, such as a signal handler makes in the middle of a wait."""
         if os.getpid() != self._owner_pid:
             raise LoaderError(
                 f"this private service belongs to process {self._owner_pid}, and this is its forked child "
