@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from loader_service.catalog.codecs import (
@@ -180,9 +181,10 @@ def _is_cut(hdf5: HDF5File, located: Located, frame: int, codec: Codec, data: by
 def _following(hdf5: HDF5File, located: Located, frame: int, data: bytes) -> Callable[[int, int], bytes]:
     """Return what gives pieces of a frame, of which the beginning was read: a long header is followed, not read."""
     offset, length = int(located.offsets[frame]), int(located.lengths[frame])
+    known = len(data) if located.way == RAW else math.inf
 
     def read(position: int, size: int) -> bytes:
-        if position + size <= len(data) or located.way != RAW:
+        if position + size <= known:
             return data[position : position + size]
         return hdf5.read_at(offset + position, max(0, min(size, length - position)))
 
