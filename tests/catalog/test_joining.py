@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
+from tests.public_layouts.expectations import Array
 from tests.public_layouts.pictures import pixels
+from tests.public_layouts.reading import check_field
 from tests.support.catalogs import catalog_of
 
 _PICTURES = pixels(0, 12, 16, 20)
@@ -53,3 +56,34 @@ def test_files_of_other_numbers_of_rows_are_not_joined(tmp_path):
     with pytest.raises(CatalogError, match="have no frames or arrays in common") as caught:
         catalog_of(tmp_path)
     assert "joined.h5" not in str(caught.value)
+
+
+@pytest.mark.parametrize("folders", [False, True])
+@pytest.mark.parametrize("inside", ["", "/{part}"])
+def test_the_command_for_videos_by_name_makes_one_file_in_which_each_has_the_fields_of_all_files(
+    tmp_path, folders, inside
+):
+    lengths = {"log_0007": 5, "log_0012": 3, "log_0013": 5}
+    pictures = {name: pixels(number, lengths[name], 16, 20) for number, name in enumerate(lengths)}
+    poses = {name: np.full((count, 6), count, np.float32) for name, count in lengths.items()}
+    for part, values in (("frames", pictures), ("odometry", poses)):
+        path = tmp_path / part / "a.h5" if folders else tmp_path / f"a_{part}.h5"
+        path.parent.mkdir(exist_ok=True)
+        with h5py.File(path, "w") as file:
+            for name, each in values.items():
+                file[name + inside.format(part=part)] = each
+    with pytest.raises(CatalogError, match=r"(of|has) one name in each of these files") as caught:
+        catalog_of(tmp_path, *sorted(tmp_path.rglob("*.h5")))
+    (command,) = re.findall(r"`python (-c [^`]*)`", str(caught.value))
+    (tmp_path / "joined").mkdir()
+    subprocess.run(["sh", "-c", f"{sys.executable} {command}"], cwd=tmp_path / "joined", check=True, timeout=60)
+    with closing(catalog_of(tmp_path, tmp_path / "joined" / "joined.h5")) as found:
+        assert found.frame_counts.tolist() == [5, 3, 5]
+        fields = {field.kind: field.name for field in found.fields}
+        reader = Reader(found)
+        try:
+            for video, name in enumerate(lengths):
+                check_field(found, reader, video, fields["image"], Array(pictures[name]))
+                check_field(found, reader, video, fields["array"], Array(poses[name]))
+        finally:
+            reader.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loader_service.stores.urls import is_url
@@ -15,18 +17,55 @@ if TYPE_CHECKING:
 _MOST_PARTS = 4
 
 #: Copies what lies at the top of each file; a name that two have gets the number of its file.
-_CODE = (
+_ROWS = (
     'import h5py; out = h5py.File("joined.h5", "w"); [out.copy(h5py.File(path)[name], name if name not in out else '
     'f"{{name}}_{{number}}") for number, path in enumerate({}) for name in h5py.File(path)]'
 )
 
+#: Copies what lies in each group of each file into one group of that name.
+_GROUPS = (
+    'import h5py; out = h5py.File("joined.h5", "w"); [h5py.File(path).visititems(lambda name, each: '
+    "out.require_group(name).attrs.update(each.attrs) if isinstance(each, h5py.Group) else out.copy(each, name if name "
+    'not in out else f"{{name}}_{{number}}")) for number, path in enumerate({})]'
+)
 
-def how_to_join(paths: Sequence[str], counts: Sequence[int] = ()) -> str:
+#: Copies each file into a group of its own.
+_DATASETS = (
+    'import h5py; out = h5py.File("joined.h5", "w"); [out.copy(h5py.File(path)["/"], name) for name, path in '
+    "{}.items()]"
+)
+
+
+class Parts(Enum):
+    """What files may hold a part of each of."""
+
+    ROWS = "row n of"
+    GROUPS = "what lies in groups of one name in"
+    DATASETS = "what has one name in"
+
+
+def how_to_join(paths: Sequence[str], counts: Sequence[int] = (), parts: Parts = Parts.ROWS) -> str:
     """Return the end of a refusal, with the command that makes one file of a few; empty where that cannot be meant.
 
-    `counts`: the rows of each, where they are known.
+    Parameters
+    ----------
+    paths
+        Of the files.
+    counts
+        The rows of each, where they are known.
+    parts
+        What of each belongs together.
     """
     if not 1 < len(paths) <= _MOST_PARTS or len(set(counts)) > 1 or any(map(is_url, paths)):
         return ""
-    command = f"python -c {shlex.quote(_CODE.format(json.dumps(list(paths), ensure_ascii=False)))}"
-    return f"; or, if row n of each of these files belongs together, make one of them and give that: `{command}`"
+    code = {Parts.ROWS: _ROWS, Parts.GROUPS: _GROUPS, Parts.DATASETS: _DATASETS}[parts]
+    files = _named(paths) if parts is Parts.DATASETS else list(paths)
+    command = f"python -c {shlex.quote(code.format(json.dumps(files, ensure_ascii=False)))}"
+    return f"; or, if {parts.value} each of these files belongs together, make one of them and give that: `{command}`"
+
+
+def _named(paths: Sequence[str]) -> dict[str, str]:
+    """Return paths by the names of their files, or of their folders, that tell them apart."""
+    files, folders = [Path(path).stem for path in paths], [Path(path).parent.name for path in paths]
+    names = files if len(set(files)) == len(paths) else folders
+    return dict(zip(names if len(set(names)) == len(paths) else map(str, range(len(paths))), paths, strict=True))

@@ -30,17 +30,31 @@ if TYPE_CHECKING:
     from loader_service.catalog.videos.sibling_groups import Groups
 
 
-def videos_by_dataset(tree: Tree, arrays: Sequence[DatasetInfo], *, declared: bool = False) -> Found | None:
+def videos_by_dataset(
+    tree: Tree, arrays: Sequence[DatasetInfo], beside: Sequence[DatasetInfo] = (), *, declared: bool = False
+) -> Found | None:
     """Return a video for each dataset of one group, where only lengths, or numbers in names, tell them apart.
 
-    `declared`: a schema says that each is a video, so that names which do not tell are no question.
+    Parameters
+    ----------
+    tree
+        What is in the file.
+    arrays
+        Those that may be videos.
+    beside
+        Others that may be fields of these.
+    declared
+        Whether a schema says that each is a video, so that names which do not tell are no question.
     """
-    tails = tails_of(arrays)
+    if not arrays:
+        return None
+    around = [*arrays, *beside]
+    tails = tails_of(around)
     sets: dict[tuple[str, str, tuple[int, ...]], list[DatasetInfo]] = {}
     for info in arrays:
         sets.setdefault((info.parent, info.dtype, tails[info.path]), []).append(info)
     lengths = Counter(info.shape[0] for info in tree.datasets.values() if info.shape)
-    neighbours = Neighbours(arrays, tails)
+    neighbours = Neighbours(around, tails)
     chosen = [members for members in sets.values() if _are_videos(members, neighbours.aligned(members, lengths))]
     if not chosen and not declared:
         return None

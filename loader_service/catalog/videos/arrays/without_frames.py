@@ -88,6 +88,12 @@ class FileArrays:
         return [info for info in self.unnamed if is_picture(info)]
 
     @cached_property
+    def no_pictures(self) -> list[DatasetInfo]:
+        """Arrays that may be fields of sequences of pictures."""
+        paths = {info.path for info in self.pictures}
+        return [info for info in self.unnamed if info.path not in paths] if paths else []
+
+    @cached_property
     def arrays(self) -> list[DatasetInfo]:
         """Arrays that are no plain row of bytes, which may be a file of any kind."""
         return [info for info in self.unnamed if info.kind is not ElementKind.BYTES or len(info.shape) > 1]
@@ -118,7 +124,7 @@ READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
     # Sequences of pictures: cameras of a video, a video each, or a video a group. Ask of devices told apart by
     # numbers, of lengths that differ, and of classes.
     lambda _, file: of_cameras(file.tree, file.pictures),
-    lambda _, file: videos_by_dataset(file.tree, file.pictures),
+    lambda _, file: videos_by_dataset(file.tree, file.pictures, file.no_pictures),
     lambda _, file: of_pictures(file.tree, file.pictures),
     # A video for each row of a vlen dataset. Asks of lists that may be of the frames of a recording.
     lambda hdf5, file: find_lists(hdf5, file.tree, file.lists, file.named),
