@@ -27,6 +27,9 @@ _GREY_WORDS = re.compile(
 )
 _PICTURE_FILES = re.compile(r"\.(png|jpe?g|bmp|tiff?|pgm|gif|webp)$", re.IGNORECASE)
 
+#: Where a dataset lies, its name, and its sides behind the first.
+_Place = tuple[str, str, tuple[int, ...]]
+
 #: What a matrix is called whose lines are features, and no pixels.
 _FEATURES = re.compile(r"feat|embed|logit|token|vec|code", re.IGNORECASE)
 
@@ -83,7 +86,9 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
         for info in members:
             if (free.get(info.path) or info.shape[:2]) in certain and len(info.shape) in {2, 3}:
                 sure.append(info)
-            elif info.path in free and (len(lengths[_place(info)]) < 2 or (series and info.dtype == "uint8")):
+            elif info.path in free and (
+                all(len(lengths[place]) < 2 for place in _places(info)) or (series and info.dtype == "uint8")
+            ):
                 maybe.append(info)
     if not sure and not maybe and len(datasets) == 1 and _is_named_picture(datasets[0]):
         maybe = list(datasets)
@@ -200,15 +205,18 @@ _POINTS = re.compile(r"key_?points?|landmark|joints?(_|$)|skeleton|(^|_)(poses?|
 _FEW_POINTS = 34
 
 
-def _place(info: DatasetInfo) -> tuple[str, str, tuple[int, ...]]:
-    return parent_of(info.parent), info.basename, info.shape[1:]
+def _places(info: DatasetInfo) -> tuple[_Place, _Place]:
+    """Return what datasets of one name and tail share in groups beside each other, and in groups of one name."""
+    parent, tail = info.parent, info.shape[1:]
+    return (parent_of(parent), info.basename, tail), (f"/{basename_of(parent)}", info.basename, tail)
 
 
-def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, tuple[int, ...]], set[int]]:
-    """Return the first axes of the datasets of one name and tail, in groups beside each other."""
-    found: dict[tuple[str, str, tuple[int, ...]], set[int]] = {}
+def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[_Place, set[int]]:
+    """Return the first axes of the datasets of one name and tail, in groups beside each other, or of one name."""
+    found: dict[_Place, set[int]] = {}
     for info in datasets:
-        found.setdefault(_place(info), set()).add(info.shape[0])
+        for place in _places(info):
+            found.setdefault(place, set()).add(info.shape[0])
     return found
 
 
