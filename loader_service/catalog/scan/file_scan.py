@@ -22,8 +22,8 @@ from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.scan.content_sample import sample_of
 from loader_service.catalog.scan.known_forms import KnownForms
 from loader_service.catalog.scan.static_numbers import numbers_of
+from loader_service.catalog.scan.tried_readings import tried
 from loader_service.catalog.scan.undeclared import find_undeclared
-from loader_service.catalog.scan.unknown_files import works
 from loader_service.catalog.splits.choose import Chosen, find_in_split
 from loader_service.catalog.splits.row_ranges import cut
 from loader_service.catalog.videos.aside.pickled_rows import with_pickled
@@ -282,4 +282,4 @@ def _find(hdf5: HDF5File, tree: Tree, options: ScanOptions, known: KnownForms) -
         return find_undeclared(hdf5, tree, options, known)
     except TwoReadingsError as error:
         error.found += "" if "np.moveaxis" in error.found else hint_of_axes(hdf5, tree)
-        raise CatalogError(error.text([each for each in error.readings if works(hdf5, tree, each.schema)])) from error
+        raise CatalogError(error.text(tried(hdf5, tree, error.readings))) from error

@@ -101,10 +101,14 @@ def _possible(datasets: Sequence[DatasetInfo]) -> list[Reading]:
     if alike and have_numbers_or_ids([info.basename for info in usable]):
         field = SchemaField("values", "array", (VIDEO,))
         found.append(Reading("a recording each", Schema(("groups",), (field,))))
-    counts = Counter(info.shape[0] for info in usable if info.shape)
+    lists = [info for info in usable if info.shape]
+    largest = sorted(lists, key=lambda info: -info.size_bytes)
+    counts = Counter(info.shape[0] for info in largest)
     for count, _ in counts.most_common(1):
-        rows = [info for info in usable if info.shape[:1] == (count,)]
-        found.append(Reading(f"{counted(count, 'row')} of a table", Schema(("table",), fields_of(rows, "array"))))
+        fields = fields_of([info for info in lists if info.shape[0] == count], "array")
+        if len(counts) > 1:
+            found.append(Reading("videos that lie end to end, as what is beside them says", Schema(("spans",), fields)))
+        found.append(Reading(f"{counted(count, 'row')} of a table", Schema(("table",), fields)))
     return found
 
 

@@ -209,3 +209,16 @@ def test_a_flag_that_says_the_opposite_ends_no_episode(tmp_path):
         root["observations"], root["not_done"] = pixels(1, 12, 3, 8), np.isin(np.arange(12), (4, 8, 11))
     with closing(catalog_of(tmp_path, tmp_path / "replay.h5")) as found:
         assert not [line for line in found.left_out if "episodes" in line]
+
+
+@pytest.mark.parametrize("beside", ["doc_offsets", "lengths"])
+def test_a_refusal_of_one_list_with_its_ends_shows_the_schema_that_cuts_it(tmp_path, beside):
+    tokens, ends = np.arange(90, dtype=np.uint16), np.array([33, 58, 90])
+    with h5py.File(tmp_path / "corpus.h5", "w") as root:
+        root["tokens"] = tokens
+        root[beside] = np.append(0, ends) if beside == "doc_offsets" else np.diff(ends, prepend=0)
+    with pytest.raises(CatalogError, match="end to end") as error:
+        catalog_of(tmp_path, tmp_path / "corpus.h5")
+    (tmp_path / "schema.toml").write_text(schemas_in(str(error.value))[0])
+    with closing(catalog_of(tmp_path, tmp_path / "corpus.h5", schema=str(tmp_path / "schema.toml"))) as found:
+        assert found.frame_counts.tolist() == [33, 25, 32]

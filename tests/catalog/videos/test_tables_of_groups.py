@@ -11,7 +11,7 @@ import pytest
 from loader_service.errors import CatalogError
 from tests.catalog.advice import schemas_in
 from tests.public_layouts.pictures import pixels
-from tests.support.catalogs import catalog_of
+from tests.support.catalogs import catalog_of, names_of
 
 
 def _served(tmp_path):
@@ -60,3 +60,45 @@ def test_pictures_in_pairs_of_several_sets_are_asked_about(tmp_path):
                 root[f"{name}/hr/{number}"] = image[: 16 + number]
                 root[f"{name}/lr/{number}"] = image[: 16 + number : 2, ::2]
     assert list(_served(tmp_path)) == [((1,) * 7, frozenset({"hr", "lr"})), ((1,) * 24, frozenset({"frames"}))]
+
+
+def test_points_of_frames_in_a_group_of_each_clip_are_rows_where_clips_differ_in_length_and_no_pictures(tmp_path):
+    lengths = {"v00aB.0": 10, "v00aB.1": 23, "v01aB.0": 12}
+    with h5py.File(tmp_path / "signs.h5", "w") as root:
+        for clip, count in lengths.items():
+            root[f"{clip}/joints/pose"] = np.full((count, 33, 4), count, np.float32)
+            root[f"{clip}/joints/hand"] = np.full((count, 21, 4), count, np.float32)
+            root[f"{clip}/sentence"] = f"says {clip}"
+    with closing(catalog_of(tmp_path, tmp_path / "signs.h5")) as found:
+        assert dict(zip(names_of(found), found.frame_counts.tolist(), strict=True)) == lengths
+        assert {field.name for field in found.fields} == {"pose", "hand", "sentence"}
+
+
+def test_matrices_of_one_size_in_a_group_of_each_clip_may_be_pictures_and_are_asked_about(tmp_path):
+    with h5py.File(tmp_path / "views.h5", "w") as root:
+        for clip in range(3):
+            root[f"{clip}/view/depth"] = np.full((24, 32, 3), clip, np.float32)
+    with pytest.raises(CatalogError, match="whose first axis may be time, or one of a picture's"):
+        catalog_of(tmp_path, tmp_path / "views.h5")
+
+
+@pytest.mark.parametrize("name", ["label", "labels"])
+def test_the_schema_for_rows_has_the_labels_of_these_rows_which_lie_beside_them(tmp_path, name):
+    with h5py.File(tmp_path / "summaries.h5", "w") as root:
+        for video in range(3):
+            group = root.create_group(f"video_{video}")
+            group["feature"], group[name] = np.full((20, 8), video, np.float32), np.arange(20) % 2
+            group["user_summary"] = np.zeros((4, 60), np.float32)
+    assert ((20, 20, 20), frozenset({"feature", "label"})) in list(_served(tmp_path))
+
+
+def test_the_one_label_of_a_video_of_two_rows_is_no_label_of_its_rows(tmp_path):
+    with h5py.File(tmp_path / "summaries.h5", "w") as root:
+        for video in range(3):
+            group = root.create_group(f"video_{video}")
+            group["feature"], group["label"] = np.full((2, 80), video, np.float32), np.array([video])
+            group["user_summary"] = np.zeros((4, 60), np.float32)
+    with pytest.raises(CatalogError) as said:
+        catalog_of(tmp_path)
+    for schema in schemas_in(str(said.value)):
+        assert 'name = "label"' not in schema
