@@ -6,7 +6,7 @@ import json
 import math
 import struct
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -136,6 +136,13 @@ class FileScan:
     left_out: dict[str, str] = field(default_factory=dict)
     fetched_bytes: int = 0
     requests: int = 0
+
+
+class PackedScan(NamedTuple):
+    """A scan, and what `pack` made of it: neither is made again of the other."""
+
+    scan: FileScan
+    data: bytes
 
 
 def pack(scan: FileScan) -> bytes:

@@ -68,7 +68,7 @@ def test_several_processes_take_part_when_scanning_takes_long(data, monkeypatch)
     monkeypatch.setattr(scan_pool, "_ALONE_S", 0.0)
     paths = [str(data / f"f{number}.h5") for number in range(4)] * 5
     with ScanPool(ScanOptions(), 2) as pool:
-        found = [outcome.fields[0].columns["extent_offsets"].tolist() for outcome in pool.scan(paths)]
+        found = [outcome.scan.fields[0].columns["extent_offsets"].tolist() for outcome in pool.scan(paths)]
         assert len(pool._processes) == 2
     assert found == found[:4] * 5
 

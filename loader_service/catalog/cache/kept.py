@@ -24,7 +24,7 @@ from loader_service.catalog.cache.directory_locks import (
 )
 from loader_service.catalog.cache.pruning import note_use, prune
 from loader_service.catalog.columns import Catalog, FileStat, Header
-from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, pack, unpack
+from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, PackedScan, unpack
 from loader_service.errors import CatalogError
 from loader_service.private_folders import Folder, NotOurs
 from loader_service.scan_options import ScanOptions
@@ -98,7 +98,7 @@ class ScanCache:
             return None
         return scan
 
-    def store(self, path: str, scan: FileScan) -> None:
+    def store(self, path: str, scan: PackedScan) -> None:
         """Keep a scan; a cache that cannot be written is no error, but is said once."""
         if not self._usable:
             return
@@ -107,8 +107,8 @@ class ScanCache:
         except OSError as error:
             self._give_up(error)
 
-    def _write(self, path: str, scan: FileScan) -> None:
-        key, content = self._key(path, scan.status), pack(scan)
+    def _write(self, path: str, packed: PackedScan) -> None:
+        key, content = self._key(path, packed.scan.status), packed.data
         if self._written >= _ALONE and len(content) <= _SMALL_BYTES:
             self._waiting[key] = content
             if len(self._waiting) >= _TOGETHER:

@@ -12,7 +12,7 @@ from loader_service.catalog.attempts import stat_patiently
 from loader_service.catalog.cache.column_files import scan_version
 from loader_service.catalog.cache.kept import ScanCache, find_catalog, keep_catalog
 from loader_service.catalog.columns import Catalog, FileStat
-from loader_service.catalog.findings import FileScan
+from loader_service.catalog.findings import FileScan, PackedScan, pack
 from loader_service.catalog.labels.class_lists import read_class_lists
 from loader_service.catalog.labels.csv_file import read_csv
 from loader_service.catalog.labels.label_fields import Labelling
@@ -176,7 +176,7 @@ def _scan_files(
     report: Callable[[int, int], None],
 ) -> tuple[list[Scanned], list[tuple[str, str]]]:
     """Return what files hold, and why others were skipped, each in the order of the paths."""
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, FileScan | CatalogError] = {}
     paths = list(statuses)
     for path, status in statuses.items():
         cached = cache.load(path, status)
@@ -189,13 +189,13 @@ def _scan_files(
         report(len(outcomes), len(paths))
 
     for path, outcome in zip(remaining, _scan_in_order(remaining, options, processes, tick), strict=True):
-        if isinstance(outcome, FileScan):
+        if isinstance(outcome, PackedScan):
             cache.store(path, outcome)
         elif options.on_bad_file == "raise":
             raise _beside_others(outcome, paths) if len(paths) > 1 and options.declared is None else outcome
         else:
             _LOG.warning("skipping a file: %s", outcome)
-        outcomes[path] = outcome
+        outcomes[path] = outcome.scan if isinstance(outcome, PackedScan) else outcome
         report(len(outcomes), len(paths))
     scans = [(path, outcomes[path]) for path in paths]
     files = [Scanned(path, outcome) for path, outcome in scans if isinstance(outcome, FileScan)]
@@ -229,6 +229,7 @@ def _scan_here(paths: Sequence[str], options: ScanOptions) -> Iterator[Outcome]:
     known = KnownForms()
     for path in paths:
         try:
-            yield scan_file(path, options, known)
+            scan = scan_file(path, options, known)
+            yield PackedScan(scan, pack(scan))
         except CatalogError as error:
             yield error

@@ -9,7 +9,7 @@ Who reads more of a file than that, as lists of lengths, decides for that file a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
@@ -145,5 +145,5 @@ def _moved(found: Found, datasets: Mapping[str, DatasetInfo]) -> Found:
 def _moved_part(part: VideoField, datasets: Mapping[str, DatasetInfo]) -> VideoField:
     if part.info is None and part.bounds is None:
         return part
-    bounds = part.bounds and datasets[part.bounds.path]
-    return replace(part, info=part.info and datasets[part.info.path], bounds=bounds)
+    moved = {name: datasets[info.path] for name, info in (("info", part.info), ("bounds", part.bounds)) if info}
+    return VideoField(**{**vars(part), **moved})  # `replace` takes 15 calls

@@ -16,7 +16,7 @@ from collections import deque
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from loader_service.catalog.findings import UNPACK_ERRORS, FileScan, unpack
+from loader_service.catalog.findings import UNPACK_ERRORS, PackedScan, unpack
 from loader_service.catalog.scan.scan_process import HEADER, READY, SCAN, ScanProcessOptions
 from loader_service.children import ONE_THREAD, Child, command, environment, readable
 from loader_service.errors import CatalogError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-Outcome = FileScan | CatalogError
+Outcome = PackedScan | CatalogError
 _Answer = TypeVar("_Answer")
 
 #: How long one process scans alone before more are started, and how much work must be left for them, in seconds: one
@@ -274,6 +274,6 @@ def _outcome(kind: bytes, body: bytes) -> Outcome:
     if kind != SCAN:
         return CatalogError(json.loads(body))
     try:
-        return unpack(body)
+        return PackedScan(unpack(body), body)
     except UNPACK_ERRORS as error:
         raise ProcessLost(f"gave an answer that cannot be read ({error})") from error
