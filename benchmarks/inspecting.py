@@ -1,10 +1,11 @@
-"""Measures `inspect` without a cache: 8 files of 50 videos, and 5,000 small files; alternating with another tree.
+"""Measures `inspect` without a cache: 8 files of 50 videos, and 5,000 small ones; alternating with another tree.
 
     python -m benchmarks.inspecting [--against TREE]
 
-The bars, on an idle machine: 1 s and 5 s. CPU time, of all processes that scan, stands beside the wall time, because
-other programs disturb it less. TREE is another checkout, whose `inspect` runs in turns with this one's. Both have their
-bytecode, as installations do.
+The small files have one frame each, or 1 to 12: what is found in a file is kept for those of equal lengths. The bars,
+on an idle machine: 1 s, and 5 s for small files. CPU time, of all processes that scan, stands beside the wall time,
+because other programs disturb it less. TREE is another checkout, whose `inspect` runs in turns with this one's. Both
+have their bytecode, as installations do.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ import h5py
 import numpy as np
 
 #: Seconds of wall time.
-BARS = {"8 files of 50 videos": 1.0, "5,000 small files": 5.0}
+BARS = {"8 files of 50 videos": 1.0, "5,000 small files": 5.0, "5,000 of 1 to 12 frames": 5.0}
 
 _HERE = Path(__file__).resolve().parent.parent
 _FRAMES = 6
+_MOST_FRAMES = 12
 _RUN = "from loader_service.cli import main; main()"
 
 #: How long one run may take, in seconds.
@@ -59,12 +61,12 @@ def _write_video(group: h5py.Group, jpegs: list[np.ndarray], label: int) -> None
 
 
 def _write(folder: Path, small_files: int) -> dict[str, Path]:
-    """Write both sets of files; return their folders."""
+    """Write the sets of files; return their folders."""
     jpegs = _jpegs()
     folders = {name: folder / str(number) for number, name in enumerate(BARS)}
     for each in folders.values():
         each.mkdir()
-    large, small = folders.values()
+    large, small, longer = folders.values()
     for number in range(8):
         with h5py.File(large / f"{number}.h5", "w") as file:
             for video in range(50):
@@ -72,6 +74,8 @@ def _write(folder: Path, small_files: int) -> dict[str, Path]:
     for number in range(small_files):
         with h5py.File(small / f"{number}.h5", "w") as file:
             _write_video(file, jpegs[:1], number % 7)
+        with h5py.File(longer / f"{number}.h5", "w") as file:
+            _write_video(file, (2 * jpegs)[: 1 + number % _MOST_FRAMES], number % 7)
     return folders
 
 
@@ -100,7 +104,7 @@ def _report(name: str, tree: Path, costs: list[_Cost]) -> str:
 
 
 def main() -> None:
-    """Print both sets' times, of this tree, and of the other one if there is one."""
+    """Print each set's times, of this tree, and of the other one if there is one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--against", type=Path, default=None)
