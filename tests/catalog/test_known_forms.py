@@ -132,11 +132,12 @@ def test_attributes_of_other_types_and_values_make_each_file_its_own(memory_path
 
 
 def test_only_the_forms_that_were_found_last_are_kept(memory_path, decided, monkeypatch):
-    monkeypatch.setattr(known_forms, "_MOST_FORMS", 2)
+    monkeypatch.setattr(known_forms, "_MOST_KEPT", 4)
     known = KnownForms()
     for count in (3, 4, 5):
         with h5py.File(memory_path / f"{count}.h5", "w") as file:
             write_vlen(file, "frames", jpegs(0, count))
+            file["actions"] = np.zeros((count, 2))
     for count in (3, 4, 3, 5, 5, 3, 3):
         _scan(memory_path / f"{count}.h5", known)
     assert len(decided) == 4  # 3, 4, 5, and 3 again: 5 took its place

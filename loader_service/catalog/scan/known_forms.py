@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.file import HDF5File
 
-#: Datasets of a file whose form is kept at most, and forms: those that were found last.
-_MOST_DATASETS, _MOST_FORMS = 64, 256
+#: Datasets of a file whose form is kept at most, and of all forms that are kept: those that were found last.
+_MOST_DATASETS, _MOST_KEPT = 512, 16_384
 
 #: Videos that say of places in the file no more than the path of a dataset.
 _PLAIN = frozenset({FoundVideo, PaddedVideo})
@@ -37,6 +37,7 @@ class KnownForms:
 
     def __init__(self) -> None:
         self._known: dict[_Form, _Decision] = {}
+        self._kept = 0  # datasets of these
 
     def find(self, hdf5: HDF5File, tree: Tree, decide: Callable[[HDF5File], Found]) -> Found:
         """Return what `decide` finds in a file, without asking it where that is known.
@@ -57,11 +58,15 @@ class KnownForms:
         file = _LookedAt(hdf5)
         found = decide(cast("HDF5File", file))
         if not file.is_read and _is_movable(found, tree.datasets):
-            self._known.pop(form, None)
-            self._known[form] = _Decision(_moved(found, tree.datasets), tuple(file.looks))
-            if len(self._known) > _MOST_FORMS:
-                del self._known[next(iter(self._known))]
+            self._keep(form, _Decision(_moved(found, tree.datasets), tuple(file.looks), len(tree.datasets)))
         return found
+
+    def _keep(self, form: _Form, decision: _Decision) -> None:
+        before = self._known.pop(form, None)
+        self._known[form] = decision
+        self._kept += decision.datasets - (before.datasets if before else 0)
+        while self._kept > _MOST_KEPT:
+            self._kept -= self._known.pop(next(iter(self._known))).datasets
 
 
 class _Look(NamedTuple):
@@ -97,10 +102,11 @@ class _LookedAt:
 
 @dataclass(frozen=True)
 class _Decision:
-    """What was found in a file, and the looks at it that this depends on."""
+    """What was found in a file of so many datasets, and the looks at it that this depends on."""
 
     found: Found
     looks: Sequence[_Look]
+    datasets: int
 
     def is_true_of(self, hdf5: HDF5File, tree: Tree) -> bool:
         """Tell whether another file of the same form has the same answers; not so of one that cannot be read."""
