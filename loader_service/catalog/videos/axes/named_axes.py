@@ -22,7 +22,7 @@ from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
@@ -94,8 +94,11 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
     attributed -= {""}  # no group of NeXus is the root
     for part in timed.values() if attributed or columns else ():
         info = part.info
-        axes = (_axes_of(hdf5, info, attributed) if attributed else []) or _of_columns(info, columns)
-        if info is None or len(axes) != len(info.shape):
+        if info is None:
+            continue
+        noted = info.path in attributed, info.parent in attributed
+        axes = (hdf5.ask(_axes_of, info, noted) if any(noted) else []) or _of_columns(info, columns)
+        if len(axes) != len(info.shape):
             continue
         time = next((axis for axis, name in enumerate(axes) if _TIME.search(name)), None)
         if time and not _TIME.search(axes[0]):
@@ -140,18 +143,20 @@ def _has_rows(part: VideoField) -> bool:
     return plain and info is not None and len(info.shape) == len(part.shape) + 1 > 1 and "vlen" not in info.dtype
 
 
-def _axes_of(hdf5: HDF5File, info: DatasetInfo | None, attributed: Collection[str]) -> list[str]:
-    """Return what a file calls the axes of a dataset, as far as it says; nothing where that cannot be read."""
-    if info is None:
-        return []
+def _axes_of(hdf5: HDF5File, info: DatasetInfo, noted: tuple[bool, bool]) -> list[str]:
+    """Return what a file calls the axes of a dataset, as far as it says; nothing where that cannot be read.
+
+    `noted`: whether the dataset, and the group that it lies in, have attributes.
+    """
+    of_dataset, of_group = noted
     try:
-        names = attribute_names(hdf5.file, info.path) if info.path in attributed else []
+        names = attribute_names(hdf5.file, info.path) if of_dataset else []
         for attribute, read in _WRITTEN.items():
             if attribute in names:
                 axes = read(hdf5, info, read_attribute(hdf5.file, info.path, attribute))
                 if any(axes):
                     return axes
-        return _of_group(hdf5, info) if info.parent in attributed else []
+        return _of_group(hdf5, info) if of_group else []
     except (*HDF5_ERRORS, TypeError, AttributeError):
         return []
 
