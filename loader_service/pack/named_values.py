@@ -46,8 +46,8 @@ def field_name(name: str) -> str:
 
 
 def pictures_name(name: str) -> str:
-    """Return a field of pictures as a dataset can be called; beside others a catalog calls `frames` ``./frames``."""
-    return "frames" if name in {"frames", "./frames"} else field_name(name)
+    """Return a field of pictures as a dataset can be called; streams have no ``frames`` of their own."""
+    return name if name == "frames" else field_name(name)
 
 
 class RaggedColumn(NamedTuple):

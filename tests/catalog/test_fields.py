@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 
 import h5py
 import numpy as np
@@ -369,3 +370,14 @@ def test_the_catalog_of_a_source_has_its_rows_and_fields_and_is_removed_when_clo
     assert not directory.exists()
     with pytest.raises(CatalogError, match="0 items"):
         catalog_of_source("x:Y", 0, fields, "map", "0" * 32)
+
+
+def test_pictures_of_a_table_that_are_called_frames_keep_their_name(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["frames"], root["y"] = np.zeros((12, 24, 32, 3), np.uint8), np.arange(12)
+    with closing(catalog_of(tmp_path)) as found:
+        assert [field.name for field in found.fields] == ["frames", "y"]
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["frames"], root["y"] = np.zeros((12, 3), np.float32), np.arange(12)
+    with closing(catalog_of(tmp_path)) as found:
+        assert [field.name for field in found.fields] == ["./frames", "y"]

@@ -237,7 +237,10 @@ def common_dtype(scans: Sequence[FieldScan]) -> str:
 
 
 def _choose_names(merged: dict[str, list[FieldScan]], reserved: frozenset[str]) -> dict[str, str]:
-    """Return the names of fields by key: basenames where those are unique and free, else paths."""
+    """Return the names of fields by key: basenames where those are unique and free, else paths.
+
+    What is called ``frames`` keeps its name if it is images, and no only camera has it.
+    """
     basenames = {key: basename_of(key).removeprefix("@") for key in merged}
     uses = Counter(basenames.values())
     names = {}
@@ -246,8 +249,12 @@ def _choose_names(merged: dict[str, list[FieldScan]], reserved: frozenset[str]) 
             names[key] = "frames"
         elif not key:  # each dataset is a video, and its name says which
             names[key] = "values" if uses["values"] == 0 else "./"
-        elif uses[basename] == 1 and basename not in reserved:
+        elif uses[basename] == 1 and (basename not in reserved or _are_frames(basename, merged, key)):
             names[key] = basename
         else:
             names[key] = f"./{key}" if key in reserved else key
     return names
+
+
+def _are_frames(basename: str, merged: Mapping[str, Sequence[FieldScan]], key: str) -> bool:
+    return basename == "frames" and merged[key][0].kind == "image" and ONLY_CAMERA not in merged

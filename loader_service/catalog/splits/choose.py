@@ -159,9 +159,12 @@ def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: S
         )
         return Chosen(found)
     fields = {part.path for episode in found.episodes for part in episode.parts.values()}
-    for (word, content), path in zip(division.counted().items(), division.paths, strict=False):
+    taken = zip(division.counted().items(), division.kept.values(), division.paths, strict=False)
+    for (word, content), kept, path in taken:
         found.left_out[f"{path} (split)" if path in fields else path] = (
             f"takes {content}, which `--split {word}` serves alone, in a file"
+            if kept.any()
+            else f"takes none, so nothing is of the split {word!r}, in a file"
         )
     return Chosen(found, word=next(iter(division.words.values())) if _is_whole(division) else "")
 

@@ -90,6 +90,14 @@ def test_a_lone_mask_is_a_field_with_a_line_that_works(tmp_path, name):
         assert _column(catalog) == _TRAIN
 
 
+def test_a_lone_mask_of_nothing_has_a_line_that_names_no_option(tmp_path):
+    path = _write_table(tmp_path / "table.h5", {"test": _mask([])})
+    with closing(catalog_of(tmp_path, path)) as catalog:
+        (line,) = [each for each in catalog.left_out if "'test (split)'" in each]
+        assert "takes none, so nothing is of the split 'test'" in line
+        assert "--split" not in line
+
+
 def test_a_split_that_is_a_bool_is_two_splits(tmp_path):
     path = _write_table(tmp_path / "table.h5", {"split": _mask(_TEST)})
     with pytest.raises(CatalogError, match=r"never mixed: '0' \(6 rows\), '1' \(4 rows\)"):

@@ -31,12 +31,14 @@ _WRITTEN_BY_PROGRAMS = re.compile(
 #: Where Imaris keeps pixels, and, behind larger numbers, copies of fewer of them.
 _LEVEL = re.compile(r"DataSet/ResolutionLevel ([0-9]{1,9})/")
 
-#: Groups that programs keep for themselves, with why they are no fields: what MATLAB's cells and structs refer to, and
-#: the schema that NWB keeps of itself, where an attribute of the file says so.
-REFERRED, _SCHEMA, _SAYS_SCHEMA = "#refs#", "specifications", ".specloc"
+#: Groups that programs keep for themselves, with why they are no fields: what MATLAB's cells and structs refer to; and
+#: where an attribute of the file says so, the schema that NWB keeps of itself, and hickle's names of Python's types.
+REFERRED, _SCHEMA, _TYPES = "#refs#", "specifications", "hickle_types_table"
+_SAYS = {".specloc": _SCHEMA, "HICKLE_VERSION": _TYPES}
 _OWN = {
     REFERRED: "found what MATLAB's cells and structs refer to, in a file",
     _SCHEMA: "found the schema that NWB keeps of itself, in a file",
+    _TYPES: "found the types that hickle keeps of what it wrote, in a file",
 }
 
 SPARSE = "found an array of a sparse matrix (data, indices, indptr), which is not served"
@@ -47,7 +49,7 @@ INDEX = "found an index of a table of PyTables"
 
 def set_aside(tree: Tree) -> dict[str, str]:
     """Return why datasets of a file are no fields, by path; ``#refs#``, say, stands for all that lies in it."""
-    own = (REFERRED, _SCHEMA) if _SAYS_SCHEMA in tree.attributed.get("", ()) else (REFERRED,)
+    own = _own_groups(tree)
     sparse = {join(info.parent, name) for info in tree.datasets.values() if _is_sparse(tree, info) for name in _SPARSE}
     coarser = _coarser(tree)
     aside = {}
@@ -70,6 +72,11 @@ def set_aside(tree: Tree) -> dict[str, str]:
     return aside
 
 
+def _own_groups(tree: Tree) -> frozenset[str]:
+    """Return the groups that programs keep for themselves."""
+    return frozenset([REFERRED, *(_SAYS[name] for name in tree.attributed.get("", ()) if name in _SAYS)])
+
+
 def _coarser(tree: Tree) -> frozenset[str]:
     """Return the datasets of Imaris that are copies of fewer pixels."""
     levels = {path: int(level[1]) for path in tree.datasets if (level := _LEVEL.match(path))}
@@ -78,12 +85,14 @@ def _coarser(tree: Tree) -> frozenset[str]:
 
 
 def without_copies(tree: Tree, schema: Schema) -> Tree:
-    """Return a tree without Imaris' copies of fewer pixels, unless a schema names the level that it means."""
-    named = any("ResolutionLevel" in pattern for field in schema.fields for pattern in field.dataset)
-    coarser = frozenset[str]() if named else _coarser(tree)
-    if not coarser:
+    """Return a tree without Imaris' copies of fewer pixels, and what programs keep of files, unless it is named."""
+    patterns = [pattern for field in schema.fields for pattern in field.dataset]
+    dropped = frozenset[str]() if any("ResolutionLevel" in pattern for pattern in patterns) else _coarser(tree)
+    own = _own_groups(tree) - {REFERRED, *(pattern.partition("/")[0] for pattern in patterns)}
+    dropped |= {path for path in tree.datasets if path.partition("/")[0] in own}
+    if not dropped:
         return tree
-    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in coarser})
+    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in dropped})
 
 
 _KINDS: Mapping[ElementKind, str] = {
