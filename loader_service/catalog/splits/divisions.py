@@ -22,7 +22,7 @@ from loader_service.catalog.split_words import WORDS, said_by, stands_apart
 from loader_service.catalog.splits.split_masks import is_inside, split_masks
 from loader_service.catalog.videos.beside.order_of_names import are_counted, rows_of_names, without_order
 from loader_service.catalog.videos.episodes import Episode, Found
-from loader_service.catalog.videos.field_scan import read_values
+from loader_service.catalog.videos.video_values import read_values
 from loader_service.errors import CatalogError
 from loader_service.plan.subset import runs_of
 

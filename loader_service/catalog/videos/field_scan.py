@@ -10,37 +10,28 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from loader_service.catalog.codecs import SERVED
 from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.findings import FieldScan
-from loader_service.catalog.hdf5.attributes import read_attribute
-from loader_service.catalog.hdf5.enum_names import text_of
 from loader_service.catalog.hdf5.file import HDF5File
-from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.hdf5.vlen_places import places_of_lists
 from loader_service.catalog.inner_paths import join, to_bytes
-from loader_service.catalog.layouts.extents import Located, locate_all
-from loader_service.catalog.layouts.pictures import look_at
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.schema_text import pattern_of
-from loader_service.catalog.sides import can_differ, common_shape, filled_up, sides_column
-from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.sides import can_differ, common_shape, sides_column
 from loader_service.catalog.videos.beside.number_lists import LIST_WAYS, is_list, list_columns
 from loader_service.catalog.videos.lines.unfilled import lines_of_empty
+from loader_service.catalog.videos.picture_columns import Columns, picture_columns
+from loader_service.catalog.videos.video_values import NoFieldError, read_values, text_width
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
     from loader_service.schema import Schema
 
-Columns = dict[str, "NDArray[Any]"]
-
-#: Rows of a dataset of texts that are read at once to learn how wide they are.
+#: Labels of a table that are read at once, to see that they are numbers.
 _SLAB = 4096
 
 
@@ -49,10 +40,6 @@ _CUT = (
     "{} of the frames that were looked at have no end, such as {}, so their writer was cut off, perhaps; "
     "`loader-service inspect --check=all` decodes all, in a file"
 )
-
-
-class _NoFieldError(ValueError):
-    """What was found cannot be a field: a text is too long, or sides of arrays differ."""
 
 
 def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[list[FieldScan], dict[str, str]]:
@@ -88,7 +75,7 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
                     left_out[f"{key} (cut off)"] = _CUT.format(len(cut), cut[0])
                 if fields[-1].storage == "encoded":  # lists may be empty
                     left_out |= lines_of_empty(key, episodes, fields[-1].columns["extent_lengths"])
-            except _NoFieldError as error:
+            except NoFieldError as error:
                 reason = str(error)
         if reason is None:
             continue
@@ -152,7 +139,7 @@ def _scan_field(
     pattern = first.pattern or pattern_of(_key_of(found, key, first), found.layout)
     if first.frames is not None:
         counts = [episode.frame_count for episode in found.episodes if episode.frame_count]
-        ways, found_columns, are_mixed = _frames_columns(hdf5, parts, counts, cut)
+        ways, found_columns, are_mixed = picture_columns(hdf5, parts, counts, cut)
         shape = _common_size(found_columns, parts) if first.kind == "array" else (0, 0, 3) * are_mixed
         paths = [part.path for part in parts]
         return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)
@@ -162,7 +149,7 @@ def _scan_field(
     sides = {"sides": sides_column([part.shape for part in parts])} if 0 in shape else {}
     if first.kind == "value":
         if not any(math.prod(part.shape) for part in parts):
-            raise _NoFieldError("expected at least one number in some video")
+            raise NoFieldError("expected at least one number in some video")
         values = read_values(hdf5, parts)
         return FieldScan(key, pattern, "value", _name_of(values.dtype), shape, [], {"values": values, **sides})
     paths = [part.path for part in parts]
@@ -181,7 +168,7 @@ def _scan_field(
         columns["addresses"] = np.array([_address(hdf5, part) for part in parts], np.int64)
     if found.layout == "table" and key in LABEL_NAMES:
         _check_finite(hdf5, first)
-    dtype = _text_width(hdf5, parts) if is_text(first.dtype) else _name_of(np.dtype(first.dtype))
+    dtype = text_width(hdf5, parts) if is_text(first.dtype) else _name_of(np.dtype(first.dtype))
     return FieldScan(key, pattern, first.kind, dtype, shape, paths, {**columns, **sides}, missing=first.missing)
 
 
@@ -210,46 +197,12 @@ def _name_of(dtype: np.dtype[Any]) -> str:
     return f"S{max(1, dtype.itemsize)}" if dtype.kind == "S" else dtype.newbyteorder("=").name
 
 
-def _frames_columns(
-    hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int], cut: list[str]
-) -> tuple[list[str], Columns, bool]:
-    """Return the ways to one camera's pictures, their columns, and whether sizes differ within a video.
-
-    `counts`: frames of each video; `cut`: as of `look_at`.
-    """
-    videos = [part.frames for part in parts if part.frames is not None]  # several may lie end to end in one sequence
-    located = [
-        _cut(whole, slice(part.first, part.first + count))
-        for whole, part, count in zip(locate_all(hdf5, videos), parts, counts, strict=True)
-    ]
-    codecs, sizes, are_mixed = look_at(hdf5, videos, located, cut)
-    shapes = np.minimum(np.array(sizes, np.int64), 2**16 - 1).astype(np.uint16).reshape(-1, 2)
-    ways = list(dict.fromkeys(places.way for places in located))
-    columns: Columns = {
-        "heights": shapes[:, 0],
-        "widths": shapes[:, 1],
-        "codecs": np.array([SERVED.index(codec) for codec in codecs], np.uint8),
-        "ways": np.array([ways.index(places.way) for places in located], np.uint8),
-        "extent_offsets": _join([places.offsets for places in located]),
-        "extent_lengths": _join([places.lengths for places in located]).astype(np.uint32),
-    }
-    return ways, columns, are_mixed
-
-
-def _cut(places: Located, frames: slice) -> Located:
-    return Located(places.way, places.offsets[frames], places.lengths[frames])
-
-
-def _join(pieces: list[Int64s]) -> Int64s:
-    return np.concatenate([np.zeros(0, np.int64), *pieces])
-
-
 def _common_size(columns: Columns, parts: Sequence[VideoField]) -> tuple[int, ...]:
     """Return ``(height, width)`` of arrays that are kept as pictures, 0 where they differ between videos."""
     sizes = list(zip(columns["heights"].tolist(), columns["widths"].tolist(), strict=True))
     odd = next((number for number, size in enumerate(sizes) if 0 in size), None)
     if odd is not None:
-        raise _NoFieldError(f"expected pictures in each video, found none that can be read in {parts[odd].path!r}")
+        raise NoFieldError(f"expected pictures in each video, found none that can be read in {parts[odd].path!r}")
     return common_shape(sizes)
 
 
@@ -275,54 +228,3 @@ def _vlen_addresses(hdf5: HDF5File, parts: Sequence[VideoField], elements: Int64
     dtype = np.dtype(parts[0].dtype)
     places = places_of_lists(hdf5, parts[0].path, dtype.itemsize) if dtype.isnative else None
     return np.full(len(elements), -1) if places is None else places[0][elements]
-
-
-def _text_width(hdf5: HDF5File, parts: Sequence[VideoField]) -> str:
-    """Return the dtype that holds the longest text of some datasets, reading them piece by piece."""
-    if parts[0].dtype != "S":
-        return max((part.dtype for part in parts), key=lambda dtype: int(dtype[1:]))
-    width = 1
-    for part in parts:
-        dataset = hdf5.node(part.path)
-        for start in range(0, dataset.shape[0], _SLAB):
-            width = max(width, *(len(_to_bytes(text)) for text in np.ravel(dataset[start : start + _SLAB])))
-            _check_width(width, part)
-    return f"S{width}"
-
-
-def _check_width(width: int, part: VideoField) -> None:
-    if width > MOST_VALUE_BYTES:
-        raise _NoFieldError(
-            f"expected texts of at most {MOST_VALUE_BYTES} bytes (--source package.module:Name serves longer ones), "
-            f"found one of {width} in {part.path!r}"
-        )
-
-
-def read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
-    """Return a value of each video, ``(videos, …)``; ValueError where a text is too long for one."""
-    if parts[0].element >= 0:  # an entry for each row of a vlen dataset
-        whole = hdf5.file[to_bytes(parts[0].path)][()]
-        values = [whole[part.element] for part in parts]
-    else:
-        values = [_read_value(hdf5, part) for part in parts]
-    if is_text(parts[0].dtype):
-        texts = [
-            [_to_bytes(text) for text in (each.flat if isinstance(each, np.ndarray) else [each])] for each in values
-        ]
-        width = max(len(text) for each in texts for text in each)
-        _check_width(width, parts[0])
-        values = [np.array(each, np.bytes_).reshape(part.shape) for each, part in zip(texts, parts, strict=True)]
-        return filled_up(values, np.dtype(f"S{max(1, width)}"))
-    return filled_up(values, np.dtype(parts[0].dtype).newbyteorder("="))
-
-
-def _read_value(hdf5: HDF5File, part: VideoField) -> Any:
-    if part.attribute:
-        return read_attribute(hdf5.file, part.path, part.attribute)
-    value = hdf5.node(part.path)[()]
-    is_text = part.dtype == "S" and part.info is not None and part.info.kind is ElementKind.CHARACTERS
-    return text_of(value) if is_text else value
-
-
-def _to_bytes(value: Any) -> bytes:
-    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)

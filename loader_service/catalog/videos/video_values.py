@@ -1,0 +1,81 @@
+"""Reads the values of videos, one each, and how long their texts are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loader_service.catalog.dtypes import is_text
+from loader_service.catalog.hdf5.attributes import read_attribute
+from loader_service.catalog.hdf5.enum_names import text_of
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import to_bytes
+from loader_service.catalog.sides import filled_up
+from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.videos.episodes import VideoField
+
+#: Rows of a dataset of texts that are read at once to learn how wide they are.
+_SLAB = 4096
+
+
+class NoFieldError(ValueError):
+    """What was found cannot be a field: a text is too long, or sides of arrays differ."""
+
+
+def text_width(hdf5: HDF5File, parts: Sequence[VideoField]) -> str:
+    """Return the dtype that holds the longest text of some datasets, reading them piece by piece."""
+    if parts[0].dtype != "S":
+        return max((part.dtype for part in parts), key=lambda dtype: int(dtype[1:]))
+    width = 1
+    for part in parts:
+        dataset = hdf5.node(part.path)
+        for start in range(0, dataset.shape[0], _SLAB):
+            width = max(width, *(len(_to_bytes(text)) for text in np.ravel(dataset[start : start + _SLAB])))
+            _check_width(width, part)
+    return f"S{width}"
+
+
+def _check_width(width: int, part: VideoField) -> None:
+    if width > MOST_VALUE_BYTES:
+        raise NoFieldError(
+            f"expected texts of at most {MOST_VALUE_BYTES} bytes (--source package.module:Name serves longer ones), "
+            f"found one of {width} in {part.path!r}"
+        )
+
+
+def read_values(hdf5: HDF5File, parts: Sequence[VideoField]) -> NDArray[Any]:
+    """Return a value of each video, ``(videos, …)``; ValueError where a text is too long for one."""
+    if parts[0].element >= 0:  # an entry for each row of a vlen dataset
+        whole = hdf5.file[to_bytes(parts[0].path)][()]
+        values = [whole[part.element] for part in parts]
+    else:
+        values = [_read_value(hdf5, part) for part in parts]
+    if is_text(parts[0].dtype):
+        texts = [
+            [_to_bytes(text) for text in (each.flat if isinstance(each, np.ndarray) else [each])] for each in values
+        ]
+        width = max(len(text) for each in texts for text in each)
+        _check_width(width, parts[0])
+        values = [np.array(each, np.bytes_).reshape(part.shape) for each, part in zip(texts, parts, strict=True)]
+        return filled_up(values, np.dtype(f"S{max(1, width)}"))
+    return filled_up(values, np.dtype(parts[0].dtype).newbyteorder("="))
+
+
+def _read_value(hdf5: HDF5File, part: VideoField) -> Any:
+    if part.attribute:
+        return read_attribute(hdf5.file, part.path, part.attribute)
+    value = hdf5.node(part.path)[()]
+    is_text = part.dtype == "S" and part.info is not None and part.info.kind is ElementKind.CHARACTERS
+    return text_of(value) if is_text else value
+
+
+def _to_bytes(value: Any) -> bytes:
+    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
