@@ -13,14 +13,13 @@ from loader_service.catalog.videos.arrays.across_groups import (
 from loader_service.catalog.videos.arrays.array_readings import (
     classes_or_fields,
     lines_or_frames,
-    refuse_samples_in_the_last_axis,
-    refuse_time_in_the_last_axis,
     rivals,
     tables_of_columns,
 )
 from loader_service.catalog.videos.arrays.group_readings import (
     with_groups,
 )
+from loader_service.catalog.videos.arrays.last_axes import refuse_samples_in_the_last_axis, refuse_time_in_the_last_axis
 from loader_service.catalog.videos.arrays.lists_by_number import leave_out, lists_by_number
 from loader_service.catalog.videos.arrays.picture_sequences import of_dataset
 from loader_service.catalog.videos.arrays.picture_videos import (

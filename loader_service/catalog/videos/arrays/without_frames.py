@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_number, is_vlen
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.videos.arrays.array_readings import refuse_frames_in_the_last_axis
 from loader_service.catalog.videos.arrays.by_dataset import videos_by_dataset
 from loader_service.catalog.videos.arrays.by_group import videos_by_group
 from loader_service.catalog.videos.arrays.group_readings import refuse_channels_of_volumes
+from loader_service.catalog.videos.arrays.last_axes import refuse_frames_in_the_last_axis
 from loader_service.catalog.videos.arrays.named_sequences import refuse_named_sequences
 from loader_service.catalog.videos.arrays.numbered_columns import find_numbered_columns
 from loader_service.catalog.videos.arrays.numbered_videos import find_numbered_videos
