@@ -56,14 +56,18 @@ def jets(folder: Path) -> Serves:
     return Serves(rows_of("jetImage_7_100p", **columns).videos, "rows", left_out=["particleFeatureNames"])
 
 
-@case("linnarsson-lab/loompy: matrix, row_attrs, col_attrs")
-def loom(folder: Path) -> Serves:
-    """The rows of the matrix are genes, and what belongs to columns has a line."""
-    genes = texts(*(f"gene{number}" for number in range(20)))
+@case("linnarsson-lab/loompy: matrix, row_attrs, col_attrs", option=True)
+def loom(folder: Path) -> Layout:
+    """The rows of the matrix are genes, and cells are its columns: asked, and served by the schema that is shown."""
+    genes, matrix = texts(*(f"gene{number}" for number in range(20))), whole(1, 20, 12, dtype="f4")
     cells = {"col_attrs/CellID": texts(*(f"cell{number}" for number in range(12))), "col_attrs/Clusters": whole(1, 12)}
-    write(folder / "l5_all.loom", {"matrix": whole(1, 20, 12, dtype="f4"), "row_attrs/Gene": genes, **cells})
-    expected = rows_of("l5_all", matrix=whole(1, 20, 12, dtype="f4"), Gene=genes)
-    return Serves(expected.videos, "rows", left_out=["col_attrs/CellID", "col_attrs/Clusters"])
+    write(folder / "l5_all.loom", {"matrix": matrix, "row_attrs/Gene": genes, **cells})
+    (folder / "s.toml").write_text(
+        'videos = "table"\nfield = [{name = "matrix", kind = "array", dataset = "matrix"}]\n'
+    )
+    served = Serves(rows_of("l5_all", matrix=matrix).videos, "rows")
+    asked = Refused(["row_attrs/Gene", "col_attrs/CellID", r"np\.transpose\(array\)", "--schema"])
+    return Layout(asked, {"schema": "./s.toml"}, served)
 
 
 @case("Illumina/SpliceAI: create_dataset.py (X0, Y0, X1, …)")
