@@ -13,6 +13,7 @@ import pytest
 
 from loader_service.errors import CatalogError
 from loader_service.worker.reader import Reader
+from tests.catalog.advice import schemas_in
 from tests.public_layouts.expectations import Array
 from tests.public_layouts.pictures import pixels
 from tests.public_layouts.reading import check_field
@@ -87,3 +88,29 @@ def test_the_command_for_videos_by_name_makes_one_file_in_which_each_has_the_fie
                 check_field(found, reader, video, fields["array"], Array(poses[name]))
         finally:
             reader.close()
+
+
+@pytest.mark.parametrize("names", [("img", "mask"), ("image", "label_map")])
+def test_the_command_for_files_that_go_by_numbers_makes_one_of_each_number(tmp_path, names):
+    rng = np.random.default_rng(0)
+    written = {number: (rng.normal(size=(24, 20, 14)), rng.normal(size=(24, 20))) for number in (1, 2, 10)}
+    for number, values in written.items():
+        for kind, name, each in zip(("image", "mask"), names, values, strict=True):
+            (tmp_path / kind).mkdir(exist_ok=True)
+            with h5py.File(tmp_path / kind / f"{kind}_{number}.h5", "w") as file:
+                file[name] = each
+    with pytest.raises(CatalogError, match="if files of one number belong together") as caught:
+        catalog_of(tmp_path, tmp_path / "*" / "*.h5")
+    (command,) = re.findall(r"`python (-c [^`]*)`", str(caught.value))
+    subprocess.run(["sh", "-c", f"{sys.executable} {command}"], cwd=tmp_path, check=True, timeout=60)
+    with pytest.raises(CatalogError) as asked:
+        catalog_of(tmp_path, tmp_path / "joined" / "*.h5")
+    served = []
+    for schema in schemas_in(str(asked.value)):
+        (tmp_path / "schema.toml").write_text(schema)
+        with closing(catalog_of(tmp_path, tmp_path / "joined" / "*.h5", schema=str(tmp_path / "schema.toml"))) as found:
+            served.append([field.shape for field in found.fields])
+    assert [(24, 20, 14), (24, 20)] in served
+    for number, values in written.items():
+        with h5py.File(tmp_path / "joined" / f"{number}.h5") as file:
+            assert all(np.array_equal(file[name], each) for name, each in zip(file, values, strict=True))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import re
 import shlex
 from enum import Enum
 from pathlib import Path
@@ -36,6 +38,16 @@ _DATASETS = (
 )
 
 
+#: Copies files that go by numbers, ``image_7.h5`` and ``mask_7.h5``, into one for each number, in a folder.
+_NUMBERS = (
+    'import glob, h5py, os, re; os.makedirs("joined"); [(out := h5py.File(os.path.join("joined", re.findall("[0-9]+", '
+    'os.path.splitext(os.path.basename(path))[0])[-1] + ".h5"), "a")).copy(h5py.File(path)[name], name if name not in '
+    'out else f"{{name}}_{{number}}") for number, pattern in enumerate({}) for path in glob.glob(pattern) for name in '
+    "h5py.File(path)]"
+)
+_LAST_NUMBER = re.compile(r"[0-9]+(?=[^0-9/.]*([.][^./]*)?$)")
+
+
 class Parts(Enum):
     """What files may hold a part of each of."""
 
@@ -56,6 +68,13 @@ def how_to_join(paths: Sequence[str], counts: Sequence[int] = (), parts: Parts =
     parts
         What of each belongs together.
     """
+    patterns = _by_number(paths)
+    if patterns:
+        command = f"python -c {shlex.quote(_NUMBERS.format(json.dumps(patterns, ensure_ascii=False)))}"
+        return (
+            f"; or, if files of one number belong together, as of {' and '.join(map(repr, patterns))}, make one of "
+            f"each and give those, 'joined/*.h5': `{command}`"
+        )
     if not 1 < len(paths) <= _MOST_PARTS or len(set(counts)) > 1 or any(map(is_url, paths)):
         return ""
     code = {Parts.ROWS: _ROWS, Parts.GROUPS: _GROUPS, Parts.DATASETS: _DATASETS}[parts]
@@ -69,3 +88,17 @@ def _named(paths: Sequence[str]) -> dict[str, str]:
     files, folders = [Path(path).stem for path in paths], [Path(path).parent.name for path in paths]
     names = files if len(set(files)) == len(paths) else folders
     return dict(zip(names if len(set(names)) == len(paths) else map(str, range(len(paths))), paths, strict=True))
+
+
+def _by_number(paths: Sequence[str]) -> list[str]:
+    """Return files as patterns with a star for their last number, if a few have the same numbers; else none."""
+    numbers: dict[str, set[str]] = {}
+    for path in paths:
+        number = None if is_url(path) else _LAST_NUMBER.search(path)
+        if number is None:
+            return []
+        pattern = f"{glob.escape(path[: number.start()])}*{glob.escape(path[number.end() :])}"
+        numbers.setdefault(pattern, set()).add(number[0])
+    first = next(iter(numbers.values()))
+    alike = all(each == first for each in numbers.values())
+    return list(numbers) if 1 < len(numbers) <= _MOST_PARTS and alike and len(first) > 1 else []

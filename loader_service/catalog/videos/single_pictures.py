@@ -125,9 +125,14 @@ def _are_maps(members: Sequence[DatasetInfo]) -> bool:
 
 
 def _are_cube(members: Sequence[DatasetInfo]) -> bool:
-    """Tell whether a group is one picture of many bands and what is where in it, as benchmarks of such have them."""
+    """Tell whether a group is one picture of many bands and what is where in it, as benchmarks of such have them.
+
+    A mask of what is called no picture may be one of tokens.
+    """
     cubes = [info for info in members if len(info.shape) == 3]
-    truths = [info for info in members if len(info.shape) == 2 and _TRUTH.search(info.basename)]
+    called = bool(cubes) and _PICTURE_WORDS.search(cubes[0].basename) and not _FEATURES.search(cubes[0].basename)
+    truth = _TRUTH_OF_PICTURES if called else _TRUTH
+    truths = [info for info in members if len(info.shape) == 2 and truth.search(info.basename)]
     return (
         len(cubes) == 1
         and bool(truths)
@@ -142,6 +147,9 @@ _GRIDS = "HDFEOS/GRIDS/"
 
 #: What a map of classes is called.
 _TRUTH = re.compile(r"(^|_)(gt|ground_?truth|truth)$", re.IGNORECASE)
+_TRUTH_OF_PICTURES = re.compile(
+    r"(^|_)(gt|ground_?truth|truth|masks?|labels?|label_?map|seg(mentation)?s?|annotations?)(_?map)?$", re.IGNORECASE
+)
 
 
 def _is_named_picture(info: DatasetInfo) -> bool:
