@@ -20,6 +20,7 @@ from loader_service.catalog.scan.known_forms import KnownForms
 from loader_service.catalog.scan.most_left_out import line_of_most
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
 from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across, main_frames
+from loader_service.catalog.videos.arrays.deeper_groups import add_deeper
 from loader_service.catalog.videos.arrays.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
 from loader_service.catalog.videos.arrays.named_sequences import readings_of, sequences_of
 from loader_service.catalog.videos.arrays.number_readings import lines_of_numbers
@@ -115,6 +116,7 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     # Asked where groups pair up, unless a user says that they are classes.
     lambda file: None if file.label == GROUP else refuse_paired_groups(file.found),
     lambda file: add_values_across(file.tree, file.found),
+    lambda file: add_deeper(file.tree, file.found, file.aside),
     lambda file: add_members(file.hdf5, file.tree, file.found, file.aside),
     lambda file: add_constants(file.tree, file.found, file.aside),
     # Asked where most of the file is what is not served: sparse matrices, complex numbers, links to other files.

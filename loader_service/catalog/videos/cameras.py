@@ -228,9 +228,14 @@ def _beside_each_other(tree: Tree, seen: Sequences) -> Cameras:
 
 
 def _are_few_beside_arrays(tree: Tree, sets: Cameras, seen: Sequences) -> bool:
-    """Tell whether sequences of several frames are as few as cameras, and arrays have an entry for each of theirs."""
+    """Tell whether sequences of several frames are as few as cameras, and arrays have an entry for each of theirs.
+
+    What lies in a group with the name of one of them is of that one alone: ``labels/v0/actions`` beside ``frames/v0``.
+    """
     few = all(len(paths) <= _MOST_NUMBERED for paths in sets.values()) and set(seen.counts.values()) != {1}
-    return few and all(has_arrays(tree, seen.counts[paths[0]], seen.own) for paths in sets.values())
+    names = {basename_of(path) for paths in sets.values() for path in paths} if few else set()
+    of_one = {path for path in tree.datasets if not names.isdisjoint(path.split("/")[:-1])} if few else set()
+    return few and all(has_arrays(tree, seen.counts[paths[0]], {*seen.own, *of_one}) for paths in sets.values())
 
 
 def _cameras_or_videos(sets: Cameras, seen: Sequences, *, equal: bool) -> TwoReadingsError:

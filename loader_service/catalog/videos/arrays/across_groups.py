@@ -74,9 +74,12 @@ class Neighbours:
         self._members: dict[str, list[DatasetInfo]] = {}
         self._groups: dict[tuple[str, str], list[str]] = {}
         self._forms: Counter[tuple[int, str, tuple[int, ...]]] = Counter()
+        self._inside: dict[str, list[DatasetInfo]] = {}
         for info in arrays:
             group = info.parent
             self._members.setdefault(group, []).append(info)
+            for part in group.split("/"):
+                self._inside.setdefault(part, []).append(info)
             self._groups.setdefault((parent_of(group), info.basename), []).append(group)
             self._forms[group.count("/"), info.dtype, (info.shape[0], *tails[info.path])] += 1
 
@@ -84,7 +87,7 @@ class Neighbours:
         """Return how many datasets have each length of some members, without those that belong to the same videos.
 
         Those lie in groups beside that of the members, with the same names; or, where names are numbers or ids, in any
-        group as deep, with the same form: those are videos as well.
+        group as deep, with the same form: those are videos as well; or in a group that has the name of one of them.
         """
         own = Counter(info.shape[0] for info in members)
         left = {length: lengths[length] for length in own}
@@ -94,6 +97,9 @@ class Neighbours:
         first = members[0]
         for length, count in own.items():
             left[length] -= self._forms[group.count("/"), first.dtype, (length, *self._tails[first.path])] - count
+        for info in (each for name in names for each in self._inside.get(name, ())):
+            if info.shape[0] in left and info.parent != group:
+                left[info.shape[0]] -= 1
         for other in self._beside(group, names):
             for info in self._members[other]:
                 if info.shape[0] in left and self._form(info) != self._form(first):
@@ -186,6 +192,11 @@ def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> N
                     episode.parts[key] = replace(part, pattern=join(other, VIDEO))
         elif all(_looks_alike(tree, episode, other) for episode in filled):
             raise samples_of_groups(tree.datasets.values(), [group, other])
+    name_by_group(filled, group)
+
+
+def name_by_group(filled: Sequence[Episode], group: str) -> None:
+    """Call what is each video by its group, where the videos have other fields from elsewhere."""
     if any("" in episode.parts and len(episode.parts) > 1 for episode in filled):
         for episode in filled:
             part = replace(episode.parts.pop(""), pattern=join(group, VIDEO))

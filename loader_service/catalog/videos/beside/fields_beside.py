@@ -112,7 +112,7 @@ _BETWEEN = re.compile(
 
 def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) -> None:
     key = key_in(episode.root, info.path)
-    value = None if found.layout == "table" and info.shape else _value_part(info, episode)
+    value = None if found.layout == "table" and info.shape else value_part(info, episode)
     part = list_part(info) or array_part(info)
     if value is not None:
         if info.basename not in LABEL_NAMES:
@@ -153,7 +153,7 @@ def _times_beside(tree: Tree, info: DatasetInfo) -> str:
     return ""
 
 
-def _value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
+def value_part(info: DatasetInfo, episode: Episode) -> VideoField | None:
     """Return a scalar, or a dataset with one entry in a video of more frames, as a value; None if it is none."""
     if info.shape != () and (
         episode.frame_count == 1 or not (info.shape == (1,) or is_one_text(info.dtype, info.shape))

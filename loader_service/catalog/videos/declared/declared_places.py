@@ -65,9 +65,12 @@ def has_number(pattern: str) -> bool:
 
 
 def _path_with(tree: Tree, pattern: str, number: str) -> str:
-    """Return the path that such a pattern names for a video, of its first frame where it names them all."""
+    """Return the path that such a pattern names for a video, of its first frame where it names them all.
+
+    Where it is a group, it is that of the video's name: ``labels/{video}/class``.
+    """
     if not has_two_numbers(pattern):
-        return pattern.replace(VIDEO, number)
+        return pattern.replace(VIDEO, basename_of(number) if f"/{VIDEO}/" in pattern else number)
     frames = frames_by_video(tree, pattern).get(number)
     return frames.members[0].path if frames else ""
 
