@@ -1,0 +1,84 @@
+"""Asks of files whose videos are datasets of the same names, which may be names of fields. Opens no file."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.scan.joining import Parts, how_to_join
+from loader_service.catalog.videos.frame_axis import are_numbered
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
+from loader_service.errors import CatalogError
+from loader_service.schema import Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.findings import FileScan
+
+
+def refuse_names_in_each_file(files: Sequence[tuple[str, FileScan]]) -> None:
+    """Refuse files of which two have videos of the same names, a dataset each, that are more than numbers.
+
+    A name that comes back in the next file says what is seen, as ``t2m`` and ``z500``, or both hold a part of each
+    video. Numbers in equal steps begin anew in each file, unless lengths that differ come back with them.
+
+    Raises
+    ------
+    CatalogError
+        With the schemas for fields and for videos, and the command that joins the files.
+    """
+    (path, first), names = files[0], files[0][1].names
+    field = next((each for each in first.fields if not each.key), None)
+    if field is None or first.layout != "groups" or len(names) < 2:
+        return
+    counts = first.frame_counts.tolist()
+    counted = _are_counted(names)
+    alike = [path for path, scan in files[1:] if scan.names == names and (not counted or _have(counts, scan))]
+    if not alike:
+        return
+    single = set(counts) == {1}
+    each = SchemaField(
+        "frames" if field.kind == "image" else "values",
+        field.kind,
+        (field.source,),
+        "",
+        field.shape if single else None,
+    )
+    readings = [Reading("videos of their own", Schema(("groups",), (each,)))]
+    if field.kind == "array":
+        shapes = [field.shape if single else (count, *field.shape) for count in counts]
+        whole = _fields(names, shapes)
+        readings.insert(0, Reading("one sample a file, with a field for each name", Schema(("files",), whole)))
+        if len(set(counts)) == 1 and not single:
+            rows = Schema(("table",), _fields(names, [None] * len(names)))
+            readings.insert(1, Reading("rows with a field for each name", rows))
+    found = f"{path!r} and {alike[0]!r} hold datasets of the same names, such as {names[0]!r} and {names[1]!r}"
+    totals = [int(scan.frame_counts.sum()) for _, scan in files]
+    joined = how_to_join([each for each, _ in files], totals, Parts.DATASETS)
+    raise CatalogError(f"{TwoReadingsError(found, readings).text(readings)}{joined}")
+
+
+def _are_counted(names: Sequence[str]) -> bool:
+    """Tell whether nothing but numbers in equal steps tells names apart."""
+    if not are_numbered(map(basename_of, names)):
+        return False
+    last = [int(numbers[-1]) for name in names for numbers in [_NUMBER.findall(name)] if numbers]
+    return len(set(np.diff(sorted(last)).tolist())) == 1
+
+
+def _have(counts: Sequence[int], scan: FileScan) -> bool:
+    """Tell whether the videos of a file have these lengths, which differ."""
+    return len(set(counts)) > 1 and scan.frame_counts.tolist() == counts
+
+
+_NUMBER = re.compile(r"[0-9]+")
+
+
+def _fields(names: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) -> tuple[SchemaField, ...]:
+    return tuple(
+        SchemaField(free_name(name), "array", (name,), "", shape) for name, shape in zip(names, shapes, strict=True)
+    )

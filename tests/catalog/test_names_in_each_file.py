@@ -1,0 +1,86 @@
+"""Files whose videos are datasets of the same names are asked about, and each remedy works; numbers are no names."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs, pixels, write_vlen
+from tests.support.catalogs import catalog_of
+
+
+def _write(folder, names, values):
+    for number in range(3):
+        with h5py.File(folder / f"{number:04d}.h5", "w") as root:
+            for name in names:
+                root[name] = values(number)
+
+
+def _served(folder):
+    with pytest.raises(CatalogError, match="hold datasets of the same names") as said:
+        catalog_of(folder)
+    for schema in schemas_in(str(said.value)):
+        (folder / "schema.toml").write_text(schema)
+        with closing(catalog_of(folder, schema=str(folder / "schema.toml"))) as found:
+            yield found.frame_counts.tolist(), sorted(field.name for field in found.fields)
+
+
+@pytest.mark.parametrize("group", ["", "input/"])
+def test_maps_of_the_same_names_in_each_file_may_be_fields_of_one_sample_of_one_row_or_videos(tmp_path, group):
+    names = [f"{group}2m_temperature", f"{group}z500"]
+    _write(tmp_path, names, lambda number: np.full((32, 64), number, np.float32))
+    fields = [name.replace("/", "_") for name in names]
+    assert list(_served(tmp_path)) == [([1] * 3, fields), ([32] * 3, fields), ([32] * 6, ["values"])]
+
+
+def test_sequences_of_the_same_ids_in_each_file_are_no_rows_where_their_lengths_differ(tmp_path):
+    for number in range(2):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            for count, name in enumerate(["v_a1b2", "v_c3d4", "v_e5f6"], 4):
+                root[name] = np.full((count, 16), number, np.float32)
+    assert list(_served(tmp_path)) == [
+        ([1, 1], ["v_a1b2", "v_c3d4", "v_e5f6"]),
+        ([4, 5, 6] * 2, ["values"]),
+    ]
+
+
+def test_pictures_and_masks_of_the_same_ids_in_a_file_each_are_asked_about_with_a_command_that_joins_them(tmp_path):
+    for name in ("images", "masks"):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            for number in (15670, 15902, 16034):
+                root[f"ISIC_{number:07d}"] = np.frombuffer(jpegs(number, 1)[0], np.uint8)
+    assert list(_served(tmp_path)) == [([1] * 6, ["frames"])]
+    with pytest.raises(CatalogError, match="if what has one name in each of these files belongs together"):
+        catalog_of(tmp_path)
+
+
+@pytest.mark.parametrize("names", [["0", "1", "2"], ["video_7", "video_8"]])
+def test_numbers_begin_anew_in_each_file_and_are_videos(tmp_path, names):
+    for number in range(2):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            for name in names:
+                write_vlen(root, name, jpegs(number, 3))
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.video_count == 2 * len(names)
+
+
+def test_numbered_features_of_the_same_lengths_in_two_files_are_asked_about(tmp_path):
+    for name in ("rgb", "flow"):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            for number, count in enumerate((9, 4, 6)):
+                root[f"video{number}"] = np.full((count, 16), number, np.float32)
+    assert list(_served(tmp_path))[-1] == ([9, 4, 6] * 2, ["values"])
+
+
+def test_raw_videos_of_other_ids_in_each_file_are_videos(tmp_path):
+    for number in range(2):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            for each in ("x1y", "z2w"):
+                root[f"v_{each}{number}"] = pixels(number, 5 + number, 16, 16)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.video_count == 4
