@@ -102,3 +102,26 @@ def test_the_one_label_of_a_video_of_two_rows_is_no_label_of_its_rows(tmp_path):
         catalog_of(tmp_path)
     for schema in schemas_in(str(said.value)):
         assert 'name = "label"' not in schema
+
+
+@pytest.mark.parametrize("names", [["C3-A2", "Fp1-A2", "O2-A1"], ["mpu6050_acc", "bmi160_acc"]])
+def test_sequences_of_one_length_have_a_line_with_the_schema_for_fields_of_one_row(tmp_path, names):
+    with h5py.File(tmp_path / "night.h5", "w") as root:
+        for number, name in enumerate(names):
+            root[name] = np.full((400, 2), number, np.float32)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.video_count == len(names)
+        (line,) = [line for line in found.left_out if "if row n of one belongs to row n of the other" in line]
+    (tmp_path / "schema.toml").write_text(schemas_in(line)[0])
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert (found.video_count, {field.name for field in found.fields}) == (1, set(names))
+
+
+@pytest.mark.parametrize("names", [["v_a1b2", "v_c3d4"], ["video_1", "video_2"]])
+def test_sequences_of_other_lengths_or_that_numbers_tell_apart_have_no_such_line(tmp_path, names):
+    with h5py.File(tmp_path / "features.h5", "w") as root:
+        for count, name in enumerate(names, 30):
+            root[name] = np.zeros((count if names[0].startswith("v_") else 30, 64), np.float32)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.video_count == 2
+        assert not [line for line in found.left_out if "row n" in line]

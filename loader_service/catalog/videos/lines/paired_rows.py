@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of
 from loader_service.catalog.videos.arrays.across_groups import are_fields
-from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, have_roles
+from loader_service.catalog.videos.frame_axis import are_numbered, have_numbers_or_ids, have_roles
 from loader_service.catalog.videos.readings import fields_of, free_name, in_one_line
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -48,7 +48,9 @@ def lines_of_pairs(found: Found) -> dict[str, str]:
     filled = [episode for episode in found.episodes if episode.frame_count]
     portions = _of_portions(filled[0]) if found.layout in {"groups", "table"} and filled else {}
     if found.layout == "groups" and 1 < len(filled) <= MOST_PARTS:
-        return portions | _of_groups(filled)
+        portions |= _of_groups(filled)
+    if found.layout == "groups" and 1 < len(filled) <= _MOST_NAMES:
+        return portions | _of_datasets(filled)
     return portions or _of_fields(filled[0]) if found.layout == "table" and len(filled) == 1 else {}
 
 
@@ -74,6 +76,27 @@ def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
     shown = in_one_line(Schema(("files" if encoded or numbered else "table",), fields))
     line = _PAIRED.format(first.root, second.root, first.frame_count, len(filled), shown)
     return {f"{parent_of(roots[0])}/ (pairs)": line}
+
+
+def _of_datasets(filled: Sequence[Episode]) -> dict[str, str]:
+    """Return the line of sequences that are a dataset each and of one length; numbers alone tell of no fields."""
+    first, second = filled[:2]
+    if first.root is not None or first.frame_count == 1 or first.frame_count != second.frame_count:
+        return {}
+    names = [episode.name for episode in filled]
+    if len({episode.frame_count for episode in filled}) > 1 or are_numbered(map(basename_of, names)):
+        return {}
+    parts = [episode.parts.get("") for episode in filled]
+    fields = tuple(
+        SchemaField(free_name(name), part.kind, (name,)) for name, part in zip(names, parts, strict=True) if part
+    )
+    shown = in_one_line(Schema(("files" if fields[0].kind == "image" else "table",), fields)) if fields else ""
+    line = _PAIRED.format(first.name, second.name, first.frame_count, len(filled), shown)
+    return {f"{first.name} (pairs)": line} if shown else {}
+
+
+#: Channels, or sensors, of one recording are seldom more.
+_MOST_NAMES = 64
 
 
 def _of_portions(video: Episode) -> dict[str, str]:
