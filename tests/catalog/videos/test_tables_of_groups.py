@@ -125,3 +125,17 @@ def test_sequences_of_other_lengths_or_that_numbers_tell_apart_have_no_such_line
     with closing(catalog_of(tmp_path)) as found:
         assert found.video_count == 2
         assert not [line for line in found.left_out if "row n" in line]
+
+
+def test_many_groups_of_the_same_few_numbered_arrays_may_be_a_sample_each_and_the_message_stays_short(tmp_path):
+    with h5py.File(tmp_path / "glitches.h5", "w") as root:
+        for kind in ("Blip", "Chirp"):
+            for number in range(5):
+                for seconds in ("0.5.png", "1.0.png"):
+                    root[f"{kind}/clean/id{number:03d}xQ/{seconds}"] = np.zeros((1, 20, 24), np.float32)
+    with pytest.raises(CatalogError, match="and as in 7 more groups, named alike") as said:
+        catalog_of(tmp_path)
+    (tmp_path / "schema.toml").write_text(schemas_in(str(said.value))[0])
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert (found.video_count, found.frame_count) == (10, 10)
+        assert {field.name for field in found.fields} == {"0.5.png", "1.0.png"}

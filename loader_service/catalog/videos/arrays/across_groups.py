@@ -274,15 +274,36 @@ def samples_of_groups(datasets: Iterable[DatasetInfo], groups: Sequence[str]) ->
     uneven = len(wholes) == len(groups) and any(0 in field.shape for field in wholes if field.shape)
     samples = [Reading("samples of one frame, of sides that differ", Schema(("groups",), tuple(wholes)))]
     across = tuple(SchemaField(names[group], "array", (join(group, VIDEO),)) for group in groups)
+    more = f" and as in {len(groups) - _MOST_SHOWN} more groups" if len(groups) > _MOST_SHOWN else ""
     return TwoReadingsError(
-        f"found {' and '.join(shown)}, named alike in each group",
+        f"found {' and '.join(shown[:_MOST_SHOWN])}{more}, named alike in each group",
         [
             *(numbered if len(fields) == len(groups) else []),
             *(samples if uneven else []),
+            *_sample_a_group([info for info in infos if info.parent in names], len(groups)),
             Reading("videos with a field in each group", Schema(("groups",), across)),
             Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
         ],
     )
+
+
+#: Groups that a message describes.
+_MOST_SHOWN = 3
+
+
+def _sample_a_group(infos: Sequence[DatasetInfo], groups: int) -> list[Reading]:
+    """Return the reading of groups that hold fewer datasets than there are groups as a sample each."""
+    by_name: dict[str, list[tuple[int, ...]]] = {}
+    for info in infos:
+        by_name.setdefault(info.basename, []).append(info.shape)
+    axes = [{len(shape) for shape in shapes} for shapes in by_name.values()]
+    if len(by_name) >= groups or any(len(each) > 1 for each in axes):
+        return []
+    fields = (
+        SchemaField(free_name(name), "array", (join(VIDEO, name),), "", common_shape(shapes))
+        for name, shapes in by_name.items()
+    )
+    return [Reading("a sample a group, with a field for each name", Schema(("groups",), tuple(fields)))]
 
 
 def _names_of(groups: Sequence[str]) -> dict[str, str]:
