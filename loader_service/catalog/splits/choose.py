@@ -301,6 +301,8 @@ def _of_list(hdf5: HDF5File, tree: Tree, name: str, find: Finder) -> Chosen:
     others = {info.basename: f"a list, {path!r}" for path, info in lists_of_names(tree).items()}
     if others and not lists:
         raise _absent(name, others)
+    if not lists:
+        find(tree)  # what is asked of all the file comes first
     if len(lists) != 1:
         there = ", ".join(repr(info.path) for info in lists) or f"none of them in {tree.describe()}"
         raise CatalogError(

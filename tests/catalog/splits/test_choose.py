@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import h5py
@@ -10,6 +11,7 @@ import pytest
 
 from loader_service.commands.reports import catalog_text, describe_catalog
 from loader_service.errors import CatalogError, ConfigError
+from tests.catalog.advice import schemas_in
 from tests.support.catalogs import catalog_of, names_of
 from tests.support.videos import frame_jpeg
 
@@ -243,3 +245,15 @@ def test_an_empty_name_is_refused():
 
     with pytest.raises(ConfigError, match="split='' names nothing"):
         ScanOptions(split="")
+
+
+def test_a_split_of_files_whose_arrays_are_asked_about_asks_that_first_and_is_found_with_the_answer(tmp_path):
+    for number, split in enumerate(("train", "test", "train")):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            root["waveform"], root["midi_event_time"] = np.zeros(700 + number, np.int16), np.zeros(12 + number)
+            root.attrs["split"] = split
+    with pytest.raises(CatalogError, match="nothing says which of them counts the frames") as said:
+        catalog_of(tmp_path, split="train")
+    (tmp_path / "schema.toml").write_text(schemas_in(str(said.value))[-1])
+    with closing(catalog_of(tmp_path, split="train", schema=str(tmp_path / "schema.toml"))) as found:
+        assert names_of(found) == ["0", "2"]
