@@ -37,7 +37,8 @@ def refuse_names_in_each_file(files: Sequence[tuple[str, FileScan]]) -> None:
         return
     counts = first.frame_counts.tolist()
     counted = _are_counted(names)
-    alike = [path for path, scan in files[1:] if scan.names == names and (not counted or _have(counts, scan))]
+    told = not counted or (field.kind == "array" and len(names) >= _FEWEST)
+    alike = [path for path, scan in files[1:] if told and scan.names == names and (not counted or _have(counts, scan))]
     if not alike:
         return
     single = set(counts) == {1}
@@ -74,6 +75,9 @@ def _have(counts: Sequence[int], scan: FileScan) -> bool:
     """Tell whether the videos of a file have these lengths, which differ."""
     return len(set(counts)) > 1 and scan.frame_counts.tolist() == counts
 
+
+#: So many lengths of arrays that come back by chance are too seldom.
+_FEWEST = 3
 
 _NUMBER = re.compile(r"[0-9]+")
 
