@@ -37,12 +37,14 @@ _COMPARED_BYTES = 8 * 2**20
 class Located:
     """Where a video's frames are: which way leads to them, and its two numbers for each, ``(frames,) int64``.
 
-    The way is `RAW`, and offsets count bytes of the file, or the name of a layout, whose `read` takes them.
+    The way is `RAW`, and offsets count bytes of the file, or the name of a layout, whose `read` takes them. `first` is
+    the number of its first frame in the dataset, in which other videos may lie before it.
     """
 
     way: str
     offsets: Int64s
     lengths: Int64s
+    first: int = 0
 
 
 def locate_all(hdf5: HDF5File, videos: Sequence[FoundVideo]) -> list[Located]:

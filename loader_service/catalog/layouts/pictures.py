@@ -136,7 +136,7 @@ def _look_at_one(
         codec = codec_of(data)
         if not codec.named:
             continue  # a damaged frame is a bad sample when it is asked for
-        where = f"{video.dataset_path!r}, frame {frame}"
+        where = f"{video.dataset_path!r}, frame {located.first + frame}"
         if not codec.served:
             beside = f"; frame {found[0]} is {found[1].name}" if found else ""
             raise CatalogError(f"{where}: expected JPEG or PNG images, found {codec.name}{beside}; {codec.remedy}")
@@ -145,9 +145,9 @@ def _look_at_one(
                 f"{where}: expected {found[1].name}, as in frame {found[0]}, found {codec.name}; write them again "
                 "in one format, or leave the file out"
             )
-        found = found or (frame, codec)
+        found = found or (located.first + frame, codec)
         if frames is not None and _is_cut(hdf5, located, frame, codec, data):
-            cut.append(f"{video.dataset_path!r}, frame {frame}")
+            cut.append(where)
         size = _checked_size(where, codec, read_header(_following(hdf5, located, frame, data)))
         sizes += [size] * (size != (0, 0))
     codec = found[1] if found else video.codec

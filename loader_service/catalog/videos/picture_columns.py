@@ -49,7 +49,7 @@ def picture_columns(
 
 
 def _cut(places: Located, frames: slice) -> Located:
-    return Located(places.way, places.offsets[frames], places.lengths[frames])
+    return Located(places.way, places.offsets[frames], places.lengths[frames], frames.start)
 
 
 def _join(pieces: list[Int64s]) -> Int64s:

@@ -222,3 +222,18 @@ def test_a_refusal_of_one_list_with_its_ends_shows_the_schema_that_cuts_it(tmp_p
     (tmp_path / "schema.toml").write_text(schemas_in(str(error.value))[0])
     with closing(catalog_of(tmp_path, tmp_path / "corpus.h5", schema=str(tmp_path / "schema.toml"))) as found:
         assert found.frame_counts.tolist() == [33, 25, 32]
+
+
+@pytest.mark.parametrize("odd", [b"\0\0\0\x20ftypisom", b"\x89PNG\r\n\x1a\n", None], ids=["film", "png", "cut"])
+def test_an_odd_frame_is_named_by_its_row_in_the_dataset_and_not_in_its_video(tmp_path, odd):
+    frames = jpegs(0, 12)
+    frames[5] = frames[5][:300] + b"\1" * 70 if odd is None else odd + bytes(range(200))
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        write_vlen(root, "images", frames)
+        root["lengths"] = np.array([3, 5, 4])
+    if odd is None:
+        with closing(catalog_of(tmp_path)) as found:
+            assert "such as 'images', frame 5" in "\n".join(found.left_out)
+        return
+    with pytest.raises(CatalogError, match=r"'images', frame 5: expected .* frame 3"):
+        catalog_of(tmp_path)
