@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from loader_service.errors import ConfigError
+from loader_service.record_class import record
 
 #: Stands for no cluster: workers are processes of this host, for tests and for trying the service's own ends. What
 #: follows an @ is where they connect to, instead of the receiver: a proxy.
@@ -40,7 +39,7 @@ def _is_port(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) <= _LAST_PORT
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ListenAddress:
     """Where remote workers connect: an address of this host, and a port, 0 for any."""
 

@@ -7,7 +7,7 @@ import logging
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from loader_service.errors import ConfigError
 from loader_service.kept_places import parse_cache, parse_local_copy
 from loader_service.option_fields import expand_paths, option
 from loader_service.protocol.segment_files import shared_memory
+from loader_service.record_class import record
 from loader_service.scan_options import ScanOptions
 from loader_service.sizes import size_text
 from loader_service.stores.urls import is_url
@@ -47,7 +48,7 @@ def default_cache_directory() -> Path:
     return Path(base).expanduser() / "loader-service"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ServiceConfig:
     """Options of ``loader-service start``. Sizes in bytes, times in seconds.
 
@@ -58,7 +59,7 @@ class ServiceConfig:
     """
 
     files: tuple[str, ...]
-    workers: WorkerBounds = option(  # noqa: RUF009 - a field, as all others
+    workers: WorkerBounds = option(
         WorkerBounds(),
         "Worker processes: a number; bounds such as 2..16, within which the service finds the least number that keeps "
         "its trainers busy; default: 'auto', the same from 1 to one per core that it may use. Never changes the order.",
@@ -70,7 +71,7 @@ class ServiceConfig:
         "Ray cluster whose cores decode too: its address, such as 10.0.0.5:6379, auto for the one that this host "
         "belongs to, or ray://HOST:10001 where it is none of its nodes. They must see the same files.",
     )
-    ray_workers: WorkerBounds = option(  # noqa: RUF009 - a field, as all others
+    ray_workers: WorkerBounds = option(
         WorkerBounds(0, 0),
         "Remote workers on the cluster of --ray: a number; or bounds such as 0..64, within which the service finds the "
         "least number that keeps its trainers busy once no more workers of this host are of use; default: 0. "

@@ -16,8 +16,9 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from loader_service.record_class import record
 
 #: Where the kernel's files are; tests have trees of their own.
 ROOT = Path("/")
@@ -26,7 +27,7 @@ ROOT = Path("/")
 _UNLIMITED_BYTES = 2**60
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class MemoryLimit:
     """How much memory a control group may have, and has.
 
@@ -64,7 +65,7 @@ def memory_limits(root: Path = ROOT) -> tuple[MemoryLimit, ...]:
     )
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CpuLimit:
     """How many cores' worth of time a control group may use, and what it has used since it was made, in seconds."""
 
@@ -170,7 +171,7 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
             group = group.parent
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Mount:
     version: int
     root: str  # the part of the tree of groups that is mounted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from loader_service.errors import ConfigError, ServiceUnavailable
 from loader_service.given_paths import local_path
+from loader_service.record_class import record
 from loader_service.sharing_group import ENVIRONMENT_VARIABLE as GROUP_VARIABLE
 from loader_service.sharing_group import sharing_group
 
@@ -25,7 +25,7 @@ _SAME_USER = (
 _MAX_PATH_BYTES = 107 - len(".workers")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Endpoint:
     """An ``ipc://`` address and the files that belong to it."""
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any, Literal
 
 from loader_service.errors import ConfigError
 from loader_service.given_paths import split_labels
 from loader_service.option_fields import expand_paths, option
+from loader_service.record_class import record
 from loader_service.schema import Schema, read_schema, schema_from_json
 
 #: What may stand for a place of labels: the name of the folder, or group, that holds the video is its label.
 FOLDER, GROUP = "{folder}", "{group}"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ScanOptions:
     """Options of a scan; each that `decides` is part of the keys under which scans and catalogs are kept.
 
@@ -46,7 +47,7 @@ class ScanOptions:
         "`inspect --classes` writes one.",
         path=True,
     )
-    schema: str | Schema | None = option(  # noqa: RUF009 - `option` makes a field
+    schema: str | Schema | None = option(
         None, "A TOML file that says what the fields are; `inspect --toml` writes one.", path=True
     )
     split: str | None = option(

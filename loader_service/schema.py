@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from loader_service.errors import ConfigError
 from loader_service.protocol.fields import SERVICE_FIELDS
+from loader_service.record_class import record
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,7 +40,7 @@ _KEYS = {"videos", "lengths", "field"}
 _FIELD_KEYS = {"name", "kind", "dataset", "dtype", "shape"}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SchemaField:
     """One field: what it is called, and where it is.
 
@@ -65,7 +65,7 @@ class SchemaField:
     shape: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Schema:
     """What a video is, in the order in which files are asked, its fields, and where it ends if they differ."""
 

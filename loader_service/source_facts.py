@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from loader_service.config import parse_arguments
 from loader_service.protocol.fields import CatalogField
+from loader_service.record_class import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SourceOptions:
     """What ``loader-service start`` was told of a source.
 
@@ -35,7 +36,7 @@ class SourceOptions:
         return dict(self.arguments) if isinstance(self.arguments, Mapping) else parse_arguments(self.arguments)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SourceFacts:
     """What a source's samples are.
 
@@ -71,7 +72,7 @@ class SourceFacts:
         return tuple(CatalogField(name, "array", dtype, shape) for name, dtype, shape in self.fields)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Examined:
     """What the process that looks at a user's code is told at its start: what to look at."""
 

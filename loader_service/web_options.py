@@ -6,9 +6,9 @@ import importlib.util
 import os
 import re
 import socket
-from dataclasses import dataclass
 
 from loader_service.errors import ConfigError
+from loader_service.record_class import record
 from loader_service.tcp import TcpAddress
 
 #: Where the page is served unless an address says otherwise. If another program has that port, any free one is taken.
@@ -30,7 +30,7 @@ _ADDRESS = re.compile(
 _FILES = (".h5", ".hdf5", ".hdf", ".he5")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WebOptions:
     """What the process that serves the page is told at its start; the token comes through its standard input.
 

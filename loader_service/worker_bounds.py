@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass
 from typing import SupportsIndex
 
 from loader_service.errors import ConfigError
+from loader_service.record_class import record
 
 #: What people may give in Python: a number, (low, high), or what the command line has: "8", "2..16", "auto".
 WorkersGiven = int | str | tuple[int, int]
@@ -22,7 +22,7 @@ _REMEDY = "bounds such as 2..16, within which the service finds the number, or '
 REMOTE_SPELLING = "N|LOW..HIGH"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WorkerBounds:
     """The least and the most workers; the service sizes itself between them, unless they are equal.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from loader_service.record_class import record
 
-@dataclass(frozen=True)
+
+@record(frozen=True)
 class WorkerOptions:
     """What the daemon tells a worker at its start."""
 

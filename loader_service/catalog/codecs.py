@@ -6,8 +6,9 @@ Names and types say where bytes lie; what they are is said by the bytes alone.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from loader_service.record_class import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ _REMEDIES = {
 }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Codec:
     """What some bytes are.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from loader_service.catalog.columns import FileStat, Int64s
 from loader_service.catalog.sides import sides_column
+from loader_service.record_class import record
 from loader_service.schema import FieldKind, VideoLayout
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ UNPACK_ERRORS = (OSError, ValueError, KeyError, TypeError, struct.error)
 _TEXTS = struct.Struct("<Q")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FieldScan:
     """One field of one file, with an entry for each video with frames.
 
@@ -91,7 +92,7 @@ class FieldScan:
         return int((sides.prod(axis=1) * frame_counts).sum()) * np.dtype(self.dtype).itemsize
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FileScan:
     """What one file holds; lists and arrays have one entry for each video with frames, in natural order of the names.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from loader_service.protocol.fields import CatalogField
+from loader_service.record_class import record
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +33,7 @@ def has_sides(storage: Storage, shape: tuple[int, ...]) -> bool:
     return storage in {"raw", "value"} and 0 in shape
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FileStat:
     """What tells that a file is still the one that was scanned."""
 
@@ -51,7 +52,7 @@ class FileStat:
         return cls(version.size_bytes, 0, version.number)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class PathRule:
     """How a video's dataset path follows from its name: the name and a suffix, or a path that is not built on it."""
 
@@ -59,7 +60,7 @@ class PathRule:
     suffix: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FieldFacts:
     """One field, and what the columns of it mean.
 
@@ -93,7 +94,7 @@ class FieldFacts:
     ways: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fetched:
     """What the scans of files in stores have fetched: bytes of so many, in requests."""
 
@@ -102,7 +103,7 @@ class Fetched:
     requests: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Header:
     """The catalog's few facts that are no columns; stored as JSON beside them."""
 

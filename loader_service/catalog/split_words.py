@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from loader_service.catalog.inner_paths import unnumbered
+from loader_service.record_class import record
 
 #: Words that say a split, and the one that each stands for.
 WORDS = {
@@ -23,7 +23,7 @@ _PART = re.compile(rf"(?:^|(?<=[\W_]))(?:{_WORD})(?=$|[\W_\d])", re.ASCII | re.I
 _EDGE = re.compile(rf"^(?:{_WORD})|(?:{_WORD})$", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Said:
     """What a name says: the word in it, and all else."""
 

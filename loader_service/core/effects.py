@@ -6,11 +6,11 @@ A deed whose outcome matters is answered by an event: `MakeSegments` by `Segment
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, NamedTuple
 
 from loader_service.protocol import messages as m
+from loader_service.record_class import record
 
 #: Who speaks and is spoken to: a client by its address on the socket, a worker by its number.
 Peer = bytes | int
@@ -26,28 +26,28 @@ class Send(NamedTuple):
     message: m.ToClient | m.ToWorker
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class StartWorker:
     """Start a worker process with this number; numbers are never used twice."""
 
     worker: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class KillWorker:
     """Kill a worker process now, and report its end as `WorkerExited` once it is reaped."""
 
     worker: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class PlaceRemote:
     """Have so many remote workers placed; each that comes is told as `RemoteCame`."""
 
     workers: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class AdmitRemote:
     """A remote worker that came has this number from now on; numbers are never used twice."""
 
@@ -55,14 +55,14 @@ class AdmitRemote:
     worker: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DismissRemote:
     """A remote worker that came is not needed."""
 
     arrival: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class MakeSegments:
     """Make segments for a stream, as many as are wanted and fit, and say `SegmentsMade`.
 
@@ -76,14 +76,14 @@ class MakeSegments:
     grows: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoveSegments:
     """Unlink the segments of these slots; their memory lives on where it is still mapped."""
 
     slots: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CheckFile:
     """Find out whether a file still has its content, and report that as `FileChecked`; some of its rows wait for it."""
 
@@ -100,7 +100,7 @@ class NoteKind(Enum):
     UNREACHABLE = "message to a process that is gone"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Note:
     """Log a line, and keep it for `status` when it is a fault.
 
@@ -120,7 +120,7 @@ class Note:
     is_fault: bool = True
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WatchClient:
     """Watch a client's process, and report its end as `ClientEnded`."""
 
@@ -128,14 +128,14 @@ class WatchClient:
     pid: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class UnwatchClient:
     """Watch a client's process no more."""
 
     client: bytes
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LookAtWorkers:
     """Look what the workers are at, and report it as `WorkersSeen`, with these two: a client asks for the status."""
 
@@ -143,26 +143,26 @@ class LookAtWorkers:
     request: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LookAtMachine:
     """Look what the machine leaves to workers, and report it as `MachineSeen`."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Announce:
     """Tell who started the service that all workers are there, or that the service is about to end."""
 
     state: Literal["ready", "stopping"]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class End:
     """Nothing is left to do: end the service, and begin anew if so."""
 
     again: bool
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class GiveUp:
     """No worker can be started: end the service with this reason."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from loader_service.core.effects import Peer
 from loader_service.protocol.messages import AdoptFile, Fault, FrameCacheStatus
+from loader_service.record_class import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Shortage:
     """Why there are no segments.
 
@@ -32,7 +32,7 @@ class Shortage:
     left_bytes: int = 0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SegmentsMade:
     """`MakeSegments` was carried out, or could not be."""
 
@@ -42,28 +42,28 @@ class SegmentsMade:
     grows: bool = False  # as it was asked
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ClientEnded:
     """The process of a client has ended."""
 
     client: bytes
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ClientUnreachable:
     """A message to a client could not be sent."""
 
     client: bytes
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ClientsDisconnected:
     """All connections of clients were dropped; `why` is for people."""
 
     why: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Malformed:
     """What came from somebody was no message; `error` is the name of a class of `loader_service.errors`."""
 
@@ -72,7 +72,7 @@ class Malformed:
     message: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RemoteCame:
     """A remote worker waits to be given a number; `node` is where it is."""
 
@@ -80,7 +80,7 @@ class RemoteCame:
     node: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ReceiverSeen:
     """What the receivers of remote workers' rows have done so far, all together."""
 
@@ -88,7 +88,7 @@ class ReceiverSeen:
     received_bytes: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WorkerExited:
     """A worker process has ended and been reaped, or a remote one is fenced: from now on it cannot write anywhere."""
 
@@ -96,7 +96,7 @@ class WorkerExited:
     cause: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WorkerOverweight:
     """A worker has more memory of its own than it should have."""
 
@@ -111,7 +111,7 @@ class Sight(NamedTuple):
     sample: int = -1
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WorkersSeen:
     """`LookAtWorkers` was carried out; `faults` are the latest ones, `frames` what is kept decoded."""
 
@@ -122,7 +122,7 @@ class WorkersSeen:
     frames: FrameCacheStatus | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class MachineSeen:
     """`LookAtMachine` was carried out.
 
@@ -141,21 +141,21 @@ class MachineSeen:
     workers_that_fit: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ScaleWanted:
     """The service shall have this many workers."""
 
     workers: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class StopWanted:
     """The service shall end."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FileChecked:
     """A file was looked at: it may be read as it is now, or a message says how its content differs."""
 
@@ -164,7 +164,7 @@ class FileChecked:
     adoption: AdoptFile | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ClockTicked:
     """Time has passed; sent when `Service.next_deadline` is due."""
 

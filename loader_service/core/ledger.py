@@ -8,9 +8,10 @@ from loader_service.core.effects import CheckFile, Effect, Peer, Send
 from loader_service.core.sums import Sums
 from loader_service.errors import LoaderError, ProtocolError
 from loader_service.protocol import messages as m
+from loader_service.record_class import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Limits:
     """Deadlines and bounds, in seconds and counts."""
 

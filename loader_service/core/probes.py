@@ -17,6 +17,7 @@ from loader_service.core.worker import Worker, WorkerState
 from loader_service.errors import CatalogChanged, ConfigError, LoaderError, WorkerDied, from_name
 from loader_service.protocol.fields import Field
 from loader_service.protocol.messages import OpenStream, Probed, ProbeStream
+from loader_service.record_class import record
 
 #: Workers that may die at a probe, one after the other, before the stream is refused.
 _MOST_STRIKES = 3
@@ -42,7 +43,7 @@ class _Probe:
         return self.worker is None and self.waits_for < 0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Answer:
     """What came of a probe: the transform's fields, None without one; or why the stream cannot open."""
 

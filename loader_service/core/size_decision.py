@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from loader_service.record_class import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Kind:
     """One kind of worker, and how many of it there may be.
 
@@ -23,7 +24,7 @@ class Kind:
     most: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SizeDecision:
     """What the controller has made of the latest evidence.
 

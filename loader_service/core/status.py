@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from loader_service.core.clients import Clients
 from loader_service.core.events import Sight, WorkersSeen
@@ -14,9 +13,10 @@ from loader_service.core.sizing import Sizing
 from loader_service.core.sums import add
 from loader_service.core.worker import Worker
 from loader_service.protocol import messages as m
+from loader_service.record_class import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class About:
     """What the service says of itself, and never changes.
 

@@ -15,6 +15,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
+from loader_service.record_class import record
+
 #: A trainer that takes nothing pauses, rather than being at a step, after so many times its usual step …
 _PAUSE_STEPS = 4.0
 
@@ -43,7 +45,7 @@ class StreamReading(NamedTuple):
     slot_bytes: int  # of a step, the measure of work
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class PoolReading:
     """Counters of the service at one time, all since its start.
 
@@ -71,7 +73,7 @@ class PoolReading:
     idle_cores: float = 0.0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Evidence:
     """What a window of time has shown.
 

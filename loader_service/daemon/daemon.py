@@ -7,7 +7,6 @@ import select
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, cast
 
 import zmq
@@ -33,6 +32,7 @@ from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError, ProtocolError, WorkerDied
 from loader_service.protocol import messages as m
 from loader_service.protocol.remote_messages import FromReceiver
+from loader_service.record_class import record
 
 _LOG = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ _FAILPOINTS: dict[type, str] = {
 }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class World:
     """What the daemon acts on; the caller closes it."""
 

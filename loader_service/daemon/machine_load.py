@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from loader_service.control_groups import ROOT, cpu_limits, memory_limits, usable_cores
 from loader_service.core.events import MachineSeen
 from loader_service.daemon.room import host_available_bytes
+from loader_service.record_class import record
 
 #: A worker has this much of its own at least: Python, NumPy and a JPEG decoder, and room for what it reads.
 _LEAST_WORKER_BYTES = 48 * 2**20
@@ -27,7 +27,7 @@ _LEAST_WORKER_BYTES = 48 * 2**20
 _HEADROOM_BYTES = 256 * 2**20
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Used:
     """Counters of the kernel at one time, in seconds: of cores that were idle, and of each group with a quota."""
 

@@ -18,6 +18,7 @@ from loader_service.catalog.scan.scan_pool import ProcessLost, ScanProcess, blam
 from loader_service.catalog.scan.scan_process import IN_USE, VERDICT
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.protocol.messages import AdoptFile
+from loader_service.record_class import record
 from loader_service.scan_options import ScanOptions
 
 #: How long a file that cannot be read is looked at again, since it may be about to be replaced; and one that another
@@ -36,7 +37,7 @@ _MOST_LOOKS, _LOOKS_S = 120, 60.0
 Answer = FileVerdict | CatalogError
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Checked:
     """What came of a look at a file: what identifies it now, or, in words, why it is no longer the same."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from loader_service.control_groups import ROOT, memory_limits
 from loader_service.protocol.segment_files import instance_directory, is_instance, shared_memory, user_directory
+from loader_service.record_class import record
 from loader_service.remedies import higher_limit, more_shared_memory
 from loader_service.sizes import counted, size_text
 
@@ -29,7 +29,7 @@ _SMALL_BYTES = 256 * 2**20
 _ENDLESS_BYTES = 2**62
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Room:
     """What one wall leaves.
 
@@ -51,7 +51,7 @@ class Room:
     is_budget: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Budget:
     """The most shared memory for all slots of a service.
 

@@ -7,7 +7,7 @@ import os
 import select
 import time
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Protocol
 
 import zmq
@@ -47,6 +47,7 @@ from loader_service.daemon.workers import Workers
 from loader_service.errors import ConfigError
 from loader_service.protocol import messages as m
 from loader_service.protocol.remote_messages import FromReceiver
+from loader_service.record_class import record
 from loader_service.sharing_group import sharing_group
 from loader_service.stores.copy_folder import CopyFolder
 from loader_service.worker_limits import MOST_REMOTE_WORKERS, most_workers, workers_for_all_cores
@@ -58,7 +59,7 @@ _LOG = logging.getLogger(__name__)
 PROBE_S = 25.0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ServiceReady:
     """What there is to say when a service is ready."""
 

@@ -20,6 +20,7 @@ from loader_service.children import ONE_THREAD, command, environment
 from loader_service.daemon.watched_child import WatchedChild
 from loader_service.errors import ConfigError
 from loader_service.lifeline import arguments_for
+from loader_service.record_class import record
 from loader_service.tcp import TcpAddress
 
 _LOG = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SideProgram:
     """What is run beside the service.
 
@@ -136,7 +137,7 @@ def _again(running: _Running, cause: str, now: float) -> str:
     return f"{running.program.name} {cause}; it is started again in {pause_s:g} s, and trainings go on"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class MetricsOptions:
     """What the process of the metrics is told.
 

@@ -13,6 +13,7 @@ from loader_service.daemon.remote_workers import RemoteWorkers
 from loader_service.daemon.service_log import ServiceLog
 from loader_service.daemon.sockets import Router
 from loader_service.protocol import messages as m
+from loader_service.record_class import record
 
 #: A worker that is as heavy as the one before it within this time, in seconds, shows what its work takes, not a leak.
 _LEAST_LIFE_S = 60.0
@@ -109,7 +110,7 @@ class Workers:
         return here if self.remote is None else {**here, **self.remote.seen()}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Verdict:
     """What is to be noted of a worker that is too heavy, and whether it is to be replaced."""
 

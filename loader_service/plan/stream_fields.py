@@ -5,16 +5,16 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from loader_service.errors import ConfigError
 from loader_service.plan.image_shape import output_shape
 from loader_service.plan.window_cuts import shape_in_batch
 from loader_service.protocol.fields import BOOKKEEPING, POSITION, SERVICE_FIELDS, CatalogField, Field
 from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.record_class import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CatalogFacts:
     """What the catalog says of the fields it can give.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from loader_service.errors import ConfigError
+from loader_service.record_class import record
 
 #: Words below this number are all words: the hashes that decide have 64 bits.
 WORDS = 2**64
@@ -20,7 +20,7 @@ _PERCENT = r"(?:(\d{1,3}(?:\.\d{1,9})?)%)?"
 _SPLIT = re.compile(rf"([^\s\[\]]+)(?:\[{_PERCENT}:{_PERCENT}\])?", re.ASCII)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SplitPart:
     """Part of the videos: those whose hash is in ``[low, high)``, of all `WORDS`.
 

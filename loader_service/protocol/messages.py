@@ -16,9 +16,6 @@ from loader_service.protocol.numbers import NumberColumn
 from loader_service.protocol.recent_steps import GetRecentSteps as GetRecentSteps
 from loader_service.protocol.recent_steps import RecentStep as RecentStep
 from loader_service.protocol.recent_steps import RecentSteps as RecentSteps
-
-# ruff: noqa: PLC0414 - this form says that a name is to be known here too
-from loader_service.protocol.record_class import record
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.status_messages import CachedForm as CachedForm
 from loader_service.protocol.status_messages import CatalogSummary as CatalogSummary
@@ -45,6 +42,9 @@ from loader_service.protocol.worker_messages import TaskDone as TaskDone
 from loader_service.protocol.worker_messages import TasksWanted as TasksWanted
 from loader_service.protocol.worker_messages import ToWorker as ToWorker
 from loader_service.protocol.worker_messages import WorkerReady as WorkerReady
+
+# ruff: noqa: PLC0414 - this form says that a name is to be known here too
+from loader_service.record_class import record
 
 # --------------------------------------------------------------------------------------------- client → daemon
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from loader_service.protocol.fields import Field
 from loader_service.protocol.spec import Spec
+from loader_service.record_class import record
 
 #: Rows of a step that are told: more than people look at.
 MOST_RECENT_ROWS = 64
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class GetRecentSteps:
     """Ask for the `RecentSteps`; answered under the same request number."""
 
     request: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RecentStep:
     """The step of a stream that was announced last, as far as people look at it."""
 
@@ -34,7 +33,7 @@ class RecentStep:
     lengths: tuple[int, ...]  # frames of each where they differ, as in whole videos; else empty
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RecentSteps:
     """The latest step of each stream that has announced one."""
 

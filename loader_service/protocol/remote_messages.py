@@ -5,9 +5,9 @@ Tasks and what prepares them travel as the daemon said them; rows travel beside 
 
 from __future__ import annotations
 
-from loader_service.protocol.record_class import record
 from loader_service.protocol.totals import TimeSpent
 from loader_service.protocol.worker_messages import TaskDone, TasksWanted, ToWorker
+from loader_service.record_class import record
 
 # --------------------------------------------------------------------------------------- remote worker → receiver
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from loader_service.protocol.numbers import NumberColumn, PackedNumbers, number_column
+from loader_service.record_class import record
 
 
 class Row(NamedTuple):
@@ -83,7 +84,7 @@ def _all_told(count: int) -> NumberColumn:
     return number_column(np.arange(count))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Rows:
     """Rows of one slot, and what fills them.
 

@@ -8,8 +8,8 @@ from typing import Literal
 from loader_service.html_text import paragraph, table
 from loader_service.protocol.fields import CatalogField
 from loader_service.protocol.later_fields import later
-from loader_service.protocol.record_class import record
 from loader_service.protocol.totals import FileSystemTotals, FileTotals, StreamTotals, WorkerTotals
+from loader_service.record_class import record
 from loader_service.sizes import counted
 
 

@@ -7,7 +7,7 @@ counts in ``_total``.
 from __future__ import annotations
 
 from loader_service.protocol.later_fields import later
-from loader_service.protocol.record_class import record
+from loader_service.record_class import record
 
 
 @record(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from loader_service.protocol.fields import Field
-from loader_service.protocol.record_class import record
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Spec
 from loader_service.protocol.totals import TimeSpent
+from loader_service.record_class import record
 
 
 @record(frozen=True)

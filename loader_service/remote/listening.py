@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import ipaddress
 import socket
-from dataclasses import dataclass
 
 from loader_service.cluster_options import ListenAddress
 from loader_service.errors import ConfigError
+from loader_service.record_class import record
 from loader_service.tcp import TcpAddress
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Listening:
     """A listening socket, and what remote workers are told to connect to."""
 

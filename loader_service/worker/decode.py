@@ -12,7 +12,6 @@ converted without a colour profile, whole or damaged; an EXIF orientation is ign
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import numpy as np
 import simplejpeg
@@ -28,6 +27,7 @@ from loader_service.catalog.codecs import (
 from loader_service.catalog.unused_segments import BAD_PROFILE, without_profile
 from loader_service.errors import ConfigError, DecodeError
 from loader_service.protocol.spec import MAX_IMAGE_SIDE
+from loader_service.record_class import record
 from loader_service.worker.native_jpeg import native_decoder
 
 #: simplejpeg computes ``height * width * channels`` in a C int, and a product that has wrapped around passes its check
@@ -50,7 +50,7 @@ _SEGMENT = struct.Struct(">HH")  # marker, length without the marker
 _FRAME_HEADER = struct.Struct(">BHHB")  # precision, height, width, components
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DecodeLimits:
     """What a frame may cost; all of it is checked before a pixel is decoded or memory is taken.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ from loader_service.plan.window_cuts import window_of
 from loader_service.progress import Progress
 from loader_service.protocol.fields import Field
 from loader_service.protocol.spec import Clip, Image, Spec
+from loader_service.record_class import record
 from loader_service.worker.decode import DecodeLimits
 from loader_service.worker.frame_ranges import bytes_of_frame, frame_ranges
 from loader_service.worker.gather import Runs, beyond_memory, gather
@@ -54,7 +54,7 @@ class MakeImages(Protocol):
         """Return it; parameters as of `EncodedImages`, and what the stream asks for."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Origin:
     """Where frames come from.
 

@@ -6,7 +6,8 @@ Only what is decoded row by row has such a layout: a baseline or sequential JPEG
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from loader_service.record_class import record
 
 _SEGMENT = struct.Struct(">HH")  # marker, length without the marker
 _FRAME_HEADER = struct.Struct(">BHHB")  # precision, height, width, components
@@ -21,7 +22,7 @@ _SAMPLINGS = frozenset(((1, 1), (2, 1), (2, 2), (1, 2), (4, 1)))
 _BLOCK = 8
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class JpegLayout:
     """How a scan goes through a picture: in blocks of some pixels, row by row.
 

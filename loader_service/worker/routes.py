@@ -6,13 +6,12 @@ sample. Which of the steps change nothing is for the writer to see.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from loader_service.errors import DecodeError
 from loader_service.plan.image_draws import NOTHING_DRAWN, ImageDraws
 from loader_service.plan.image_shape import Size, crop_box, crop_corner, scaled_shape
 from loader_service.plan.resized_crop import Box
 from loader_service.protocol.spec import Image
+from loader_service.record_class import record
 from loader_service.worker.decode import DecodeLimits, eighths_of, eighths_shape, reduced_shape
 
 #: A side that becomes this many times smaller is averaged: bilinear weights take in every pixel down to one half. Where
@@ -23,7 +22,7 @@ _AVERAGED_FROM, _BOX_AVERAGED_FROM = 2, 3
 _BOX_EIGHTHS = (1, 2, 3, 4)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Route:
     """What happens to a frame; sizes are ``(height, width)`` in pixels.
 

@@ -13,6 +13,7 @@ from loader_service.cli import cli
 from loader_service.click_options import options_of
 from loader_service.errors import ConfigError
 from loader_service.option_fields import build, option
+from loader_service.record_class import record
 from loader_service.scan_options import ScanOptions
 from loader_service.schema import Schema, SchemaField
 from tests.support.catalogs import catalog_of
@@ -52,7 +53,7 @@ def test_each_option_is_in_the_help_of_start_and_inspect(command, name):
     assert f"--{name.replace('_', '-')} " in told.output
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class MoreOptions(ScanOptions):
     """Options as they are when somebody has added one, and done nothing else."""
 

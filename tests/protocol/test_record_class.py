@@ -9,7 +9,7 @@ import pickle
 
 import pytest
 
-from loader_service.protocol.record_class import record
+from loader_service.record_class import record
 
 FIELDS = {"number": 3, "text": "a'b", "more": (1, 2)}
 

@@ -10,7 +10,6 @@ import logging
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from loader_service.catalog.cache.cache_folder import (
@@ -27,6 +26,7 @@ from loader_service.catalog.cache.cache_folder import (
 from loader_service.catalog.cache.column_files import is_catalog_file
 from loader_service.catalog.cache.directory_locks import remove_unless_held
 from loader_service.private_folders import Folder, NotOurs, is_own_file
+from loader_service.record_class import record
 from loader_service.sizes import counted
 
 _LOG = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ _LOG = logging.getLogger(__name__)
 _ABANDONED_S = 86_400.0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CacheLimits:
     """How much is kept. A catalog takes 50 bytes a video and 12 a frame: 1.3 GB for a million videos of 100 frames.
 
@@ -57,7 +57,7 @@ class CacheLimits:
     bundles: int = 64
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Entry:
     folder: str
     name: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import difflib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.errors import ConfigError
 from loader_service.given_paths import split_labels
+from loader_service.record_class import record
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _VIDEO, _LABEL = "video", "label"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CsvColumn:
     """One column of labels.
 
@@ -39,7 +39,7 @@ class CsvColumn:
     wanted: bool
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LabelTable:
     """What a CSV file says of videos.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from loader_service.errors import LoaderError
+from loader_service.record_class import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ MIXTURE_REMEDY = (
 )
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ClassList:
     """The classes that the user has listed: a name's place is its number.
 
@@ -55,7 +55,7 @@ class ClassList:
         return any(_number(name) is not None for name in self.names)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LabelOrigin:
     """Where labels come from, for errors.
 
@@ -74,7 +74,7 @@ class LabelOrigin:
     remedy: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Encoded:
     """Labels as numbers.
 

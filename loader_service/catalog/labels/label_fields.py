@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.labels.csv_columns import TableColumns
 from loader_service.catalog.labels.encode import MIXTURE_REMEDY, MOST_CLASS_BYTES, LabelOrigin, class_bytes, encode
 from loader_service.errors import CatalogError, ConfigError
+from loader_service.record_class import record
 from loader_service.scan_options import FOLDER, GROUP
 from loader_service.sizes import counted
 
@@ -27,7 +28,7 @@ Column = npt.NDArray[Any]
 Numbering = Literal["files", "csv", "list"]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Labelling:
     """What the user has said of labels.
 
@@ -58,7 +59,7 @@ class Labelled(NamedTuple):
     label: Label | None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LabelField:
     """One field of labels.
 

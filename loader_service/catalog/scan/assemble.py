@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from loader_service.catalog.videos.readings import free_name, in_one_line
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.video_split import words_of_names
 from loader_service.protocol.fields import CatalogField
+from loader_service.record_class import record
 from loader_service.schema import Schema, SchemaField
 from loader_service.sizes import counted
 
@@ -38,7 +38,7 @@ Column = npt.NDArray[Any]
 _NAMELESS = frozenset({"", "video"})
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Scanned:
     """One file of the catalog to be: its path, as the user may name it in a CSV file, and what it holds."""
 

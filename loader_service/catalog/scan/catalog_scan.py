@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from loader_service.catalog.attempts import stat_patiently
@@ -23,6 +23,7 @@ from loader_service.catalog.scan.scan_pool import Outcome, ScanPool
 from loader_service.catalog.splits.file_names import check_one_split, files_of_split
 from loader_service.control_groups import usable_cores
 from loader_service.errors import CatalogError
+from loader_service.record_class import record
 from loader_service.scan_options import ScanOptions
 from loader_service.stores.faults import StoreFault
 from loader_service.stores.urls import is_url
@@ -98,7 +99,7 @@ def scan(
     return keep_catalog(cache_dir, _cache_key(identities, options, labelling, told), header, columns)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Identity:
     path: str
     status: FileStat | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +19,13 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.columns import Catalog, FieldFacts
     from loader_service.catalog.findings import FieldScan, FileScan
+from loader_service.record_class import record
 from loader_service.scan_options import ScanOptions
 from loader_service.sizes import counted
 from loader_service.stores.urls import is_url
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FileVerdict:
     """What came of a comparison.
 

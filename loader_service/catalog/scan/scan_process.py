@@ -16,7 +16,7 @@ import resource
 import struct
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from loader_service.catalog.cache.column_files import open_catalog
@@ -24,6 +24,7 @@ from loader_service.catalog.findings import pack
 from loader_service.catalog.scan.recheck import Recheck
 from loader_service.errors import CatalogError, FileInUse
 from loader_service.lifeline import answers, told
+from loader_service.record_class import record
 from loader_service.scan_options import ScanOptions
 
 HEADER = struct.Struct("<cQ")
@@ -33,7 +34,7 @@ READY, SCAN, VERDICT, IN_USE, ERROR = b"R", b"S", b"V", b"U", b"E"
 _MEMORY_BYTES = 4 * 2**30
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ScanProcessOptions:
     """What this process is told at its start."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
@@ -12,6 +11,7 @@ from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.split_words import WORDS, listed, split_flags
 from loader_service.catalog.splits.split_names import NamedSplits, splits_by_name
 from loader_service.errors import CatalogError
+from loader_service.record_class import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.findings import FileScan
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FilesOfSplit:
     """The files that are scanned.
 

@@ -9,12 +9,12 @@ names, of indices or of labels alone make no split. They belong to one that data
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind, Tree
 from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.split_words import WORDS, Said, said_by
+from loader_service.record_class import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ _ANY = re.compile("|".join(WORDS), re.IGNORECASE)
 _LISTS = re.compile(r"(?:^|_)(?:is|flag|idx|ind|index|indices|id|mask|key|name|list)(?:e?s)?$")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class NamedSplits:
     """Splits of a file: the parents whose members are in them, and the words as the file has them.
 

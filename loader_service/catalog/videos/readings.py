@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.sides import of_siblings
 from loader_service.protocol.fields import SERVICE_FIELDS
+from loader_service.record_class import record
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _MOST_FIELDS = 3
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Reading:
     """One reading of a file: what it would be, in words, and the schema that says so."""
 
