@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_number, is_vlen
 from loader_service.catalog.scan.unknown_files import works
 from loader_service.catalog.videos.aside.set_aside import REFERRED
+from loader_service.catalog.videos.beside.flat_lists import lists_of_rows
 from loader_service.catalog.videos.lines.unused import paths_of
 from loader_service.catalog.videos.readings import fields_of, in_one_line
 from loader_service.schema import Schema
@@ -55,6 +56,9 @@ def _remedy(hdf5: HDF5File, tree: Tree, left: Sequence[DatasetInfo], main: Datas
     """
     if main.path.startswith(f"{REFERRED}/"):
         return "; write each of MATLAB's cells as a dataset of its own, or serve them by --source package.module:Name"
+    for each in lists_of_rows(tree, hdf5.entries):
+        if any(main.path in field.dataset for field in each.schema.fields) and works(hdf5, tree, each.schema):
+            return f"; {in_one_line(each.schema)} in a --schema serves {each.words}"
     rows = [info for info in left if info.parent == main.parent and info.shape[:1] == main.shape[:1] != ()]
     fields = fields_of([info for info in rows if is_number(info.dtype)], "array")
     schema = Schema(("table",), fields)

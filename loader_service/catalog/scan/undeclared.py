@@ -40,6 +40,7 @@ from loader_service.catalog.videos.axes.time_axes import refuse_time_behind, ref
 from loader_service.catalog.videos.beside.beside_pictures import add_beside_pictures
 from loader_service.catalog.videos.beside.constants_beside import add_constants
 from loader_service.catalog.videos.beside.fields_beside import add_members, check_labels
+from loader_service.catalog.videos.beside.flat_lists import lists_of_rows
 from loader_service.catalog.videos.beside.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.beside.labels_apart import refuse_labels_apart
 from loader_service.catalog.videos.beside.widened_bytes import refuse_widened_rows
@@ -206,7 +207,9 @@ def _without_frames(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> Fou
     try:
         return find_without_frames(hdf5, tree, aside)
     except TwoReadingsError as error:
-        raise with_rows_of_lists(error, tree, hdf5.entries) from error.__cause__
+        asked = with_rows_of_lists(error, tree, hdf5.entries)
+        lists = lists_of_rows(tree, hdf5.entries)
+        raise (TwoReadingsError(asked.found, [*lists, *asked.readings]) if lists else asked) from error.__cause__
 
 
 def _encoded(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str], pattern: str | None) -> Sequence[FoundVideo]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.videos.episodes import VideoField
+from loader_service.catalog.videos.readings import Reading, fields_of
+from loader_service.schema import Schema
 
 if TYPE_CHECKING:
     from loader_service.catalog.columns import Int64s
@@ -30,7 +35,7 @@ def flat_list_part(read: Read, tree: Tree, info: DatasetInfo, frames: int | None
     frames
         Of the video: the bounds are one more, from 0 to the number of entries, and never fall. None: as they say.
     """
-    beside = tree.datasets.get(info.path + BOUNDS_ENDING)
+    beside = tree.datasets.get(info.path + BOUNDS_ENDING) or (_called_as_bounds(tree, info) if frames is None else None)
     if beside is None or len(beside.shape) != 1 or beside.shape[0] < 2 or not is_whole(beside.dtype):
         return None
     if frames is not None and beside.shape[0] != frames + 1:
@@ -42,6 +47,41 @@ def flat_list_part(read: Read, tree: Tree, info: DatasetInfo, frames: int | None
     if bounds[0] or bounds[-1] != info.shape[0] or (np.diff(bounds) < 0).any():
         return None
     return VideoField("array", info.dtype, (0, *info.shape[1:]), info.path, info=info, bounds=beside)
+
+
+def _called_as_bounds(tree: Tree, info: DatasetInfo) -> DatasetInfo | None:
+    """Return what is called as a dataset's bounds, as ``faces_bounds`` beside ``faces_vc``; None without any."""
+    for path, beside in tree.datasets.items():
+        stem = _BOUNDS.fullmatch(beside.basename) if len(beside.shape) == 1 and beside.parent == info.parent else None
+        if stem and path != info.path and f"{info.basename}_".startswith(f"{stem[1]}_"):
+            return beside
+    return None
+
+
+_BOUNDS = re.compile(r"(.+?)_?(offsets?|bounds|boundaries|indptr|ptrs?|splits)", re.IGNORECASE)
+
+
+def lists_of_rows(tree: Tree, read: Read) -> list[Reading]:
+    """Return the reading of datasets with bounds beside them as lists of rows, with what has one entry a row."""
+    infos = [info for info in tree.datasets.values() if info.shape and is_number(info.dtype)]
+    counts = {
+        info.path: part.bounds.shape[0] - 1
+        for info in infos
+        if (part := flat_list_part(read, tree, info)) is not None and part.bounds is not None
+    }
+    if not counts:
+        return []
+    ((count, _),) = Counter(counts.values()).most_common(1)
+    lists = [info for info in infos if counts.get(info.path) == count]
+    rows = [info for info in infos if info.shape[0] == count and info.path not in counts]
+    named = zip(lists, fields_of(lists, "array"), strict=True)
+    fields = [replace(field, shape=(0, *info.shape[1:])) for info, field in named]
+    words = f"{count} rows, each with its list in {' and in '.join(repr(info.path) for info in lists[:_MOST_SHOWN])}"
+    return [Reading(words, Schema(("table",), (*fields_of(rows[:1], "array"), *fields, *fields_of(rows[1:], "array"))))]
+
+
+#: Lists that a message names.
+_MOST_SHOWN = 3
 
 
 def flat_extents(address: int | None, bounds: Int64s, entry_bytes: int) -> tuple[Int64s, Int64s]:
