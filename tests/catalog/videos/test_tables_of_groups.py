@@ -139,3 +139,13 @@ def test_many_groups_of_the_same_few_numbered_arrays_may_be_a_sample_each_and_th
     with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
         assert (found.video_count, found.frame_count) == (10, 10)
         assert {field.name for field in found.fields} == {"0.5.png", "1.0.png"}
+
+
+def test_grey_matrices_of_one_size_may_be_bands_of_one_sample(tmp_path):
+    for tile in range(2):
+        with h5py.File(tmp_path / f"tile{tile}.h5", "w") as root:
+            for number, band in enumerate(("B02", "B03", "B8A")):
+                root[band] = np.full((64, 48), number, np.uint16)
+    readings = list(_served(tmp_path))
+    assert ((1, 1), frozenset({"B02", "B03", "B8A"})) in readings
+    assert ((1,) * 6, frozenset({"values"})) in readings

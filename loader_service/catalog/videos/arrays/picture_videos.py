@@ -9,7 +9,7 @@ from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.across_groups import by_number
-from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, rows_or_pictures
+from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, one_sample, rows_or_pictures
 from loader_service.catalog.videos.arrays.number_readings import frames_of_groups
 from loader_service.catalog.videos.beside.fields_beside import single_part
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
@@ -168,9 +168,14 @@ def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
         [
             *frames_of_groups(members),
             Reading("a grey picture each", each),
+            *([one_sample(members)] if len(members) <= _MOST_BANDS and 0 not in shape else []),
             Reading("a sequence of rows each", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),))),
         ],
     )
+
+
+#: Bands of one scene, or maps of one place, of one size.
+_MOST_BANDS = 32
 
 
 def refuse_numbered_pictures(arrays: Sequence[DatasetInfo]) -> None:
