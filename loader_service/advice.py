@@ -116,8 +116,11 @@ def volume_advice(catalog: Catalog) -> str | None:
         if facts.storage == "raw" and facts.field.kind == "array" and len(facts.field.shape) >= least_axes
     ]
     differ = any(catalog.field(each.name).differs for each in found)
-    volumes = len(found) > 1 and len({catalog.field(each.name).shape for each in found}) == 1
-    alone = alike and bool(found) and (len(catalog.facts) == len(found) == 1 or max(counts) <= _FEW_ROWS)
+    arrays = [facts for facts in catalog.facts if facts.field.kind != "value"]
+    shapes = {catalog.field(each.name).shape for each in found}
+    maps = len(arrays) == len(found) > 1 == len(shapes) and all(max(counts) <= _TALLER * each[0] for each in shapes)
+    volumes = len(found) > 1 == len(shapes)
+    alone = alike and bool(found) and (len(catalog.facts) == len(found) == 1 or max(counts) <= _FEW_ROWS or maps)
     if not differ and not alone and not (volumes and len(catalog.field(found[0].name).shape) == _AXES_OF_SLICE):
         return None
     said = "a row of a file has other sides than one of another" if differ else "all arrays of a file have one shape"
@@ -127,6 +130,10 @@ def volume_advice(catalog: Catalog) -> str | None:
         f"{said}; if a file is one sample, such as a volume, say so in a "
         f"--schema FILE: {in_one_line(Schema(('files',), tuple(found)))}"
     )
+
+
+#: A map is seldom so many times as high as wide.
+_TALLER = 4
 
 
 def vectors_advice(catalog: Catalog) -> str | None:

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.advice import volume_advice
 from loader_service.errors import CatalogError
 from tests.catalog.advice import schemas_in
 from tests.public_layouts.pictures import jpegs, pixels, write_vlen
@@ -84,3 +85,18 @@ def test_raw_videos_of_other_ids_in_each_file_are_videos(tmp_path):
                 root[f"v_{each}{number}"] = pixels(number, 5 + number, 16, 16)
     with closing(catalog_of(tmp_path)) as found:
         assert found.video_count == 4
+
+
+@pytest.mark.parametrize(("rows", "said"), [(32, True), (400, False)])
+def test_maps_that_words_name_have_a_line_with_the_schema_for_one_sample_a_file_and_long_tables_have_none(
+    tmp_path, rows, said
+):
+    _write(tmp_path, ["humidity", "temperature"], lambda number: np.full((rows, 64), number, np.float32))
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.kind == "rows"
+        advice = volume_advice(found)
+    assert bool(advice) == said
+    if advice:
+        (tmp_path / "schema.toml").write_text(schemas_in(advice)[0])
+        with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+            assert found.frame_counts.tolist() == [1, 1, 1]
