@@ -9,17 +9,17 @@ import numpy as np
 
 from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
-from loader_service.catalog.inner_paths import basename_of, join, upwards
+from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.split_words import meaning_of
 from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES, value_of_row
+from loader_service.catalog.videos.bounds.attribute_bounds import bounds_of_attributes, named_as_bounds
 from loader_service.catalog.videos.bounds.bound_lists import (
     Bounds,
     LastRowsError,
     Read,
     find_first_rows,
     is_index,
-    says_bounds,
 )
 from loader_service.catalog.videos.bounds.bounds import find_bounds, find_pairs_apart, find_sums, from_flags
 from loader_service.catalog.videos.bounds.inner_bounds import line_of_parts, paths_of_parts
@@ -33,7 +33,6 @@ from loader_service.schema import VIDEO, Schema, SchemaField
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from typing import Any
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import Tree
@@ -57,12 +56,12 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
     rows = {(each.frame_count,) for each in filled}
     parts = set() if declared else paths_of_parts(tree.datasets)
     parts = {path for path in parts if tree.datasets[path].shape[:1] not in rows}
-    noted = _named_as_bounds(tree)
+    noted = named_as_bounds(tree)
     beside, read = _beside(tree, filled, tree.unwritten | parts, alone=alone), hdf5.entries
     try:
         bounds = [
             find_bounds(beside[id(each)], each.frame_count, read, alone=alone, declared=declared)
-            or _of_attributes(hdf5, noted, each, alone=alone)
+            or bounds_of_attributes(noted, each, read, alone=alone)
             or _by_rows(each, beside[id(each)], read, declared=declared)
             for each in filled
         ]
@@ -205,50 +204,6 @@ _MOST_LOOKED_AT = 8
 
 #: So many numbers that sum to the rows by chance are too seldom to be said nothing of.
 _LEAST_LENGTHS = 3
-
-
-def _named_as_bounds(tree: Tree) -> dict[str, list[str]]:
-    """Return the attributes that are called as ends or lengths are, by what has them.
-
-    An ``offset`` is a place in space, as NeXus has it.
-    """
-    meant: dict[str, bool] = {"offset": False}
-    named: dict[str, list[str]] = {}
-    for owner, names in tree.attributed.items():
-        for name in names:
-            if name not in meant:
-                meant[name] = says_bounds(name)
-            if meant[name]:
-                named.setdefault(owner, []).append(name)
-    return named
-
-
-def _of_attributes(hdf5: HDF5File, named: Mapping[str, Sequence[str]], whole: Episode, *, alone: bool) -> Bounds | None:
-    """Return what attributes say that are called as ends or lengths are; those that do not fit are no ends.
-
-    They are those of the datasets, of the group that is the video, of groups between, and, of a lone video, of those
-    above it.
-    """
-    if not named:
-        return None
-    owners = dict.fromkeys(owner for part in whole.parts.values() for owner in upwards(part.path) if owner in named)
-    inside = "" if alone else f"{whole.root}/"
-    values: dict[str, Any] = {
-        f"{owner}@/{name}": hdf5.entries(f"{owner}@{name}")
-        for owner in owners
-        if f"{owner}/".startswith(inside)
-        for name in named[owner]
-    }
-    lists = [
-        DatasetInfo(path, ElementKind.INTEGER, each.shape, each.nbytes, None, each.dtype.name)
-        for path, each in values.items()
-        if each.dtype.kind in "iuf" and each.ndim == 1 and len(each) > 1
-    ]
-    try:
-        bounds = find_bounds(lists, whole.frame_count, values.__getitem__, alone=alone) if lists else None
-    except CatalogError:
-        return None
-    return bounds and replace(bounds, paths=frozenset(path.replace("@/", "@") for path in bounds.paths))
 
 
 def _note_parts(parts: Sequence[DatasetInfo], filled: Sequence[Episode], found: Found, read: Read) -> None:

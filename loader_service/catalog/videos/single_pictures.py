@@ -90,7 +90,8 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
                 all(len(lengths[place]) < 2 for place in _places(info)) or (series and info.dtype == "uint8")
             ):
                 maybe.append(info)
-    if not sure and not maybe and len(datasets) == 1 and _is_named_picture(datasets[0]):
+    lone = len(datasets) == 1 or _are_volume(datasets)
+    if not sure and not maybe and lone and any(map(_is_named_picture, datasets)):
         maybe = list(datasets)
     grouped = all(_are_maps(members) or _are_cube(members) for members in groups.values())
     if not sure and not maybe and (grouped or _are_maps(datasets)):  # a map in each of several groups, too
@@ -140,6 +141,20 @@ def _are_cube(members: Sequence[DatasetInfo]) -> bool:
         and min(cubes[0].shape[:2]) >= LEAST_GREY_SIDE
         and all(info.shape == cubes[0].shape[:2] for info in truths)
     )
+
+
+def _are_volume(datasets: Sequence[DatasetInfo]) -> bool:
+    """Tell whether a file is two datasets of one shape, a picture or volume by its name, and what is where in it."""
+    if len(datasets) != _WITH_TRUTH:
+        return False
+    first, truth = sorted(datasets, key=lambda info: bool(_TRUTH_OF_PICTURES.search(info.basename)))
+    named = _PICTURE_WORDS.search(first.basename) and not _FEATURES.search(first.basename)
+    same = truth.shape == first.shape and truth.parent == first.parent
+    return bool(same and named and _TRUTH_OF_PICTURES.search(truth.basename))
+
+
+#: Datasets of a picture, and of what is where in it.
+_WITH_TRUTH = 2
 
 
 #: Where HDF-EOS keeps maps of the earth.

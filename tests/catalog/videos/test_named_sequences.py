@@ -87,3 +87,17 @@ def test_encoded_frames_with_words_behind_their_numbers_are_one_video_by_the_sch
     (schema,) = schemas_in(str(no.value))
     served = _served(tmp_path, schema, encoded=True)
     assert served == {("a", "frame_left"): list(range(6)), ("a", "frame_right"): list(range(100, 106))}
+
+
+def test_matrices_that_words_before_numbers_tell_apart_have_a_line_with_the_schema_for_their_frames(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for word, count in {"alice": 5, "bob": 7}.items():
+            for number in range(count):
+                root[f"{word}_{number:04d}"] = np.full((24, 32), number, np.float32)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [24] * 12
+        (line,) = [each for each in found.left_out if "(numbers)" in each]
+    (tmp_path / "schema.toml").write_text(*schemas_in(line))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
+        assert names_of(declared) == ["alice", "bob"]
+        assert declared.frame_counts.tolist() == [5, 7]

@@ -50,3 +50,12 @@ def test_a_schema_is_shown_though_the_order_of_labels_is_asked_next(tmp_path: Pa
     assert catalog.labels is not None
     assert catalog.labels.tolist() == [0, 1, 2]
     catalog.close()
+
+
+@pytest.mark.parametrize("sides", [(64, 64, 20), (128, 128, 14)])
+@pytest.mark.parametrize("truth", ["label", "mask"])
+def test_a_volume_of_square_slices_beside_its_truth_is_asked_about(tmp_path, sides, truth):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["image"], root[truth] = np.zeros(sides, np.float32), np.zeros(sides, np.uint8)
+    with pytest.raises(CatalogError, match="whose first axis may be time, or one of a picture's"):
+        catalog_of(tmp_path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.videos.arrays.named_sequences import readings_of, sequences_of
 from loader_service.catalog.videos.beside.constants_beside import MATRICES
 from loader_service.catalog.videos.numbered import in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
@@ -62,9 +63,21 @@ def lines_of_numbers(found: Found) -> dict[str, str]:
     return {
         f"{first.parent or '/'} (numbers)": f"{shown}; if their numbers count frames, {in_one_line(reading.schema)} in "
         f"a --schema makes {reading.words}, in a file"
-        for reading in (by_their_numbers(infos) or frames_of_groups(infos))
+        for reading in (by_their_numbers(infos) or frames_of_groups(infos) or _by_words(infos))
         if first.shape[0] > 1
     }
+
+
+def _by_words(members: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of datasets of one group and form as frames of videos by the words before their numbers."""
+    sequences = sequences_of(members)
+    forms = {(info.parent, info.dtype, info.shape) for info in members}
+    if len(forms) > 1 or len(sequences) < 2 or sum(map(len, sequences.values())) < len(members):
+        return []
+    return [each for each in readings_of(members[0].parent, sequences, encoded=False) if each.schema.videos == _GROUPS]
+
+
+_GROUPS = ("groups",)
 
 
 def by_their_numbers(members: Sequence[DatasetInfo]) -> list[Reading]:
