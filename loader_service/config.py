@@ -288,7 +288,7 @@ def parse_arguments(texts: Sequence[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier() or name in arguments:
-            raise ConfigError(f"source_arg={text!r}; give name=value, each name once")
+            raise ConfigError(f"source_arg={text!r}; give name=value, such as 'count=100', each name once")
         try:
             arguments[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from loader_service.errors import ConfigError
 
 
-def reference_of(option: str, value: Callable[..., Any]) -> str:
+def reference_of(option: str, value: Any) -> str:
     """Return ``package.module:Name`` of a function or class that another process finds by it.
 
     Parameters
@@ -28,10 +27,7 @@ def reference_of(option: str, value: Callable[..., Any]) -> str:
     """
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
-        raise ConfigError(
-            f"{option}={value!r:.200} has no name by which a service can import it; give a function or class that a "
-            "module defines at its top level, and give a source's arguments as source_arg"
-        )
+        raise ConfigError(f"{option}={value!r:.200} has no name by which a service can import it; {_named(option)}")
     if "<lambda>" in name:
         raise ConfigError(
             f"{option} is a lambda, which has no name by which a service can import it; write it as a function, with "
@@ -56,6 +52,15 @@ def reference_of(option: str, value: Callable[..., Any]) -> str:
             f"of another; give it a name of its own in {module!r}"
         )
     return f"{module}:{name}"
+
+
+def _named(option: str) -> str:
+    """Return what to give in place of an object, or of a function with arguments of its own."""
+    if option == "source":
+        return (
+            "give its class, or the function, itself, and its arguments as source_arg='name=value', or a list of such"
+        )
+    return f"write it as a function, with `def`, at the top level of a module{_example(option)}"
 
 
 def _example(option: str, name: str = "") -> str:

@@ -211,6 +211,6 @@ def _text(name: str, value: Any) -> str | list[str]:
         close = difflib.get_close_matches(str(name), known, n=1)
         hint = f"did you mean {close[0]!r}? There are" if close else "there are"
         raise ConfigError(f"service={{{name!r}: …}} is no option of a private service; {hint} {', '.join(known)}")
-    if name in _CODE and callable(value):
+    if name in _CODE and not isinstance(value, str):
         return reference_of(name, value)
     return [str(each) for each in value] if isinstance(value, (list, tuple)) else str(value)

@@ -79,12 +79,24 @@ def _nested() -> Callable[..., Any]:
         (lambda sample, _: sample, r"transform is a lambda.*`def`, at the top level of a module.*my_transform.py"),
         (_nested(), r"'inside' is defined inside '_nested'.*move it to the top level of a module"),
         (own_sources.Items().__len__, r"'Items.__len__' is a method of one object.*write it as a function"),
-        (functools.partial(np.add, 1), r"functools.partial.*has no name.*give a function or class that a module"),
+        (functools.partial(np.add, 1), r"functools.partial.*has no name.*write it as a function.*my_transform.py"),
+        (own_sources.Items(), r"Items object.* has no name.*write it as a function, with `def`"),
+        (3, r"transform=3 has no name by which a service can import it"),
     ],
 )
 def test_code_without_a_name_in_a_module_is_refused_before_a_service_starts(value: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         loader_client.connect("x.h5", service={"transform": value})
+
+
+@pytest.mark.parametrize("value", [own_sources.Items(), functools.partial(own_sources.Items, count=8)])
+def test_an_object_given_as_source_is_told_to_give_its_class_which_works(value: Any) -> None:
+    advice = r"^source=.* has no name.*give its class, .* itself, and its arguments as source_arg='name=value'"
+    with pytest.raises(ConfigError, match=advice):
+        loader_client.connect(service={"source": value})
+    given: Any = {"source": own_sources.Items, "source_arg": "count=8"}
+    with loader_client.connect(service=given, workers=1) as connection:
+        assert len(next(connection.batches(8, shuffle=False))["grid"]) == 8
 
 
 def test_a_wrapped_function_that_took_the_place_of_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

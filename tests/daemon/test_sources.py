@@ -349,7 +349,10 @@ def test_a_worker_that_dies_while_it_tries_a_transform_is_only_a_pause(small_vid
         (["--source", f"{OWN}:Itmes"], "has no 'Itmes'; it has Batches, "),
         (["--source", OWN], "names nothing; give package.module:Name"),
         (["--source", f"{OWN}:Items", "--source-arg", "cuont=3"], "got an unexpected keyword argument 'cuont'"),
-        (["--source", f"{OWN}:Items", "--source-arg", "3"], "source_arg='3'; give name=value, each name once"),
+        (
+            ["--source", f"{OWN}:Items", "--source-arg", "3"],
+            "source_arg='3'; give name=value, such as 'count=100', each name once",
+        ),
         (["--source", f"{OWN}:Items", "--source-arg", "count=0"], "has 0 items; give it 1 to"),
         (["--source", f"{OWN}:Items", "--source-length", "9"], "is for generators, and '{own}:Items' has 60 items"),
         (
