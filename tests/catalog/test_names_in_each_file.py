@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from contextlib import closing
 
 import h5py
@@ -100,3 +103,28 @@ def test_maps_that_words_name_have_a_line_with_the_schema_for_one_sample_a_file_
         (tmp_path / "schema.toml").write_text(schemas_in(advice)[0])
         with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
             assert found.frame_counts.tolist() == [1, 1, 1]
+
+
+def test_groups_of_the_same_names_and_lengths_in_two_files_have_a_line_whose_command_makes_one_video_of_each(tmp_path):
+    for number, name in enumerate(("i3d_rgb", "i3d_flow")):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            for count, video in enumerate(("v_a1b2", "v_c3d4", "v_e5f6"), 4):
+                root[f"{video}/features"] = np.full((count, 16), number, np.float32)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.video_count == 6
+        (line,) = [line for line in found.left_out if "videos of the same names and lengths" in line]
+    (command,) = re.findall(r"`python (-c [^`]*)`", line)
+    (tmp_path / "joined").mkdir()
+    subprocess.run(["sh", "-c", f"{sys.executable} {command}"], cwd=tmp_path / "joined", check=True, timeout=60)
+    with closing(catalog_of(tmp_path, tmp_path / "joined" / "joined.h5")) as found:
+        assert found.frame_counts.tolist() == [4, 5, 6]
+        assert sorted(field.name for field in found.fields) == ["features", "features_1"]
+
+
+def test_groups_of_the_same_names_and_other_lengths_have_no_such_line(tmp_path):
+    for number in range(2):
+        with h5py.File(tmp_path / f"subject{number}.h5", "w") as root:
+            for count, video in enumerate(("rest", "task_a", "task_b"), 4):
+                root[f"{video}/bold"] = np.full((count + number * 3 - count % 2, 16), number, np.float32)
+    with closing(catalog_of(tmp_path)) as found:
+        assert not [line for line in found.left_out if "of the same names" in line]

@@ -16,7 +16,7 @@ from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.catalog.scan.axes_between import lines_of_axes_between
 from loader_service.catalog.scan.joining import Parts, how_to_join
 from loader_service.catalog.scan.little_in_common import readings_of_numbers, refuse_little_in_common
-from loader_service.catalog.scan.names_in_each_file import refuse_names_in_each_file
+from loader_service.catalog.scan.names_in_each_file import line_of_names_in_each_file, refuse_names_in_each_file
 from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
 from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.catalog.videos.readings import TwoReadingsError
@@ -77,7 +77,7 @@ def merge_fields(
     if not named:
         refuse_names_in_each_file(files)
         refuse_little_in_common(by_file, [scan for _, scan in files], merged)
-        left_out = lines_of_same_numbers(merged, table=table) | left_out
+        left_out = line_of_names_in_each_file(files) | lines_of_same_numbers(merged, table=table) | left_out
         for key in [key for key, fields in merged.items() if fields[0].storage == "value"]:
             left_out.pop(f"{key} (constant)", None)  # it is of the whole video in other files
     if table and not named:

@@ -1,4 +1,4 @@
-"""Asks of files whose videos are datasets of the same names, which may be names of fields. Opens no file."""
+"""Asks, or says, of files whose videos have the same names, which may name fields or parts. Opens no file."""
 
 from __future__ import annotations
 
@@ -61,6 +61,23 @@ def refuse_names_in_each_file(files: Sequence[tuple[str, FileScan]]) -> None:
     totals = [int(scan.frame_counts.sum()) for _, scan in files]
     joined = how_to_join([each for each, _ in files], totals, Parts.DATASETS)
     raise CatalogError(f"{TwoReadingsError(found, readings).text(readings)}{joined}")
+
+
+def line_of_names_in_each_file(files: Sequence[tuple[str, FileScan]]) -> dict[str, str]:
+    """Return the line of files of which two have groups as videos, of the same names and, one by one, lengths."""
+    (path, first), names, counts = files[0], files[0][1].names, files[0][1].frame_counts.tolist()
+    if first.layout != "groups" or len(names) < _FEWEST or any(not field.key for field in first.fields):
+        return {}
+    other = next((each for each, scan in files[1:] if scan.names == names and _have(counts, scan)), None)
+    if other is None:
+        return {}
+    totals = [int(scan.frame_counts.sum()) for _, scan in files]
+    joined = how_to_join([each for each, _ in files], totals, Parts.GROUPS)
+    line = (
+        f"{path!r} and {other!r} have videos of the same names and lengths, each of which is a video of its own here"
+        f"{joined or '; if they are parts of the same videos, write these into one file'}"
+    )
+    return {f"{names[0]} (names)": line}
 
 
 def _are_counted(names: Sequence[str]) -> bool:
