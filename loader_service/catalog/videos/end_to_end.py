@@ -25,6 +25,7 @@ from loader_service.catalog.videos.bounds.bounds import find_bounds, find_pairs_
 from loader_service.catalog.videos.bounds.inner_bounds import line_of_parts, paths_of_parts
 from loader_service.catalog.videos.bounds.row_columns import find_by_rows
 from loader_service.catalog.videos.bounds.row_owners import find_by_owners, line_of_turns
+from loader_service.catalog.videos.bounds.unread_bounds import line_of_unread
 from loader_service.catalog.videos.episodes import Episode, Found, key_in, owner_of
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
 from loader_service.errors import CatalogError
@@ -148,6 +149,8 @@ def _note_ends(
         alone = len(found.episodes) == 1
         ends = _pairs_seen(whole, beside[id(whole)], read, alone=alone)
         ends = ends or _ends_seen(whole, beside[id(whole)], read, tree, alone=alone)
+        own = tree.datasets.values() if alone else beside[id(whole)]
+        ends = ends or line_of_unread(own, whole.frame_count, read)
         if ends:
             found.left_out[f"{whole.dataset_path} (episodes)"] = ends
             return
