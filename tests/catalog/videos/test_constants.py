@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import h5py
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogError
+from tests.catalog.advice import schemas_in
 from tests.support.catalogs import catalog_of
 from tests.support.videos import frame_jpeg, make_videos, write_videos
 
@@ -74,10 +74,12 @@ def test_bytes_of_two_axes_and_one_size_are_asked_for(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         for number in range(3):
             file[f"images/{1519413245.1 + number:.2f}"] = np.full((48, 64), number, np.uint8)
-    with pytest.raises(CatalogError, match="a frame or a grey picture each or a sequence of rows each; say") as said:
+    with pytest.raises(
+        CatalogError, match=r"a grey picture each or one sample a file, .* a sequence of rows each"
+    ) as said:
         catalog_of(tmp_path)
-    for line, frames in zip(re.findall("`(field[^`]*)`", str(said.value)), ([3], [1] * 3, [48] * 3), strict=True):
-        (tmp_path / "schema.toml").write_text(f'videos = "groups"\n{line}\n')
+    for schema, frames in zip(schemas_in(str(said.value)), ([3], [1] * 3, [1], [48] * 3), strict=True):
+        (tmp_path / "schema.toml").write_text(schema)
         assert catalog_of(tmp_path, schema=str(tmp_path / "schema.toml")).frame_counts.tolist() == frames
 
 
