@@ -139,13 +139,13 @@ def _nothing_there(files: Sequence[Scanned], skipped: int) -> CatalogError:
     """Return what to say of files of which no video is left."""
     scans = [each.scan for each in files]
     not_chosen = sum(scan.not_chosen for scan in scans)
+    such_as = f" such as {files[0].path!r}" if files else ""
     if not_chosen:
         return CatalogError(
-            f"--split leaves none of {counted(not_chosen, 'video')} in {counted(len(scans), 'file')}; give one of the "
-            "splits that they say, or leave it out, to be told which"
+            f"--split leaves nothing of {counted(not_chosen, 'video')}, or table, in {counted(len(scans), 'file')}"
+            f"{such_as}; give one of the splits that they say, or leave it out, to be told which"
         )
     empty_videos = sum(scan.empty_videos for scan in scans)
-    such_as = f" such as {files[0].path!r}" if files else ""
     return CatalogError(
         f"no video with frames in {counted(len(scans), 'file')}{such_as} ({counted(empty_videos, 'video')} without "
         f"frames, {counted(skipped, 'file')} skipped); give files with frames, or write those of these again"

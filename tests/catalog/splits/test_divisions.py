@@ -196,7 +196,7 @@ def test_files_that_are_in_one_split_each_by_an_attribute_are_never_mixed(tmp_pa
     for split, names in (("train", ["0", "1"]), ("val", ["2"]), ("all", ["0", "1", "2"])):
         with closing(catalog_of(tmp_path, *files, split=split)) as catalog:
             assert names_of(catalog) == names
-    with pytest.raises(CatalogError, match=r"--split leaves none of 3 videos in 3 files"):
+    with pytest.raises(CatalogError, match=r"--split leaves nothing of 3 videos, or table, in 3 files such as '.*\.h5'"):
         catalog_of(tmp_path, *files, split="test")
 
 
