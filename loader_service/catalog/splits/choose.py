@@ -232,7 +232,7 @@ def _mixed(counted: Mapping[str, str], unsaid: Sequence[str] = ()) -> CatalogErr
     if unsaid:
         names = " and ".join(map(repr, unsaid[:2])) + f" and {len(unsaid) - 2} more" * (len(unsaid) > 2)
         beside = f"; or name the fields with a --schema FILE, as for {names}, in none of them"
-    choices = split_flags(counted)
+    choices = split_flags(name for name, content in counted.items() if not content.startswith("0 "))
     return CatalogError(f"holds splits, which are never mixed: {listed(counted)}; choose one: {choices}{beside}")
 
 

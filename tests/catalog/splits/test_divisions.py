@@ -196,7 +196,9 @@ def test_files_that_are_in_one_split_each_by_an_attribute_are_never_mixed(tmp_pa
     for split, names in (("train", ["0", "1"]), ("val", ["2"]), ("all", ["0", "1", "2"])):
         with closing(catalog_of(tmp_path, *files, split=split)) as catalog:
             assert names_of(catalog) == names
-    with pytest.raises(CatalogError, match=r"--split leaves nothing of 3 videos, or table, in 3 files such as '.*\.h5'"):
+    with pytest.raises(
+        CatalogError, match=r"--split leaves nothing of 3 videos, or table, in 3 files such as '.*\.h5'"
+    ):
         catalog_of(tmp_path, *files, split="test")
 
 
@@ -298,3 +300,13 @@ def test_flags_of_valid_rows_are_no_split_unless_others_are(tmp_path, name, besi
     _write_table(path, {name: _mask(_TEST), "train_mask": _mask(_TRAIN)})
     with closing(catalog_of(tmp_path, split="valid")) as chosen:
         assert _column(chosen) == _TEST
+
+
+def test_a_mask_without_a_row_is_no_split_that_is_advised(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["X"], root["y"] = np.zeros((6, 4), np.float32), np.arange(6)
+        root["train_mask"], root["val_mask"] = np.ones(6, bool), np.zeros(6, bool)
+    with pytest.raises(CatalogError, match=r"'train' \(6 rows\), 'val' \(0 rows\); choose one: --split train$"):
+        catalog_of(tmp_path)
+    with pytest.raises(CatalogError, match=r"--split leaves nothing of 1 video, or table, in 1 file such as '.*a.h5'"):
+        catalog_of(tmp_path, split="val")
