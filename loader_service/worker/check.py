@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
 
 from loader_service.catalog.cache.column_files import open_catalog
+from loader_service.catalog.codecs import goes_on
 from loader_service.catalog.columns import Catalog
-from loader_service.errors import LoaderError
+from loader_service.errors import DecodeError, LoaderError
 from loader_service.frame_check import CheckOptions
 from loader_service.lifeline import answers, told
 from loader_service.plan.image_draws import ImageDraws
@@ -31,7 +32,7 @@ _SIDE = 32
 
 
 def check_video(
-    catalog: Catalog, parts: list[FieldWriter], video: int, *, every_frame: bool
+    catalog: Catalog, reader: Reader, parts: list[FieldWriter], video: int, *, every_frame: bool
 ) -> Iterator[list[str | int]]:
     """Yield frame, field and reason of each frame that cannot be decoded: of the first, middle and last, or of all."""
     for part in parts:
@@ -41,9 +42,17 @@ def check_video(
         for frame in frames:
             try:
                 part.write(outs, Pick(video, frame, 1, ImageDraws()))
+                _refuse_several(catalog, reader, video, frame, part.names)
             except LoaderError as error:
                 place = catalog.file_path(int(catalog.video_file[video]))
                 yield [frame, part.names[0], str(error).rpartition(f"{place!r}")[2].partition(": ")[2] or str(error)]
+
+
+def _refuse_several(catalog: Catalog, reader: Reader, video: int, frame: int, names: Sequence[str]) -> None:
+    """Refuse a frame that holds several images, of which the first alone is decoded."""
+    for name in names:
+        if catalog.is_encoded(name) and goes_on(reader.read(video, range(frame, frame + 1), name)[0]):
+            raise DecodeError("expected one image, found several one after the other; write each as a frame of its own")
 
 
 def parts_of(catalog: Catalog, reader: Reader) -> list[FieldWriter]:
@@ -64,7 +73,7 @@ def serve(requests: BinaryIO, replies: BinaryIO, options: CheckOptions) -> None:
     parts = parts_of(catalog, reader)
     for line in requests:
         reader.begin()
-        bad = list(check_video(catalog, parts, json.loads(line), every_frame=options.every_frame))
+        bad = list(check_video(catalog, reader, parts, json.loads(line), every_frame=options.every_frame))
         replies.write(json.dumps(bad).encode("ascii") + b"\n")
         replies.flush()
 

@@ -206,5 +206,7 @@ def test_a_check_of_all_frames_reads_lists_and_what_lies_between_frames(tmp_path
     reader = Reader(catalog)
     parts = check.parts_of(catalog, reader)
     assert [part.names for part in parts] == [("frames",), ("action",), ("boxes",), ("map",)]
-    assert [bad for video in range(3) for bad in check.check_video(catalog, parts, video, every_frame=True)] == []
+    assert [
+        bad for video in range(3) for bad in check.check_video(catalog, reader, parts, video, every_frame=True)
+    ] == []
     reader.close()
