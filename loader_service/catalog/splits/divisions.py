@@ -61,7 +61,7 @@ class Division:
     words
         The file's own word for each.
     paths
-        Of the datasets, or attributes, that say so.
+        Of the datasets, or attributes, that say so; of lists, first one for each split, in their order.
     by_rows
         Whether rows are counted, and not videos.
     is_certain
@@ -220,7 +220,7 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         return None
     kept: dict[str, Kept] = {}
     words: dict[str, str] = {}
-    paths = []
+    paths: dict[str, list[str]] = {}
     lists = [info for info in tree.datasets.values() if len(info.shape) == 1]
     named = [(info, said) for info in lists if (said := said_by(info.basename))]
     masks = split_masks(hdf5, named, count)
@@ -238,9 +238,10 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         meaning = WORDS[said.word.lower()]
         kept[meaning] = kept[meaning] | mask if meaning in kept else mask
         words.setdefault(meaning, said.word)
-        paths.append(info.path)
+        paths.setdefault(meaning, []).append(info.path)
     order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in kept]
-    return Division({meaning: kept[meaning] for meaning in order}, words, tuple(paths), by_rows) if kept else None
+    first, rest = [paths[meaning][0] for meaning in order], [path for each in paths.values() for path in each[1:]]
+    return Division({meaning: kept[meaning] for meaning in order}, words, (*first, *rest), by_rows) if kept else None
 
 
 def _by_links(tree: Tree, found: Found) -> Division | None:

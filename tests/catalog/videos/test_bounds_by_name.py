@@ -97,3 +97,20 @@ def test_lengths_by_number_cut_and_lengths_by_word_are_asked_about(tmp_path):
     _write(tmp_path, {"lengths/anna": 9, "lengths/bert": 7})
     with pytest.raises(CatalogError, match="their names say no order: 'anna', 'bert'"):
         catalog_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        {"bounds/lower": [0, 0], "bounds/upper": [9, 9]},
+        {"ranges/x": [0, 255], "ranges/y": [0, 1]},
+        {"offset/a": [1, 2], "offset/b": [5, 6]},
+        {"segments/walk": [2, 5], "segments/run": [7, 11]},
+        {"train": [0, 12], "test": [12, 16]},
+        {"spans/train": [0, 12], "spans/test": [12, 16]},
+    ],
+)
+def test_pairs_of_something_else_and_of_splits_cut_nothing(tmp_path, pairs):
+    _write(tmp_path, {"actions": np.zeros(16), **{path: np.array(pair) for path, pair in pairs.items()}})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [16]

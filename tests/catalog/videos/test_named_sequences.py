@@ -65,7 +65,8 @@ def test_words_before_numbers_are_videos_or_cameras_and_both_schemas_work(tmp_pa
     _write(tmp_path, counts, group + "{word}_{number:04d}", encoded=encoded)
     with pytest.raises(CatalogError, match=r"which may be cameras or videos.*a video for each name or one video") as no:
         catalog_of(tmp_path)
-    each, whole = (_served(tmp_path, schema, encoded=encoded) for schema in schemas_in(str(no.value)))
+    each, whole, *single = (_served(tmp_path, schema, encoded=encoded) for schema in schemas_in(str(no.value)))
+    assert encoded or [len(picture) for picture in single[0].values()] == [1] * sum(counts.values())
     alice, bob = (list(range(100 * place, 100 * place + count)) for place, count in enumerate(counts.values()))
     assert each == {(f"{group}alice", "frames"): alice, (f"{group}bob", "frames"): bob}
     shortest = min(counts.values())

@@ -56,7 +56,7 @@ def refuse_named_sequences(datasets: Sequence[DatasetInfo]) -> None:
 def readings_of(group: str, sequences: Sequences, *, encoded: bool) -> list[Reading]:
     """Return what sequences of frames in one group can be: a video each, by the word before the number, or one video.
 
-    Of different counts they are one video that ends with the shortest.
+    Of different counts they are one video that ends with the shortest. Words may be classes, too, of a picture each.
     """
     all_frames = [info for each in sequences.values() for info in each]
     kind: FieldKind = "image" if encoded else kind_of_frames(all_frames[0])
@@ -73,7 +73,12 @@ def readings_of(group: str, sequences: Sequences, *, encoded: bool) -> list[Read
     equal = len({len(each) for each in sequences.values()}) == 1
     whole = Schema(("files",), fields, lengths="equal" if equal else "shortest")
     ending = "" if equal else ", which ends with the shortest"
-    return [*readings, Reading(f"one video with a field for each name{ending}", whole)]
+    single = Schema(("groups",), (SchemaField("frames", kind, (join(group, VIDEO),), "", shape),))
+    return [
+        *readings,
+        Reading(f"one video with a field for each name{ending}", whole),
+        Reading("a picture each", single),
+    ]
 
 
 def sequences_of(members: Sequence[DatasetInfo]) -> Sequences:

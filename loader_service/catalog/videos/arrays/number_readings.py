@@ -74,10 +74,8 @@ def _by_words(members: Sequence[DatasetInfo]) -> list[Reading]:
     forms = {(info.parent, info.dtype, info.shape) for info in members}
     if len(forms) > 1 or len(sequences) < 2 or sum(map(len, sequences.values())) < len(members):
         return []
-    return [each for each in readings_of(members[0].parent, sequences, encoded=False) if each.schema.videos == _GROUPS]
-
-
-_GROUPS = ("groups",)
+    each, *_ = readings_of(members[0].parent, sequences, encoded=False)
+    return [each] if each.schema.videos == ("groups",) else []
 
 
 def by_their_numbers(members: Sequence[DatasetInfo]) -> list[Reading]:

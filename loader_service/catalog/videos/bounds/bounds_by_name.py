@@ -13,7 +13,9 @@ import numpy as np
 from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.natural import natural_key
-from loader_service.catalog.videos.bounds.bound_lists import ENDS, LENGTHS, PAIRS, STARTS, Bounds
+from loader_service.catalog.split_words import meaning_of
+from loader_service.catalog.videos.bounds.bound_lists import ENDS, LENGTHS, STARTS, Bounds
+from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ class _Way(NamedTuple):
 def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
     """Return the rows of each video that has a pair of numbers, in natural order of names; None where no pairs fit.
 
-    They fit where each row lies in one video, or where their group is called as bounds are: then rows may lie in none.
+    They fit where each row lies in one video, or where their group is called as bounds of videos are: then rows may lie
+    in none, if most lie in some. Names of splits are those of no videos.
 
     Raises
     ------
@@ -66,11 +69,15 @@ def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
             if bounds is not None:
                 return bounds
     for group, named in by_group.items():
-        bounds = _fitting(group, named, frame_count, read)
+        splits = any(meaning_of(name) is not None for name in named)
+        bounds = None if splits else _fitting(group, named, frame_count, read)
         if bounds is not None:
             return bounds
     return None
 
+
+#: What a group is called that says where videos lie, by the name of each.
+_MEANT = re.compile(rf"(^|_)(offsets?|starts?|ends?|lengths?|({RECORDINGS})s?)$", re.IGNORECASE)
 
 #: Shapes of one number, and of two.
 _ONE, _PAIR = {(), (1,)}, (2,)
@@ -102,8 +109,7 @@ _NUMBER = re.compile("[0-9]+")
 
 
 def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read) -> Bounds | None:
-    called = basename_of(group)
-    meant = any(pattern.search(called) for pattern in (STARTS, ENDS, LENGTHS, PAIRS))
+    meant = bool(_MEANT.search(basename_of(group)))
     if len(named) < 2 and not meant:
         return None
     names = sorted(named, key=natural_key)
@@ -115,13 +121,13 @@ def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read) -
         _Way("the last row", seconds + 1),
     ]
     whole = [way for way in ways if _covers(starts, way.ends, frame_count)]
-    apart = [way for way in ways[:2] if meant and _are_apart(starts, way.ends, frame_count)]
-    fitting = whole or apart
+    most = [way for way in ways[:2] if meant and 2 * int((way.ends - starts).clip(0).sum()) > frame_count]
+    fitting = whole or [way for way in most if _are_apart(starts, way.ends, frame_count)]
     if len(fitting) == 1 or (fitting and all(np.array_equal(way.ends, fitting[0].ends) for way in fitting)):
         paths = frozenset(info.path for pair in named.values() for info in pair)
         return Bounds(starts, fitting[0].ends, paths, tuple(names))
-    if not meant:
-        return None
+    if not most or numbers.min() < 0 or numbers.max() > frame_count:
+        return None  # of something else than these rows
     raise CatalogError(
         f"{group or '/'!r}: expected two numbers for each of {len(names)} videos, its first row of {frame_count} and "
         f"{' or '.join(way.words for way in ways)}; found {starts[0]} and {seconds[0]} for {names[0]!r}, "
