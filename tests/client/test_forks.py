@@ -33,7 +33,7 @@ def _result(*words: object) -> str:
 def test_children_forked_while_a_stream_opens_end_at_once_and_the_parent_gets_its_bytes(
     service: Service, who: str
 ) -> None:
-    assert _result("-m", "tests.client.forking", service.endpoint, who, 160).startswith("the parent got")
+    assert _result("-m", "tests.client.forking", service.endpoint, who, 60).startswith("the parent got")
 
 
 _PROCESSES = """
