@@ -45,24 +45,11 @@ def control(tf: Any) -> Make:
 
 #: What people write most; `make soak` goes through all of `PIPELINES`.
 _USUAL = (
-    *(
-        "repeat",
-        "repeat for ever",
-        "prefetch(2).repeat",
-        "prefetch(AUTOTUNE).repeat",
-        "repeat.prefetch(2)",
-        "map.repeat",
-    ),
-    *(
-        "parallel map.repeat",
-        "parallel map(AUTOTUNE).repeat",
-        "repeat.parallel map.batch.prefetch",
-        "batch.unbatch.repeat",
-    ),
-    *("batch with a remainder.repeat", "batch.rebatch with a remainder.repeat", "batch.rebatch.repeat", "zip.repeat"),
+    *("repeat", "repeat for ever", "prefetch(2).repeat", "repeat.prefetch(2)"),
+    *("parallel map.repeat", "repeat.parallel map.batch.prefetch", "batch.unbatch.repeat"),
+    *("batch with a remainder.repeat", "batch.rebatch with a remainder.repeat", "zip.repeat"),
     *("group_by_window.repeat", "concatenate.repeat", "take.repeat", "shuffle.repeat", "interleave.repeat"),
-    *("map.batch.prefetch.repeat", "cache.repeat", "sample_from_datasets.repeat"),
-    *("prefetch", "parallel map", "nothing"),
+    *("map.batch.prefetch.repeat", "cache.repeat", "sample_from_datasets.repeat", "nothing"),
 )
 
 
