@@ -7,6 +7,7 @@ for each, or an attribute or value of each video. Knows no addresses.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -213,7 +214,7 @@ def _text(value: Any) -> str:
 
 
 def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Division | None:
-    """Return the splits that lists of numbers, or masks, say."""
+    """Return the splits that lists of numbers, or masks, say; by their paths where several groups have one: folds."""
     count = found.episodes[0].frame_count if by_rows else len(found.episodes)
     places = np.arange(count) if by_rows or _is_order_plain(found) else _numbers_of_names(found)
     if places is None:
@@ -224,6 +225,7 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
     lists = [info for info in tree.datasets.values() if len(info.shape) == 1]
     named = [(info, said) for info in lists if (said := said_by(info.basename))]
     masks = split_masks(hdf5, named, count)
+    times = Counter(info.basename for info, _ in named)
     for info, said in named:
         inside = is_inside(info, said)
         if info.path in masks:
@@ -235,11 +237,12 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
             mask = listed[places]
         else:
             continue
-        meaning = WORDS[said.word.lower()]
+        fold = times[info.basename] > 1
+        meaning = info.path if fold else WORDS[said.word.lower()]
         kept[meaning] = kept[meaning] | mask if meaning in kept else mask
-        words.setdefault(meaning, said.word)
+        words.setdefault(meaning, info.path if fold else said.word)
         paths.setdefault(meaning, []).append(info.path)
-    order = [meaning for meaning in dict.fromkeys(WORDS.values()) if meaning in kept]
+    order = [meaning for meaning in dict.fromkeys([*WORDS.values(), *kept]) if meaning in kept]
     first, rest = [paths[meaning][0] for meaning in order], [path for each in paths.values() for path in each[1:]]
     return Division({meaning: kept[meaning] for meaning in order}, words, (*first, *rest), by_rows) if kept else None
 

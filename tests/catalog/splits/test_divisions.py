@@ -320,3 +320,27 @@ def test_a_mask_without_a_row_is_no_split_that_is_advised(tmp_path):
         catalog_of(tmp_path)
     with pytest.raises(CatalogError, match=r"--split leaves nothing of 1 video, or table, in 1 file such as '.*a.h5'"):
         catalog_of(tmp_path, split="val")
+
+
+def test_lists_of_rows_in_a_group_of_each_fold_are_splits_by_their_paths_and_never_put_together(tmp_path):
+    path = tmp_path / "folds.h5"
+    rows = np.arange(20)
+    with h5py.File(path, "w") as root:
+        root["images"], root["masks"] = np.zeros((20, 24, 24, 3), np.uint8), np.zeros((20, 24, 24), np.uint8)
+        root["number"] = rows
+        for fold in range(5):
+            held = rows // 4 == fold
+            root[f"fold{fold}/train_idx"], root[f"fold{fold}/val_idx"] = rows[~held], rows[held]
+    with closing(catalog_of(tmp_path, path)) as found:
+        assert found.frame_count == 20
+        assert any("takes 16 rows, which `--split fold3/train_idx` serves" in line for line in found.left_out)
+    with closing(catalog_of(tmp_path, path, split="fold3/val_idx")) as found:
+        reader = Reader(found)
+        try:
+            numbers = np.zeros(4, np.int64)
+            reader.read_array(0, "number", 0, numbers)
+        finally:
+            reader.close()
+        assert (found.frame_count, numbers.tolist()) == (4, [12, 13, 14, 15])
+    with pytest.raises(CatalogError, match="--split 'train' leaves nothing of it: expected one of its splits"):
+        catalog_of(tmp_path, path, split="train")

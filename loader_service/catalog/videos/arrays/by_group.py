@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.natural import natural_key
+from loader_service.catalog.split_words import meaning_of
 from loader_service.catalog.videos.arrays.across_groups import by_number, samples_of_groups
 from loader_service.catalog.videos.arrays.array_readings import channels_or_frames, rivals, tables_of_columns
 from loader_service.catalog.videos.arrays.frames_in_groups import refuse_groups_of_frames
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 
 def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     """Return a video for each of the groups beside each other that hold arrays of the same names."""
+    arrays = [info for info in arrays if not _lists_rows(info)] or arrays
     groups = sibling_groups(arrays)
     if groups is None:
         return None
@@ -93,3 +97,12 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     refuse_grey_groups(groups, sorted(timed, key=natural_key) or [main])
     refuse_numbered_parts(groups)
     return found_of([of_dataset(root, members[main]) for root, members in groups.items()])
+
+
+def _lists_rows(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is called as lists of the rows of a split are, as ``fold0/train_idx``."""
+    listed = len(info.shape) == 1 and is_whole(info.dtype) and _ROWS.search(info.basename)
+    return bool(listed) and meaning_of(info.basename) is not None
+
+
+_ROWS = re.compile(r"(^|_)(idx|idxs|ind|inds|index|indexes|indices)(_|$)", re.IGNORECASE)
