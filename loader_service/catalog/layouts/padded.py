@@ -1,11 +1,12 @@
 """Frames as rows of one width with zeros behind each, and perhaps a dataset of lengths beside them.
 
-Rows are those of a 2-D dataset of bytes, or elements of fixed width, opaque or strings. HDF5 takes the zeros at the end
-of a string for padding; an image ends with its format's marker, which holds none.
+Rows are those of a 2-D dataset of bytes, or elements of fixed width, opaque or strings, in a column too. HDF5 takes the
+zeros at the end of a string for padding; an image ends with its format's marker, which holds none.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -114,11 +115,12 @@ class Padded(Layout[PaddedVideo]):
 def _is_rows(info: DatasetInfo) -> bool:
     if info.kind is ElementKind.BYTES:
         return len(info.shape) == 2 and info.shape[1] != 1
-    return info.kind in {ElementKind.OPAQUE, ElementKind.TEXT} and info.dtype != "S" and len(info.shape) == 1
+    fixed = info.kind in {ElementKind.OPAQUE, ElementKind.TEXT} and info.dtype != "S"
+    return fixed and info.shape != () and info.shape[1:] in {(), (1,)}
 
 
 def _width(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
-    return shape[1] if len(shape) == 2 else dtype.itemsize
+    return dtype.itemsize * math.prod(shape[1:])
 
 
 def _row_lengths(info: DatasetInfo, index: DatasetInfo, lengths: Int64s) -> Int64s:

@@ -52,10 +52,11 @@ def write_base64(path: Path, videos: Videos, storage: Storage) -> None:
 
 
 def write_elements(kind: str, path: Path, videos: Videos, storage: Storage) -> None:
-    """Write frames as elements of one width, with zeros behind each: strings, ``S``, or opaque, ``V``."""
+    """Write frames as elements of one width, with zeros behind each: strings, ``S``, or opaque, ``V``; in a column."""
     with h5py.File(path, "w") as file:
         for name, frames in videos.items():
-            data = np.array(frames, f"{kind}{max(map(len, frames), default=1) + 3}")
+            data = np.array(frames, f"{kind[0]}{max(map(len, frames), default=1) + 3}")
+            data = data[:, None] if kind.endswith("column") else data
             _create(file, f"{name}/frames", data, storage)
 
 
@@ -133,6 +134,8 @@ WRITERS: dict[str, Write] = {
 CASES = {name: Case(LAYOUT_NAMED[name], write) for name, write in WRITERS.items()}
 CASES["strings"] = Case(LAYOUT_NAMED["padded"], partial(write_elements, "S"))
 CASES["opaque elements"] = Case(LAYOUT_NAMED["padded"], partial(write_elements, "V"))
+CASES["strings in a column"] = Case(LAYOUT_NAMED["padded"], partial(write_elements, "S column"))
+CASES["opaque in a column"] = Case(LAYOUT_NAMED["padded"], partial(write_elements, "V column"))
 CASES["signed"] = Case(LAYOUT_NAMED["vlen"], write_signed)
 CASES["vlen in a column"] = Case(LAYOUT_NAMED["vlen"], write_in_a_column)
 CASES["starts and lengths"] = Case(LAYOUT_NAMED["flat"], write_with_gaps)
