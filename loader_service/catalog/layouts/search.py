@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, PATHS_REMEDY, codec_of
+from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, PATHS_REMEDY, PNG_SIGNATURE, START_OF_IMAGE, codec_of
 from loader_service.catalog.hdf5.peek import as_bytes, peek
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import parent_of, unnumbered
@@ -64,6 +64,7 @@ def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None, *, declared: bo
         _refuse_strangers(tree, contents)
     if not declared:
         _refuse_matrices_of_images(hdf5, tree)
+        _refuse_images_in_columns(hdf5, tree)
     return found
 
 
@@ -146,7 +147,7 @@ def _refuse_matrices_of_images(hdf5: HDF5File, tree: Tree) -> None:
     for info in tree.datasets.values():
         axes = len(info.shape) - (info.kind is ElementKind.BYTES)  # the last of padded ones is that of bytes
         known = info.kind in _ELEMENTS or (info.kind is ElementKind.BYTES and info.shape[-1:] >= (LOOK_BYTES,))
-        column = info.kind is ElementKind.VLEN_BYTES and info.shape[1:] == (1,)
+        column = info.shape[1:] == (1,) and info.dtype != "S"
         if axes < _AXES_OF_A_MATRIX or column or not known or not info.size_bytes or info.path in tree.unwritten:
             continue
         if unnumbered(info.path) in looked_at:
@@ -166,6 +167,23 @@ def _refuse_matrices_of_images(hdf5: HDF5File, tree: Tree) -> None:
 
 
 _AXES_OF_A_MATRIX = 2
+
+
+def _refuse_images_in_columns(hdf5: HDF5File, tree: Tree) -> None:
+    """Refuse padded images in the columns of a matrix, as MATLAB writes its rows: as rows, they would be numbers."""
+    looked_at: set[str] = set()
+    for info in tree.datasets.values():
+        is_matrix = info.kind is ElementKind.BYTES and len(info.shape) == 2 and info.shape[0] >= LOOK_BYTES
+        several = is_matrix and info.shape[1] > 1  # one, (bytes, 1), is a frame
+        if not several or info.path in tree.unwritten or unnumbered(info.path) in looked_at:
+            continue
+        looked_at.add(unnumbered(info.path))
+        begin = as_bytes(hdf5.node(info.path)[:LOOK_BYTES, 0])
+        if begin.startswith((START_OF_IMAGE + b"\xff", PNG_SIGNATURE)):
+            raise CatalogError(
+                f"{info.path!r} has {codec_of(begin).name} in each column {info.shape}: expected one in each row, "
+                "(frames, bytes); write the array with its axes the other way round, as array.T in NumPy"
+            )
 
 
 def explain_texts(hdf5: HDF5File, tree: Tree) -> str:

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from zlib import crc32
 
+import h5py
 import numpy as np
 import pytest
 
@@ -16,8 +17,9 @@ from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.layouts.extents import locate
 from loader_service.catalog.layouts.pictures import look_at
 from loader_service.catalog.layouts.search import find_frames
+from loader_service.errors import CatalogError
 from tests.catalog.layouts.writers import WRITERS, opened
-from tests.public_layouts.pictures import encoded
+from tests.public_layouts.pictures import encoded, padded
 from tests.support.catalogs import catalog_of, frames_of
 from tests.support.videos import Storage, frame_jpeg
 
@@ -131,3 +133,20 @@ def test_a_video_of_several_sizes_beside_others_has_no_size_for_all(tmp_path):
         WRITERS["vlen"](tmp_path / f"{name}.h5", {"v": frames}, Storage())
     with closing(catalog_of(tmp_path)) as catalog:
         assert catalog.fields[0].shape == (0, 0, 3)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+@pytest.mark.parametrize("chunks", [None, (100, 1)])
+def test_padded_pictures_in_the_columns_of_a_matrix_are_refused_with_what_serves_them(tmp_path, kind, chunks):
+    frames = [encoded(number, kind) for number in range(4)]
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root.create_dataset("v0/frames", data=padded(frames).T, chunks=chunks)
+        root["v0/pose"] = np.zeros((4, 3))
+    with pytest.raises(CatalogError, match=rf"'v0/frames' has {kind} in each column .* as array.T in NumPy"):
+        catalog_of(tmp_path)
+    with h5py.File(tmp_path / "a.h5", "r+") as root:
+        turned = root["v0/frames"][()].T
+        del root["v0/frames"]
+        root["v0/frames"] = turned
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert frames_of(catalog, 0) == frames
