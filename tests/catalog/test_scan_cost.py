@@ -43,6 +43,18 @@ def test_a_file_of_four_times_as_many_videos_takes_four_times_as_many_calls(tmp_
     assert calls[1] < 4.5 * calls[0]
 
 
+def test_four_times_as_many_sequences_of_one_group_take_four_times_as_many_calls(tmp_path):
+    calls = []
+    for count in (100, 400):
+        path = tmp_path / f"{count}.h5"
+        with h5py.File(path, "w") as root:
+            for number in range(count):
+                root[f"frames/v{number}"] = np.zeros((3 + number % 4, 4, 3), np.float32)
+                root[f"labels/v{number}/class"] = number
+        calls.append(_calls(path))
+    assert calls[1] < 4.5 * calls[0]
+
+
 def _calls(path, known=None):
     """Return how many functions a scan calls."""
     calls = 0
