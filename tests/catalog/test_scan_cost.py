@@ -49,7 +49,7 @@ def test_four_times_as_many_sequences_of_one_group_take_four_times_as_many_calls
         path = tmp_path / f"{count}.h5"
         with h5py.File(path, "w") as root:
             for number in range(count):
-                root[f"frames/v{number}"] = np.zeros((3 + number % 4, 4, 3), np.float32)
+                root[f"frames/v{number}"] = np.zeros((3 + number % 4, 4, 5), np.float32)
                 root[f"labels/v{number}/class"] = number
         calls.append(_calls(path))
     assert calls[1] < 4.5 * calls[0]
