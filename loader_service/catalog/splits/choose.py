@@ -11,7 +11,8 @@ import numpy as np
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.split_words import WORDS, listed, said_by, split_flags
-from loader_service.catalog.splits.divisions import Division, by_attributes, division_of, runs_as_videos
+from loader_service.catalog.splits.divisions import by_attributes, division_of
+from loader_service.catalog.splits.found_splits import Division, runs_as_videos
 from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
 from loader_service.catalog.splits.split_names import (
@@ -159,11 +160,11 @@ def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: S
         )
         return Chosen(found)
     fields = {part.path for episode in found.episodes for part in episode.parts.values()}
-    taken = zip(division.counted().items(), division.kept.values(), division.paths, strict=False)
-    for (word, content), kept, path in taken:
+    taken = zip(division.counted().items(), division.kept, division.paths, strict=False)
+    for (word, content), meaning, path in taken:
         found.left_out[f"{path} (split)" if path in fields else path] = (
-            f"takes {content}, which `--split {word}` serves alone, in a file"
-            if kept.any()
+            f"takes {content}{division.shared(meaning)}, which `--split {word}` serves alone, in a file"
+            if division.kept[meaning].any()
             else f"takes none, so nothing is of the split {word!r}, in a file"
         )
     return Chosen(found, word=next(iter(division.words.values())) if _is_whole(division) else "")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +18,14 @@ from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import basename_of, join, upwards
+from loader_service.catalog.inner_paths import basename_of, upwards
 from loader_service.catalog.split_words import WORDS, said_by, stands_apart
+from loader_service.catalog.splits.found_splits import Division, Kept
 from loader_service.catalog.splits.split_masks import is_inside, split_masks
 from loader_service.catalog.videos.beside.order_of_names import are_counted, rows_of_names, without_order
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.catalog.videos.video_values import read_values
 from loader_service.errors import CatalogError
-from loader_service.plan.subset import runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 
-Kept = npt.NDArray[np.bool_]
 
 #: Names of what says the split of each row or video.
 _COLUMNS = frozenset(
@@ -46,51 +45,6 @@ _MOST_NUMBERED = 4
 
 #: What is left of the name of a list when the split's word is taken out.
 _NUMBERS = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows|id|ids|key|keys|list)$")
-
-#: Runs of rows that a split may have: each is kept as a video is.
-_MOST_RUNS = 2**20
-
-
-@dataclass(frozen=True)
-class Division:
-    """The splits of one file.
-
-    Attributes
-    ----------
-    kept
-        By what a split's word stands for: which rows of the only video, or which videos, are in it.
-    words
-        The file's own word for each.
-    paths
-        Of the datasets, or attributes, that say so; of lists, first one for each split, in their order.
-    by_rows
-        Whether rows are counted, and not videos.
-    is_certain
-        Whether nothing else can be meant; else the splits are served where they are asked for, and said.
-    """
-
-    kept: dict[str, Kept]
-    words: dict[str, str]
-    paths: tuple[str, ...]
-    by_rows: bool
-    is_certain: bool = True
-
-    @property
-    def disjoint(self) -> bool:
-        """Whether there are two splits or more, and nothing is in two of them."""
-        counts = np.sum(list(self.kept.values()), axis=0, dtype=np.int64)
-        return len(self.kept) > 1 and int(counts.max(initial=0)) <= 1
-
-    def counted(self) -> dict[str, str]:
-        """Return how much each split holds, in words, by its word."""
-        unit = "row" if self.by_rows else "video"
-        counts = {self.words[meaning]: int(kept.sum()) for meaning, kept in self.kept.items()}
-        return {word: f"{count} {unit}{'s' * (count != 1)}" for word, count in counts.items()}
-
-    def called(self, name: str) -> str | None:
-        """Return what a name stands for, as the file spells it or by any word of the split; None for a strange one."""
-        spelled = {word.lower(): meaning for meaning, word in self.words.items()}
-        return spelled.get(name.lower(), WORDS.get(name.lower()))
 
 
 def division_of(hdf5: HDF5File, tree: Tree, found: Found) -> Division | None:
@@ -298,37 +252,3 @@ def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str) -> Kept | 
     mask = np.zeros(count, bool)
     mask[numbers] = True
     return mask
-
-
-def runs_as_videos(found: Found, kept: Kept) -> Found:
-    """Return a file's only video, or table, with some of its rows: a part for each run of rows.
-
-    Raises
-    ------
-    CatalogError
-        When there are more runs than are kept.
-    """
-    (whole,) = found.episodes
-    firsts, ends = runs_of(kept)
-    if len(firsts) > _MOST_RUNS:
-        raise CatalogError(
-            f"the split is {len(firsts)} runs of rows, and at most {_MOST_RUNS} are kept; leave --split out, and give "
-            "the rows as index= of the stream"
-        )
-    parts = {key: part for key, part in whole.parts.items() if not part.missing and part.digits < 0}
-    reason = "expected an entry for each frame, where a split takes some of them, in a file"
-    left_out = dict.fromkeys(whole.parts.keys() - parts.keys(), reason)
-    episodes = [
-        Episode(
-            join(whole.name, str(first)),
-            None,
-            end - first,
-            whole.dataset_path,
-            {
-                key: part if part.kind == "value" else replace(part, first=part.first + first)
-                for key, part in parts.items()
-            },
-        )
-        for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
-    ]
-    return Found(found.layout, episodes, {**found.left_out, **left_out})

@@ -94,8 +94,8 @@ def test_lists_that_overlap_have_a_line_each_with_the_split_that_they_say(tmp_pa
     path = _write_table(tmp_path / "table.h5", {"test_idx": np.array([0, 9]), "train_idx": np.array([0, 4])})
     with closing(catalog_of(tmp_path, path)) as catalog:
         lines = "\n".join(catalog.left_out)
-        assert "'test_idx': takes 2 rows, which `--split test` serves alone" in lines
-        assert "'train_idx': takes 2 rows, which `--split train` serves alone" in lines
+        assert "'test_idx': takes 2 rows, 1 of them in 'train' too, which `--split test` serves alone" in lines
+        assert "'train_idx': takes 2 rows, 1 of them in 'test' too, which `--split train` serves alone" in lines
     with closing(catalog_of(tmp_path, path, split="train")) as catalog:
         assert _column(catalog) == [0, 4]
 
