@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from loader_service.catalog.inner_paths import join
+from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.split_words import WORDS
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.errors import CatalogError
@@ -56,9 +56,13 @@ class Division:
         return {word: f"{count} {unit}{'s' * (count != 1)}" for word, count in counts.items()}
 
     def shared(self, meaning: str) -> str:
-        """Return how much of a split others have as well, in words; empty where they have nothing of it."""
-        own = self.kept[meaning]
-        counts = {self.words[other]: int((own & kept).sum()) for other, kept in self.kept.items() if other != meaning}
+        """Return how much of a split others beside it have as well, in words; empty where they have nothing of it.
+
+        The splits of another fold lie in another group, and have most of it.
+        """
+        own, word = self.kept[meaning], self.words[meaning]
+        beside = {each: kept for each, kept in self.kept.items() if parent_of(self.words[each]) == parent_of(word)}
+        counts = {self.words[each]: int((own & kept).sum()) for each, kept in beside.items() if each != meaning}
         return "".join(f", {count} of them in {word!r} too" for word, count in counts.items() if count)
 
     def called(self, name: str) -> str | None:
