@@ -167,7 +167,8 @@ class ServiceProcess:
             while not unfinished.acquire(timeout=_LOOK_EVERY_S):
                 self.check_owner()
         except KeyboardInterrupt:
-            unfinished.acquire()
+            while not outcome:  # the lock may have been had already
+                unfinished.acquire(timeout=_LOOK_EVERY_S)
             for child in outcome:
                 if isinstance(child, Child):
                     child.close()

@@ -24,6 +24,25 @@ input()
 """
 
 
+INTERRUPTED = """
+import os, signal, sys
+from loader_service.daemon.launcher import PrivateService
+pidfd_open = os.pidfd_open
+def interrupted(pid):
+    os.kill(os.getpid(), signal.SIGINT)
+    print(pid, flush=True)
+    return pidfd_open(pid)
+os.pidfd_open = interrupted
+try:
+    PrivateService([sys.argv[1]], {"workers": "1"}, 60.0)
+except KeyboardInterrupt:
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        print("no child is left")
+"""
+
+
 def test_it_serves_its_owner_until_it_is_stopped(small_videos):
     service = PrivateService([str(small_videos / "*.h5")], {"workers": "1"}, timeout_s=60.0)
     try:
@@ -43,6 +62,13 @@ def test_it_ends_with_its_owner_however_that_ends(small_videos):
         assert processes.is_alive(pid)
         owner.kill()
     eventually(lambda: not processes.is_alive(pid), "the service ends")
+
+
+def test_ctrl_c_amid_the_start_of_its_process_leaves_none(small_videos):
+    command = [sys.executable, "-c", INTERRUPTED, str(small_videos / "part0.h5")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.splitlines()[1:] == ["no child is left"]
+    assert not processes.is_alive(int(done.stdout.splitlines()[0]))
 
 
 def test_a_flag_is_given_by_its_truth(small_videos, tmp_path):
