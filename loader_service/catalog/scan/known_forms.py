@@ -58,7 +58,7 @@ class KnownForms:
         file = _LookedAt(hdf5)
         found = decide(cast("HDF5File", file))
         if not file.is_read and _is_movable(found, tree.datasets):
-            self._keep(form, _Decision(_moved(found, tree.datasets), tuple(file.looks), len(tree.datasets)))
+            self._keep(form, _Decision(_moved(found, tree.datasets), tuple(file.questions), len(tree.datasets)))
         return found
 
     def _keep(self, form: _Form, decision: _Decision) -> None:
@@ -69,10 +69,10 @@ class KnownForms:
             self._kept -= self._known.pop(next(iter(self._known))).datasets
 
 
-class _Look(NamedTuple):
+class _Question(NamedTuple):
     """What was asked of a file, about what, and what the answer was."""
 
-    question: Callable[..., Any]
+    function: Callable[..., Any]
     about: tuple[Any, ...]
     answer: Any
 
@@ -83,12 +83,12 @@ class _LookedAt:
     def __init__(self, hdf5: HDF5File) -> None:
         self._hdf5 = hdf5
         self.direct = hdf5.direct
-        self.looks: list[_Look] = []
+        self.questions: list[_Question] = []
         self.is_read = False
 
     def ask(self, question: Callable[..., Any], *about: Any) -> Any:
         answer = question(self._hdf5, *about)
-        self.looks.append(_Look(question, about, answer))
+        self.questions.append(_Question(question, about, answer))
         return answer
 
     def entries(self, path: str) -> Any:  # handed on by those that do not call it
@@ -102,19 +102,19 @@ class _LookedAt:
 
 @dataclass(frozen=True)
 class _Decision:
-    """What was found in a file of so many datasets, and the looks at it that this depends on."""
+    """What was found in a file of so many datasets, and the questions that this depends on."""
 
     found: Found
-    looks: Sequence[_Look]
+    questions: Sequence[_Question]
     datasets: int
 
     def is_true_of(self, hdf5: HDF5File, tree: Tree) -> bool:
         """Tell whether another file of the same form has the same answers; not so of one that cannot be read."""
         try:
             return all(
-                question(hdf5, *(tree.datasets[each.path] if isinstance(each, DatasetInfo) else each for each in about))
+                function(hdf5, *(tree.datasets[each.path] if isinstance(each, DatasetInfo) else each for each in about))
                 == answer
-                for question, about, answer in self.looks
+                for function, about, answer in self.questions
             )
         except HDF5_ERRORS:
             return False

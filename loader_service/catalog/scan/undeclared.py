@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, codec_of
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.peek import peek
-from loader_service.catalog.hdf5.rows import Rows, read_row
+from loader_service.catalog.hdf5.row_looks import RowLooks, read_row
 from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.layouts.datasets import SeveralNamesError
@@ -97,9 +97,9 @@ class UndeclaredFile:
     label: str | None
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> RowLooks:
         """What looks at rows of its datasets."""
-        return Rows(self.hdf5)
+        return RowLooks(self.hdf5)
 
     def is_depth(self, info: DatasetInfo) -> bool:
         """Tell whether a dataset is an encoded 16-bit picture, by its first bytes."""

@@ -15,7 +15,7 @@ from loader_service.catalog.videos.padded_videos import flags_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from loader_service.catalog.hdf5.rows import Rows
+    from loader_service.catalog.hdf5.row_looks import RowLooks
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
 
@@ -119,7 +119,7 @@ def _are_one_hot(key: str, filled: Sequence[Episode], read: Callable[[str], Any]
     return all(each is not None and len(each) > 2 and each.sum() == 1 for each in flags)
 
 
-def lines_of_zeros(found: Found, rows: Rows, said: Collection[str]) -> dict[str, str]:
+def lines_of_zeros(found: Found, rows: RowLooks, said: Collection[str]) -> dict[str, str]:
     """Return a line for rows, or videos, of which some end in zeros, that no count beside them explains.
 
     Parameters
@@ -146,7 +146,7 @@ def lines_of_zeros(found: Found, rows: Rows, said: Collection[str]) -> dict[str,
     return lines
 
 
-def _end_of_rows(parts: Sequence[VideoField], count: int, rows: Rows) -> int:
+def _end_of_rows(parts: Sequence[VideoField], count: int, rows: RowLooks) -> int:
     """Return how many rows come before those at the end that are zeros in all parts; 0 where fewer than two are."""
 
     def is_filled(number: int) -> bool:
@@ -164,7 +164,7 @@ def _end_of_rows(parts: Sequence[VideoField], count: int, rows: Rows) -> int:
     return high
 
 
-def _of_rows(table: Episode, rows: Rows, said: Collection[str]) -> dict[str, str]:
+def _of_rows(table: Episode, rows: RowLooks, said: Collection[str]) -> dict[str, str]:
     remedy = (
         "for clips of frames, write how many entries of each row are real, as 'lengths' beside it, and say videos = "
         '"padded" in a --schema'

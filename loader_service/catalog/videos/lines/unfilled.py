@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from loader_service.catalog.columns import Int64s
-    from loader_service.catalog.hdf5.rows import Rows
+    from loader_service.catalog.hdf5.row_looks import RowLooks
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
 
@@ -50,7 +50,7 @@ def lines_of_empty(key: str, episodes: Sequence[Episode], lengths: Int64s) -> di
     }
 
 
-def lines_of_unfilled(found: Found, read: Callable[[str], Any], rows: Rows) -> dict[str, str]:
+def lines_of_unfilled(found: Found, read: Callable[[str], Any], rows: RowLooks) -> dict[str, str]:
     """Return a line where a number that counts rows says fewer than there are, and those behind are zeros.
 
     Parameters

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowLooks:
     """Looks at rows of the datasets of a file; those of a damaged one are no zeros."""
 
     hdf5: HDF5File
