@@ -23,7 +23,7 @@ _SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 def _write_volumes(folder: Path) -> None:
     """Write a file a volume, of sides that differ, and the schema that `inspect` advises."""
     (folder / "volumes").mkdir()
-    for number, sides in enumerate(((20, 18, 8), (22, 16, 8), (19, 18, 9), (16, 16, 7))):
+    for number, sides in enumerate(((20, 18, 8), (22, 16, 8), (19, 18, 9), (16, 18, 7))):
         with h5py.File(folder / "volumes" / f"v{number}.h5", "w") as file:
             file["image"], file["label"] = np.zeros(sides, np.float32), np.zeros(sides, np.uint8)
     advice = volume_advice(catalog_of(folder, folder / "volumes" / "*.h5"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from loader_service.plan.randomness import Purpose, draws
 from loader_service.protocol.fields import Field, SlotLayout
 from loader_service.protocol.rows import Rows
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
+from loader_service.record_class import record
 from loader_service.worker import values
 from loader_service.worker.row_writer import RowWriter
 from loader_service.worker.transforms import TransformedStreams
@@ -349,7 +349,7 @@ def test_many_frames_of_a_video_are_read_in_pieces(tmp_path: Path, monkeypatch: 
 # --- columns -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class WeightedRows(Rows):
     """Rows with one number more, as a new column of a task would have it."""
 
