@@ -38,6 +38,22 @@ def expand_patterns(patterns: Sequence[str]) -> list[str]:
     return sorted(paths, key=natural_key)
 
 
+#: More files than these are not shown one by one.
+_MANY = 8
+
+
+def in_one_pattern(files: Sequence[str]) -> list[str]:
+    """Return a pattern in place of many files of one folder, as a shell makes of one, where it names these alone."""
+    folders = {os.path.dirname(path) for path in files}
+    endings = {os.path.splitext(path)[1] for path in files}
+    if len(files) <= _MANY or len(folders) > 1 or len(endings) > 1 or any(map(is_url, files)):
+        return list(files)
+    (ending,) = endings
+    begin = os.path.commonprefix(list(files))  # noqa: RUF071 - in letters, as names begin
+    pattern = f"{glob.escape(begin)}*{glob.escape(ending)}"
+    return [pattern] if set(glob.glob(pattern)) == set(files) else list(files)
+
+
 def _expand(pattern: str) -> list[str]:
     if not os.path.lexists(pattern) and is_url(pattern):
         # Here, not above: most services have no store.

@@ -11,6 +11,7 @@ import click
 
 from loader_service.advice import python_lines
 from loader_service.catalog.labels.class_lists import write_class_lists
+from loader_service.catalog.paths import in_one_pattern
 from loader_service.catalog.scan.catalog_scan import scan
 from loader_service.catalog.schema_text import schema_toml
 from loader_service.click_options import LoneOptions, options_of
@@ -76,7 +77,7 @@ def inspect_command(
     report = {
         **reports.describe_catalog(found),
         "decoder": decoder_text(),
-        "python": python_lines(found, files, changed(ScanOptions, options)),
+        "python": python_lines(found, in_one_pattern(files), changed(ScanOptions, options)),
     }
     if check is not None:
         bar = ScanBar(doing="decoding", unit="video")

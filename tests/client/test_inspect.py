@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from loader_service import failpoints
+from loader_service.catalog.paths import expand_patterns
 from loader_service.cli import main
 from tests.support import warm_python
 from tests.support.videos import frame_jpeg
@@ -67,6 +68,19 @@ def test_the_lines_of_python_that_inspect_ends_with_run_as_they_are(tmp_path: Pa
         "[(2, 4, 32, 32, 3), (2, 4), (2,)]",
         "[(2, 4, 224, 224, 3), (2, 4), (2,)]",
     ], ended.stderr
+
+
+def test_many_files_that_a_shell_made_of_a_pattern_are_one_pattern_in_the_lines(
+    tmp_path: Path, inspect: Inspect
+) -> None:
+    folder = tmp_path / "a[1]"
+    paths = [_write(folder / f"part{number}.h5", videos=1, frames=2) for number in range(9)]
+    pattern = str(tmp_path / "a[[]1]" / "part*.h5")
+    assert f"    {pattern!r},\n" in _lines_of(inspect(*paths))
+    assert len(expand_patterns([pattern])) == 9
+    assert repr(str(paths[3])) in _lines_of(inspect(*paths[:8]))
+    _write(folder / "part9.h5", videos=1, frames=2)
+    assert repr(str(paths[3])) in _lines_of(inspect(*paths))
 
 
 def test_the_lines_of_python_have_the_options_that_were_given(tmp_path: Path, inspect: Inspect) -> None:
