@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 
 import h5py
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from loader_service.catalog.scan.file_scan import scan_file
 from loader_service.catalog.scan.known_forms import KnownForms
+from loader_service.errors import CatalogError
 from loader_service.scan_options import ScanOptions
 from tests.public_layouts.pictures import jpegs, write_vlen
 
@@ -55,7 +57,21 @@ def test_four_times_as_many_sequences_of_one_group_take_four_times_as_many_calls
     assert calls[1] < 4.5 * calls[0]
 
 
-def _calls(path, known=None):
+def test_a_question_about_four_times_as_many_datasets_takes_four_times_as_many_calls(memory_path):
+    calls = []
+    for count in (100, 400):
+        path = memory_path / f"{count}.h5"
+        with h5py.File(path, "w") as root:
+            for number in range(count):
+                root[f"g{number}/a"], root[f"g{number}/b"] = (
+                    np.zeros((3 + number % 2, 5)),
+                    np.zeros((7 + number % 3, 4)),
+                )
+        calls.append(_calls(path, refused="of different length"))
+    assert calls[1] < 4.5 * calls[0]
+
+
+def _calls(path, known=None, *, refused=""):
     """Return how many functions a scan calls."""
     calls = 0
 
@@ -63,9 +79,11 @@ def _calls(path, known=None):
         nonlocal calls
         calls += event in {"call", "c_call"}
 
-    sys.setprofile(count)
-    try:
-        scan_file(str(path), ScanOptions(), known)
-    finally:
-        sys.setprofile(None)
+    expected = pytest.raises(CatalogError, match=refused) if refused else nullcontext()
+    with expected:
+        sys.setprofile(count)
+        try:
+            scan_file(str(path), ScanOptions(), known)
+        finally:
+            sys.setprofile(None)
     return calls

@@ -51,11 +51,22 @@ def flat_list_part(read: Read, tree: Tree, info: DatasetInfo, frames: int | None
 
 def _called_as_bounds(tree: Tree, info: DatasetInfo) -> DatasetInfo | None:
     """Return what is called as a dataset's bounds, as ``faces_bounds`` beside ``faces_vc``; None without any."""
-    for path, beside in tree.datasets.items():
-        stem = _BOUNDS.fullmatch(beside.basename) if len(beside.shape) == 1 and beside.parent == info.parent else None
-        if stem and path != info.path and f"{info.basename}_".startswith(f"{stem[1]}_"):
+    for stem, beside in _bounds_by_group(tree).get(info.parent, ()):
+        if beside.path != info.path and f"{info.basename}_".startswith(f"{stem}_"):
             return beside
     return None
+
+
+def _bounds_by_group(tree: Tree) -> dict[str, list[tuple[str, DatasetInfo]]]:
+    """Return what is called as bounds are, with the name of what it may bound, by the group that it lies in."""
+    known: dict[str, dict[str, list[tuple[str, DatasetInfo]]]] = tree.by_pattern
+    if _BOUNDS.pattern not in known:
+        found = known[_BOUNDS.pattern] = {}
+        for beside in tree.datasets.values():
+            stem = _BOUNDS.fullmatch(beside.basename) if len(beside.shape) == 1 else None
+            if stem:
+                found.setdefault(beside.parent, []).append((stem[1], beside))
+    return known[_BOUNDS.pattern]
 
 
 _BOUNDS = re.compile(r"(.+?)_?(offsets?|bounds|boundaries|indptr|ptrs?|splits)", re.IGNORECASE)
