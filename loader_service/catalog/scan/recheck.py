@@ -13,16 +13,17 @@ from loader_service.catalog.scan.common_fields import ONLY_CAMERA, by_key, whole
 from loader_service.catalog.scan.fingerprints import labels_digest
 from loader_service.catalog.sides import fits
 from loader_service.errors import CatalogError
+from loader_service.record_class import record
+from loader_service.scan_options import ScanOptions
+from loader_service.sizes import counted
+from loader_service.stores.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from loader_service.catalog.columns import Catalog, FieldFacts
     from loader_service.catalog.findings import FieldScan, FileScan
-from loader_service.record_class import record
-from loader_service.scan_options import ScanOptions
-from loader_service.sizes import counted
-from loader_service.stores.urls import is_url
+    from loader_service.catalog.scan.known_forms import KnownForms
 
 
 @record(frozen=True)
@@ -64,8 +65,8 @@ class Recheck:
         self._options = options
         self._numbers = {catalog.file_path(number): number for number in range(catalog.file_count)}
 
-    def judge(self, path: str) -> FileVerdict:
-        """Scan a file again, and compare it.
+    def judge(self, path: str, known: KnownForms | None = None) -> FileVerdict:
+        """Scan a file again, and compare it; `known`: as of `scan_file`.
 
         Raises
         ------
@@ -75,7 +76,7 @@ class Recheck:
         # Here, not above: who only wants to know what a verdict is needs no HDF5.
         from loader_service.catalog.scan.file_scan import scan_file  # noqa: PLC0415
 
-        scan = scan_file(path, self._options)
+        scan = scan_file(path, self._options, known)
         try:
             # Of an object in a store all bytes are of one version, whose number the scan has.
             now = scan.status if is_url(path) else FileStat.of(os.stat(path))

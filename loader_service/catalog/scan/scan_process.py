@@ -49,15 +49,15 @@ def serve(requests: BinaryIO, answers: BinaryIO, options: ScanOptions, catalog: 
     from loader_service.catalog.scan.known_forms import KnownForms  # noqa: PLC0415
 
     forms = KnownForms()
-    known = None if catalog is None else Recheck(open_catalog(catalog), options)
+    recheck = None if catalog is None else Recheck(open_catalog(catalog), options)
     _send(answers, READY, b"")
     for line in requests:
         path = json.loads(line)
         try:
-            if known is None:
+            if recheck is None:
                 kind, body = SCAN, pack(scan_file(path, options, forms))
             else:
-                kind, body = VERDICT, json.dumps(asdict(known.judge(path))).encode("ascii")
+                kind, body = VERDICT, json.dumps(asdict(recheck.judge(path, forms))).encode("ascii")
         except CatalogError as error:
             kind = IN_USE if isinstance(error, FileInUse) else ERROR
             body = json.dumps(str(error)).encode("ascii")
