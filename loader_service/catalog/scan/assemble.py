@@ -17,7 +17,7 @@ from loader_service.catalog.scan.common_fields import merge_fields
 from loader_service.catalog.scan.field_columns import field_columns
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
 from loader_service.catalog.scan.given_twice import lines_of_one_file
-from loader_service.catalog.scan.joining import how_to_join
+from loader_service.catalog.scan.joining import how_to_join_scans
 from loader_service.catalog.videos.readings import free_name, in_one_line
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.video_split import words_of_names
@@ -190,9 +190,10 @@ def _check_alike(files: Sequence[Scanned]) -> None:
     for each in files:
         if (each.scan.layout == "table") != (first.scan.layout == "table"):
             table, videos = (each, first) if each.scan.layout == "table" else (first, each)
+            joined = how_to_join_scans([(each.path, each.scan) for each in files])
             raise CatalogError(
                 f"{table.path!r} holds a table of rows, {videos.path!r} videos; give files of one kind, or say with "
-                f"--schema what a video is{_ended_alike(videos.scan)}{_how_to_join(files)}"
+                f"--schema what a video is{_ended_alike(videos.scan)}{joined}"
             )
 
 
@@ -207,10 +208,6 @@ def _ended_alike(scan: FileScan) -> str:
         lengths="shortest",
     )
     return f": {in_one_line(schema)} makes each file a video that ends with its shortest field"
-
-
-def _how_to_join(files: Sequence[Scanned]) -> str:
-    return how_to_join([each.path for each in files], [int(each.scan.frame_counts.sum()) for each in files])
 
 
 def _check_labels_free(first: Scanned, named: frozenset[str]) -> None:

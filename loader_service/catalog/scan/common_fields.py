@@ -14,7 +14,7 @@ from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.catalog.scan.axes_between import lines_of_axes_between
-from loader_service.catalog.scan.joining import Parts, how_to_join
+from loader_service.catalog.scan.joining import Parts, how_to_join_scans
 from loader_service.catalog.scan.little_in_common import readings_of_numbers, refuse_little_in_common
 from loader_service.catalog.scan.names_in_each_file import line_of_names_in_each_file, refuse_names_in_each_file
 from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
@@ -142,8 +142,7 @@ def _check_any(
         readings = readings_of_numbers(by_file, files[0][1].layout)
         if readings:
             raise CatalogError(TwoReadingsError(f"{found} or, if they are one field", readings).text(readings))
-        counts = [int(scan.frame_counts.sum()) for _, scan in files]
-        joined = how_to_join([path for path, _ in files], counts, _parts_of(files[0][1]))
+        joined = how_to_join_scans(files, _parts_of(files[0][1]))
         raise CatalogError(f"{found} or say with --schema where the fields are{joined}")
 
 

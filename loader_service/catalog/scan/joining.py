@@ -15,6 +15,8 @@ from loader_service.stores.urls import is_url
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loader_service.catalog.findings import FileScan
+
 #: More files than these are shards of a data set, and no parts of its rows.
 _MOST_PARTS = 4
 
@@ -81,6 +83,11 @@ def how_to_join(paths: Sequence[str], counts: Sequence[int] = (), parts: Parts =
     files = _named(paths) if parts is Parts.DATASETS else list(paths)
     command = f"python -c {shlex.quote(code.format(json.dumps(files, ensure_ascii=False)))}"
     return f"; or, if {parts.value} each of these files belongs together, make one of them and give that: `{command}`"
+
+
+def how_to_join_scans(files: Sequence[tuple[str, FileScan]], parts: Parts = Parts.ROWS) -> str:
+    """Return what `how_to_join` does of scanned files, each with its path."""
+    return how_to_join([path for path, _ in files], [int(scan.frame_counts.sum()) for _, scan in files], parts)
 
 
 def _named(paths: Sequence[str]) -> dict[str, str]:

@@ -131,8 +131,7 @@ def _are_cube(members: Sequence[DatasetInfo]) -> bool:
     A mask of what is called no picture may be one of tokens.
     """
     cubes = [info for info in members if len(info.shape) == 3]
-    called = bool(cubes) and _PICTURE_WORDS.search(cubes[0].basename) and not _FEATURES.search(cubes[0].basename)
-    truth = _TRUTH_OF_PICTURES if called else _TRUTH
+    truth = _TRUTH_OF_PICTURES if cubes and _is_called_picture(cubes[0]) else _TRUTH
     truths = [info for info in members if len(info.shape) == 2 and truth.search(info.basename)]
     return (
         len(cubes) == 1
@@ -148,9 +147,12 @@ def _are_volume(datasets: Sequence[DatasetInfo]) -> bool:
     if len(datasets) != _WITH_TRUTH:
         return False
     first, truth = sorted(datasets, key=lambda info: bool(_TRUTH_OF_PICTURES.search(info.basename)))
-    named = _PICTURE_WORDS.search(first.basename) and not _FEATURES.search(first.basename)
     same = truth.shape == first.shape and truth.parent == first.parent
-    return bool(same and named and _TRUTH_OF_PICTURES.search(truth.basename))
+    return same and _is_called_picture(first) and bool(_TRUTH_OF_PICTURES.search(truth.basename))
+
+
+def _is_called_picture(info: DatasetInfo) -> bool:
+    return bool(_PICTURE_WORDS.search(info.basename)) and not _FEATURES.search(info.basename)
 
 
 #: Datasets of a picture, and of what is where in it.

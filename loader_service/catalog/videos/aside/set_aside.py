@@ -25,7 +25,8 @@ _SPARSE = ("data", "indices", "indptr", "shape")
 #: is sorted, to find rows of a table faster.
 _WRITTEN_BY_PROGRAMS = re.compile(
     r"(?P<weights>^(model|optimizer)_weights/|(^|/)vars/[0-9]+$|[A-Za-z](_?[0-9]+)?:0$|"
-    r"\.(weight|bias|running_mean|running_var|num_batches_tracked)$)|(?P<layer>(^|/)(weight|bias)$)|(?P<columns>(^|/)(axis0|block[0-9]+_items)$)|(^|/)_i_[^/]+/"
+    r"\.(weight|bias|running_mean|running_var|num_batches_tracked)$)|(?P<layer>(^|/)(weight|bias)$)|"
+    r"(?P<columns>(^|/)(axis0|block[0-9]+_items)$)|(^|/)_i_[^/]+/"
 )
 
 #: Where Imaris keeps pixels, and, behind larger numbers, copies of fewer of them.

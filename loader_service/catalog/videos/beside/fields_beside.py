@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from loader_service.catalog.dtypes import is_one_text, is_text, is_vlen
 from loader_service.catalog.hdf5.attributes import open_attribute
 from loader_service.catalog.hdf5.element_types import element_type
-from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join
 from loader_service.catalog.library_notes import own_attributes
 from loader_service.catalog.names import LABEL_NAMES
@@ -258,10 +257,10 @@ def _node_path(episode: Episode) -> str:
 
 def attribute_part(attribute: Any, path: str, name: str) -> VideoField | None:
     """Return an attribute, one text or numbers, as a value of its video; None if it is neither, or large."""
-    kind, dtype, size_bytes, _ = element_type(attribute.get_type())
+    _, dtype, size_bytes, _ = element_type(attribute.get_type())
     shape = attribute.shape
-    text = kind is ElementKind.TEXT
-    if shape is None or (text and not {*shape} <= {1}):
+    text = is_text(dtype)
+    if shape is None or (text and not is_one_text(dtype, shape)):
         return None
     if not dtype or is_vlen(dtype) or math.prod(shape) * size_bytes > MOST_VALUE_BYTES:
         return None

@@ -58,7 +58,7 @@ def bounds_of_attributes(
         for name in named[owner]
     }
     lists = [
-        DatasetInfo(path, ElementKind.INTEGER, each.shape, each.nbytes, None, each.dtype.name)
+        _as_dataset(path, each)
         for path, each in values.items()
         if each.dtype.kind in "iuf" and each.ndim == 1 and len(each) > 1
     ]
@@ -79,13 +79,13 @@ def _of_groups(named: Mapping[str, Sequence[str]], frame_count: int, read: Read)
         if owner and len(names) > 1
         for name in names
     }
-    infos = [
-        DatasetInfo(path, ElementKind.INTEGER, each.shape, each.nbytes, None, each.dtype.name)
-        for path, each in values.items()
-        if each.dtype.kind in "iu"
-    ]
+    infos = [_as_dataset(path, each) for path, each in values.items() if each.dtype.kind in "iu"]
     try:
         bounds = find_by_name(infos, frame_count, values.__getitem__)
     except CatalogError:
         return None
     return bounds and replace(bounds, names=tuple(name.removesuffix("@") for name in bounds.names))
+
+
+def _as_dataset(path: str, values: Any) -> DatasetInfo:
+    return DatasetInfo(path, ElementKind.INTEGER, values.shape, values.nbytes, None, values.dtype.name)

@@ -178,6 +178,13 @@ def check_spans(starts: Int64s, ends: Int64s, frame_count: int, paths: str) -> N
         )
 
 
+def covers(starts: Int64s, ends: Int64s, frame_count: int) -> bool:
+    """Tell whether each row lies in one sequence, in whatever order these come, and some sequence has not one row."""
+    order = np.lexsort((ends, starts))
+    joined = np.array_equal(starts[order][1:], ends[order][:-1])
+    return joined and starts.min() == 0 and ends.max() == frame_count and bool((ends - starts != 1).any())
+
+
 def beside_starts(short: Sequence[DatasetInfo], name: re.Pattern[str]) -> Iterator[tuple[DatasetInfo, DatasetInfo]]:
     """Yield each dataset that is called as starts are, with each other of its shape that has such a name."""
     for first in (info for info in short if STARTS.search(info.basename)):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from loader_service.catalog.dtypes import is_whole
-from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.split_words import meaning_of
-from loader_service.catalog.videos.bounds.bound_lists import ENDS, LENGTHS, STARTS, Bounds
+from loader_service.catalog.videos.bounds.bound_lists import ENDS, LENGTHS, STARTS, Bounds, covers
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
@@ -96,16 +96,13 @@ def _of_lengths(group: str, infos: Sequence[DatasetInfo], frame_count: int, read
     lengths = np.array([int(np.ravel(read(info.path))[0]) for info in infos])
     if len(infos) < 2 or (lengths < 0).any() or lengths.sum() != frame_count:
         return None
-    if len({_NUMBER.sub("#", info.basename) for info in infos}) > 1:
+    if len({unnumbered(info.basename) for info in infos}) > 1:
         raise CatalogError(
             f"{group!r} has {len(infos)} lengths that sum to {frame_count}, the number of rows, and their names say no "
             f"order: {infos[0].basename!r}, {infos[1].basename!r}, …; write 'episode_lengths' with an entry for each"
         )
     ends, paths = np.cumsum(lengths), frozenset(info.path for info in infos)
     return Bounds(ends - lengths, ends, paths, tuple(info.basename for info in infos))
-
-
-_NUMBER = re.compile("[0-9]+")
 
 
 def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read) -> Bounds | None:
@@ -120,7 +117,7 @@ def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read) -
         _Way("the row behind the last", seconds),
         _Way("the last row", seconds + 1),
     ]
-    whole = [way for way in ways if _covers(starts, way.ends, frame_count)]
+    whole = [way for way in ways if covers(starts, way.ends, frame_count)]
     most = [way for way in ways[:2] if meant and 2 * int((way.ends - starts).clip(0).sum()) > frame_count]
     fitting = whole or [way for way in most if _are_apart(starts, way.ends, frame_count)]
     if len(fitting) == 1 or (fitting and all(np.array_equal(way.ends, fitting[0].ends) for way in fitting)):
@@ -140,13 +137,6 @@ def _places(pair: Pair) -> tuple[tuple[int, DatasetInfo], ...]:
     """Return where the two numbers of a pair are."""
     first, other = pair
     return (0, first), (1 if first is other else 0, other)
-
-
-def _covers(starts: Int64s, ends: Int64s, frame_count: int) -> bool:
-    """Tell whether each row lies in one video, and some video has more than one."""
-    order = np.lexsort((ends, starts))
-    joined = np.array_equal(starts[order][1:], ends[order][:-1])
-    return joined and starts.min() == 0 and ends.max() == frame_count and bool((ends - starts != 1).any())
 
 
 def _are_apart(starts: Int64s, ends: Int64s, frame_count: int) -> bool:

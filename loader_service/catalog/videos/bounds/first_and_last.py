@@ -12,7 +12,7 @@ import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.sides import is_list
-from loader_service.catalog.videos.bounds.bound_lists import Bounds, check_spans
+from loader_service.catalog.videos.bounds.bound_lists import Bounds, check_spans, covers
 from loader_service.catalog.videos.readings import Reading, fields_of, in_one_line
 from loader_service.catalog.vocabulary import FRAMES, RECORDINGS
 from loader_service.errors import CatalogError
@@ -62,9 +62,7 @@ def find_first_and_last(datasets: Sequence[DatasetInfo], frame_count: int, read:
         empty = (starts < 0) | (ends < 0)
         for base, inclusive in _WAYS:
             begins, behind = np.where(empty, 0, starts - base), np.where(empty, 0, ends + inclusive - base)
-            order = np.lexsort((behind, begins))
-            joined = np.array_equal(begins[order][1:], behind[order][:-1]) and behind.max() == frame_count
-            if joined and begins.min() == 0 and (behind - begins != 1).any():
+            if covers(begins, behind, frame_count):
                 return Bounds(begins, behind, frozenset({first.path, last.path}))
         if apart is None and len(starts) < frame_count and _FIRST_OF_ROWS.fullmatch(first.basename):
             apart = _apart(first, last, (starts[~empty], ends[~empty]), frame_count)
