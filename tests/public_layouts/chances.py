@@ -84,13 +84,52 @@ def lone_points_as_bytes(folder: Path) -> Refused:
     return Refused(["frames, or rows of a table", "one picture", r"shape = \[-1, -1, 3\]"])
 
 
-@case("jcjohnson/torch-rnn: scripts/preprocess.py (train, val and test of tokens)")
-def tokens_by_split(folder: Path) -> Refused:
-    """Splits are never mixed, and columns of one length are no table."""
+@case("jcjohnson/torch-rnn: scripts/preprocess.py (train, val and test of tokens)", option=True)
+def tokens_by_split(folder: Path) -> Layout:
+    """Splits are never mixed, and one of them is a table."""
+    tokens = {name: whole(seed, count, below=256, dtype="u1") for seed, (name, count) in enumerate(_TOKENS.items())}
     with h5py.File(folder / "a.h5", "w") as root:
-        for seed, (name, count) in enumerate([("train", 400), ("val", 50), ("test", 50)]):
-            root[name] = whole(seed, count, below=256, dtype="u1")
-    return Refused(["never mixed", r'for rows of .test., `videos = "table"` and `field = \[[^,]*, [^,]*, [^,]*\]`'])
+        for name, values in tokens.items():
+            root[name] = values
+    refused = Refused(["never mixed", r"'train' \(400 rows\).*--split train or --split val or --split test"])
+    return Layout(refused, {"split": "val"}, rows_of("a", val=tokens["val"]))
+
+
+_TOKENS = {"train": 400, "val": 50, "test": 50}
+
+
+@case("no one project: train/text, train/label beside test/text, test/label, without numbers else", option=True)
+def texts_by_split(folder: Path) -> Layout:
+    """Groups of texts are splits, too, and their columns rows."""
+    columns = {"text": np.array([b"to be", b"or not", b"to be that"]), "label": np.array([1, 0, 1])}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for name, count in (("train", 3), ("test", 2)):
+            for key, values in columns.items():
+                root[f"{name}/{key}"] = values[:count]
+    refused = Refused(["never mixed", "--split train or --split test"])
+    return Layout(refused, {"split": "train"}, rows_of("a", **columns))
+
+
+@case("no one project: ids of users and items by split, as train/user and test/user", option=True)
+def ids_by_split(folder: Path) -> Layout:
+    """They were a video for each split, served together."""
+    columns = {"user": np.arange(30), "item": 2 * np.arange(30), "rating": np.arange(30) % 5}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for name, count in (("train", 30), ("test", 12)):
+            for key, values in columns.items():
+                root[f"{name}/{key}"] = values[:count]
+    refused = Refused(["never mixed", "--split train or --split test"])
+    return Layout(refused, {"split": "train"}, rows_of("a", **columns))
+
+
+@case("no one project: x with the numbers of rows in train and in test, called so alone", option=True)
+def rows_listed_by_bare_names(folder: Path) -> Layout:
+    """What has fewer entries than the rest, and names rows once each, lists them."""
+    values = numbers(1, 20, 3)
+    with h5py.File(folder / "a.h5", "w") as root:
+        root["x"], root["train"], root["test"] = values, np.arange(14, 20), np.arange(14)
+    refused = Refused(["never mixed", r"'train' \(6 rows\), 'test' \(14 rows\)"])
+    return Layout(refused, {"split": "train"}, rows_of("a", x=values[14:]))
 
 
 @case("no one project: raw pictures with the same numbers, of which some are missing, in each group")

@@ -184,8 +184,9 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         inside = is_inside(info, said)
         if info.path in masks:
             mask = masks[info.path]
-        elif info.kind is ElementKind.INTEGER and (inside or _NUMBERS.search(said.rest)):
-            listed = _listed(hdf5, info, count, "rows" if by_rows else "videos")
+        elif info.kind is ElementKind.INTEGER and (inside or not said.rest or _NUMBERS.search(said.rest)):
+            sure = inside or bool(said.rest and stands_apart(info.basename))
+            listed = _listed(hdf5, info, count, "rows" if by_rows else "videos", sure)
             if listed is None:
                 continue
             mask = listed[places]
@@ -232,18 +233,18 @@ def _numbers_of_names(found: Found) -> npt.NDArray[np.int64] | None:
     return np.array(numbers, np.int64) if sorted(numbers) == list(range(len(numbers))) else None
 
 
-def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str) -> Kept | None:
+def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str, sure: bool) -> Kept | None:
     """Return which rows, or videos, a list names; None if it is no list: a ``trainId`` that counts other things.
 
     Raises
     ------
     CatalogError
-        When it names one that is not there, and its name has the split's word as a part of its own.
+        When it names one that is not there, and is surely a list: its name has the split's word as a part of its own.
     """
     numbers = np.asarray(hdf5.node(info.path)[()]).astype(np.int64)
     bad = np.flatnonzero((numbers < 0) | (numbers >= count))
     if len(bad):
-        if not stands_apart(info.basename):
+        if not sure:
             return None
         raise CatalogError(
             f"{info.path!r}, entry {bad[0]}: expected a number of one of {count} {unit}, from 0, found "
@@ -251,4 +252,4 @@ def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str) -> Kept | 
         )
     mask = np.zeros(count, bool)
     mask[numbers] = True
-    return mask
+    return mask if sure or mask.sum() == len(numbers) else None

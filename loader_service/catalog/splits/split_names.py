@@ -8,7 +8,9 @@ names, of indices or of labels alone make no split. They belong to one that data
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind, Tree
@@ -17,9 +19,12 @@ from loader_service.catalog.split_words import WORDS, Said, said_by
 from loader_service.record_class import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
+
+    #: Tells whether a dataset, whose own name or whose group's says a split, is data of it.
+    IsData = Callable[[DatasetInfo, bool], bool]
 
 #: Groups whose lists of texts are lists of names, whatever those are called.
 PARENTS = frozenset({"mask", "masks", "split", "splits", "subset", "subsets", "filter", "filters", "filter_key"})
@@ -59,16 +64,24 @@ class NamedSplits:
 
 def splits_by_name(tree: Tree) -> NamedSplits | None:
     """Return the splits of a file, at least two; None if its names say none."""
+    named = [info for info in tree.datasets.values() if _ANY.search(info.path)]
+    found = _confirmed(named, _is_data)
+    if found is None and named:
+        found = _confirmed(named, _may_be_data)
+        found = None if found is None or _may_be_lists(tree, found) else found
+    return found
+
+
+def _confirmed(named: Iterable[DatasetInfo], is_data: IsData) -> NamedSplits | None:
     data: dict[tuple[str, str], dict[str, str]] = {}
     beside: dict[tuple[str, str], set[str]] = {}  # what is no data alone, such as labels
-    for info in tree.datasets.values():
-        if _ANY.search(info.path):
-            for parent, said, direct in _said_along(info.path):
-                meaning = WORDS[said.word.lower()]
-                if _is_data(info, direct=direct) and not (len(info.shape) < 3 and _LISTS.search(said.rest)):
-                    data.setdefault((parent, said.rest), {}).setdefault(meaning, said.word)
-                elif direct and basename_of(parent) not in PARENTS:
-                    beside.setdefault((parent, said.rest), set()).add(meaning)
+    for info in named:
+        for parent, said, direct in _said_along(info.path):
+            meaning = WORDS[said.word.lower()]
+            if is_data(info, direct) and not (len(info.shape) < 3 and _LISTS.search(said.rest)):
+                data.setdefault((parent, said.rest), {}).setdefault(meaning, said.word)
+            elif direct and basename_of(parent) not in PARENTS:
+                beside.setdefault((parent, said.rest), set()).add(meaning)
     # A class of which all is for training lies as the others do, at the same depth.
     confirmed = {(_depth(parent), rest) for (parent, rest), words in data.items() if len(words) > 1}
     found = {place: words for place, words in data.items() if (_depth(place[0]), place[1]) in confirmed}
@@ -85,17 +98,39 @@ def splits_by_name(tree: Tree) -> NamedSplits | None:
 
 def only_split(tree: Tree, name: str) -> NamedSplits | None:
     """Return a split that is there without another one, as groups or parts of names; None if it is not."""
+    found = _only_split(tree, name, _is_data)
+    if found is None:
+        found = _only_split(tree, name, _may_be_data)
+        found = None if found is None or _may_be_lists(tree, found) else found
+    return found
+
+
+def _only_split(tree: Tree, name: str, is_data: IsData) -> NamedSplits | None:
     meaning = WORDS.get(name.lower())
     parents = {}
     for info in tree.datasets.values():
         for parent, said, direct in _said_along(info.path) if _ANY.search(info.path) else ():
-            if WORDS[said.word.lower()] == meaning and _is_data(info, direct=direct):
+            if WORDS[said.word.lower()] == meaning and is_data(info, direct):
                 parents[parent] = said.word
     if meaning is None or not parents:
         return None
     top = min(map(_depth, parents))
     highest = [parent for parent in parents if _depth(parent) == top]
     return NamedSplits(frozenset(highest), {meaning: parents[highest[0]]})
+
+
+def _may_be_lists(tree: Tree, found: NamedSplits) -> bool:
+    """Tell whether what is in no split has as many entries as a split has: that may be what the splits list."""
+    entries, longest = 0, 0
+    datasets: Counter[str] = Counter()
+    for path, info in tree.datasets.items():
+        size, meaning = math.prod(info.shape), found.of(path)
+        if meaning is None:
+            entries += size
+        else:
+            datasets[meaning] += 1
+            longest = max(longest, size, datasets[meaning])
+    return entries >= longest
 
 
 def restricted(tree: Tree, splits: NamedSplits, meaning: str) -> Tree:
@@ -125,7 +160,12 @@ def _said_along(path: str) -> Iterable[tuple[str, Said, bool]]:
         parent = join(parent, name)
 
 
-def _is_data(info: DatasetInfo, *, direct: bool) -> bool:
+def _may_be_data(info: DatasetInfo, direct: bool) -> bool:
+    """Tell whether a dataset has entries of a split, of any kind: the tokens ``train``, a text of each sample."""
+    return bool(info.shape) or not direct
+
+
+def _is_data(info: DatasetInfo, direct: bool) -> bool:
     """Tell whether a dataset can be a video or table of its own: no list, mask or labels, and no log of a training."""
     if info.kind is ElementKind.TEXT or (info.dtype == "bool" and len(info.shape) < 2):
         return False

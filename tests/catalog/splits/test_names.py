@@ -96,8 +96,11 @@ def test_names_without_such_neighbours_are_no_splits(paths):
         (ElementKind.BYTES, (5,)),
     ],
 )
-def test_lists_labels_and_logs_alone_are_no_splits(kind, shape):
-    assert found("train", "val", kind=kind, shape=shape) is None
+def test_lists_labels_and_logs_are_no_splits_of_what_has_as_many_entries(kind, shape):
+    listed = {path: DatasetInfo(path, kind, shape, 40, None) for path in ("train", "val")}
+    for entries, are_data in ((5, False), (4, True)):
+        rest = DatasetInfo("ids", ElementKind.INTEGER, (entries,), 40, None)
+        assert (splits_by_name(Tree({**listed, "ids": rest}, (), ())) is not None) == are_data
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from loader_service.catalog.videos.arrays.numbered_columns import find_numbered_
 from loader_service.catalog.videos.arrays.numbered_videos import find_numbered_videos
 from loader_service.catalog.videos.arrays.picture_sequences import of_cameras, of_pictures
 from loader_service.catalog.videos.arrays.picture_videos import find_picture_videos
-from loader_service.catalog.videos.arrays.split_columns import refuse_columns_of_splits
+from loader_service.catalog.videos.arrays.split_columns import find_split_columns
 from loader_service.catalog.videos.arrays.tables import find_table
 from loader_service.catalog.videos.arrays.two_numbers import refuse_two_numbers
 from loader_service.catalog.videos.arrays.vlen_rows import find_lists
@@ -57,7 +57,8 @@ class FileArrays:
     aside: Mapping[str, str]
 
     @cached_property
-    def _entries(self) -> list[DatasetInfo]:
+    def entries(self) -> list[DatasetInfo]:
+        """What has entries, of any kind."""
         infos = self.tree.datasets.values()
         return [
             info for info in infos if info.dtype and info.shape and 0 not in info.shape and not self._is_aside(info)
@@ -75,7 +76,7 @@ class FileArrays:
     @cached_property
     def named(self) -> list[DatasetInfo]:
         """Arrays of numbers of an axis or more, those called as labels are included."""
-        return [info for info in self._entries if not is_vlen(info.dtype) and info.kind is not ElementKind.TEXT]
+        return [info for info in self.entries if not is_vlen(info.dtype) and info.kind is not ElementKind.TEXT]
 
     @cached_property
     def unnamed(self) -> list[DatasetInfo]:
@@ -101,7 +102,7 @@ class FileArrays:
     @cached_property
     def lists(self) -> list[DatasetInfo]:
         """Vlen datasets of numbers, of one axis."""
-        return [info for info in self._entries if is_vlen(info.dtype) and len(info.shape) == 1]
+        return [info for info in self.entries if is_vlen(info.dtype) and len(info.shape) == 1]
 
 
 #: In the order in which they are tried; the first that finds videos decides for the whole file. Each raises
@@ -118,8 +119,7 @@ READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
     lambda _, file: find_picture_videos(file.named, file.scalars),
     # Columns with the number of a video in their names. Asks of videos of one length.
     lambda _, file: find_numbered_columns([*file.named, *file.scalars]),
-    # Asks of columns of several splits, and of pictures that have frames as their last axis.
-    lambda _, file: refuse_columns_of_splits(file.unnamed),
+    # Asks of pictures that have frames as their last axis.
     lambda _, file: refuse_frames_in_the_last_axis(file.unnamed),
     # Sequences of pictures: cameras of a video, a video each, or a video a group. Ask of devices told apart by
     # numbers, of lengths that differ, and of classes.
@@ -135,6 +135,8 @@ READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
     lambda _, file: videos_by_dataset(file.tree, file.arrays),
     lambda _, file: videos_by_group(without_variables(file.tree, file.arrays)),
     lambda _, file: find_table(file.unnamed, file.named),
+    # Columns of bytes, or of texts, that are called as a split is.
+    lambda hdf5, file: find_split_columns(hdf5, file.tree, file.entries),
 )
 
 
