@@ -10,6 +10,7 @@ from loader_service.catalog.hdf5.peek import as_bytes, peek
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import parent_of, unnumbered
 from loader_service.catalog.layouts import LAYOUTS
+from loader_service.catalog.layouts.inner_images import explain_inside
 from loader_service.catalog.layouts.layout import Candidates, ForeignDataset, FoundVideo, first_middle_last
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
@@ -101,7 +102,7 @@ def find_declared(hdf5: HDF5File, tree: Tree, paths: Mapping[str, bool]) -> list
         place = path if path in paths else stranger.info.parent
         beside = place != path and place in places and unnumbered(path) not in alike  # masks, as frame_0_mask
         if path not in known and paths.get(place) and not beside:
-            raise CatalogError(_say(stranger))
+            raise CatalogError(_say(hdf5, stranger))
     return found
 
 
@@ -124,7 +125,7 @@ def _find_named(hdf5: HDF5File, tree: Tree, pattern: str) -> list[FoundVideo]:
     if left:
         stranger = strangers.get(left[0].path) or next(iter(strangers.values()), None)
         if stranger is not None:
-            raise CatalogError(f"--frames {pattern!r}: {_say(stranger)}")
+            raise CatalogError(f"--frames {pattern!r}: {_say(hdf5, stranger)}")
         raise CatalogError(f"--frames {pattern!r} matches {left[0].describe()}: expected {EXPECTED}")
     return found
 
@@ -138,7 +139,7 @@ def _refuse_strangers(tree: Tree, contents: Candidates) -> None:
         return
     for stranger in contents.strangers.values():
         if stranger.codec.named or stranger.info.kind is ElementKind.VLEN_BYTES:
-            raise ForeignBytesError(_say(stranger), frozenset(contents.strangers))
+            raise ForeignBytesError(_say(contents.hdf5, stranger), frozenset(contents.strangers))
 
 
 def _refuse_matrices_of_images(hdf5: HDF5File, tree: Tree) -> None:
@@ -193,7 +194,7 @@ def explain_texts(hdf5: HDF5File, tree: Tree) -> str:
             (text,) = peek(hdf5, info, (0,), LOOK_BYTES)
             codec = codec_of(text)
             if codec.kind == "text":
-                return f"; {_say(ForeignDataset(info, 0, codec))}"
+                return f"; {_say(hdf5, ForeignDataset(info, 0, codec))}"
             if _IMAGE_PATH.search(text.rstrip(b"\0")):
                 return (
                     f"; {info.path!r} has paths of images, such as {text!r}, which no service follows: {PATHS_REMEDY}"
@@ -208,8 +209,10 @@ _ELEMENTS = frozenset({ElementKind.VLEN_BYTES, ElementKind.OPAQUE, ElementKind.T
 _IMAGE_PATH = re.compile(rb"\.(jpe?g|png|webp|gif|bmp|tiff?|mp4|avi|mkv|webm|mov)\Z", re.IGNORECASE)
 
 
-def _say(stranger: ForeignDataset) -> str:
+def _say(hdf5: HDF5File, stranger: ForeignDataset) -> str:
     info, codec = stranger.info, stranger.codec
+    if not codec.named and (inside := explain_inside(hdf5, [info])):
+        return inside
     remedy = codec.remedy
     if codec.kind == "raw" and info.kind is ElementKind.VLEN_BYTES and len(info.shape) == 1:
         remedy = (

@@ -13,6 +13,7 @@ from loader_service.catalog.hdf5.row_looks import RowLooks, read_row
 from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.layouts.datasets import SeveralNamesError
+from loader_service.catalog.layouts.inner_images import refuse_inner_images
 from loader_service.catalog.layouts.search import ForeignBytesError, are_no_images, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
@@ -138,9 +139,10 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     # Videos that lie end to end, or a row each.
     lambda file: cut_at_ends(file.hdf5, file.tree, file.found),
     lambda file: cut_padded(file.found, file.hdf5.entries),
-    # Asked of labels that fit no rows; refused: the bytes of images as numbers.
+    # Asked of labels that fit no rows; refused: the bytes of images as numbers, also behind what comes before them.
     lambda file: check_labels(file.tree, file.found, file.hdf5.entries),
     lambda file: refuse_widened_rows(file.found, partial(read_row, file.hdf5, most=LOOK_BYTES)),
+    lambda file: refuse_inner_images(file.hdf5, file.found),
 )
 
 #: What is said of videos that may be read otherwise, as lines of what is no field; of those that `pack` wrote, nothing.

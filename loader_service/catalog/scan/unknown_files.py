@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
+from loader_service.catalog.layouts.inner_images import explain_inside
 from loader_service.catalog.layouts.search import EXPECTED, ForeignBytesError, explain_texts
 from loader_service.catalog.videos.arrays.group_readings import videos_of_groups
 from loader_service.catalog.videos.arrays.without_frames import EXPECTED as EXPECTED_WITHOUT_FRAMES
@@ -48,6 +49,9 @@ def _is_flat_bytes(info: DatasetInfo) -> bool:
 
 def nothing_found(hdf5: HDF5File, tree: Tree, aside: Mapping[str, str]) -> CatalogError:
     """Return the error for a file without videos: with what was set aside, if that is why."""
+    inside = explain_inside(hdf5, tree.datasets.values())
+    if inside:
+        return CatalogError(inside)
     helps = explain_texts(hdf5, tree)
     if not helps and all(0 in info.shape or not info.shape for info in tree.datasets.values()):
         return CatalogError(

@@ -65,8 +65,10 @@ class NamedSplits:
 def splits_by_name(tree: Tree) -> NamedSplits | None:
     """Return the splits of a file, at least two; None if its names say none."""
     named = [info for info in tree.datasets.values() if _ANY.search(info.path)]
+    if not named:
+        return None
     found = _confirmed(named, _is_data)
-    if found is None and named:
+    if found is None:
         found = _confirmed(named, _may_be_data)
         found = None if found is None or _may_be_lists(tree, found) else found
     return found
