@@ -18,6 +18,7 @@ from loader_service.catalog.scan.field_columns import field_columns
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
 from loader_service.catalog.scan.given_twice import lines_of_one_file
 from loader_service.catalog.scan.joining import how_to_join_scans
+from loader_service.catalog.scan.uncut_files import lines_of_uncut
 from loader_service.catalog.videos.readings import free_name, in_one_line
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.plan.video_split import words_of_names
@@ -85,6 +86,7 @@ def assemble(
     merged, left_out = merge_fields([(each.path, each.scan) for each in filled], named, labelled=labelled)
     columns = _columns_of_all(files, merged.values(), video_names)
     facts = _add_fields(columns, files, merged, video_names)
+    uncut = lines_of_uncut([(each.path, each.scan) for each in filled])
     labels, not_labels = label_fields(_labelled(filled, video_names), labelling, RESERVED.union(merged))
     for each in labels:
         columns[f"values.{len(facts)}"] = each.values
@@ -100,7 +102,7 @@ def assemble(
         name_width=int(np.diff(columns["name_bounds"]).max()),
         largest_frame_bytes=_largest_frame_bytes(columns),
         layouts=tuple(dict.fromkeys(each.scan.layout for each in filled)),
-        left_out=(*left_out, *not_labels, *lines_of_one_file((each.path, each.scan.status) for each in filled)),
+        left_out=(*left_out, *not_labels, *uncut, *lines_of_one_file((each.path, each.scan.status) for each in filled)),
         fetched=_fetched(scans),
     )
     return header, columns

@@ -13,6 +13,7 @@ from loader_service.catalog.inner_paths import basename_of, join
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.split_words import meaning_of
 from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES, value_of_row
+from loader_service.catalog.videos.beside.values_by_name import values_by_name
 from loader_service.catalog.videos.bounds.attribute_bounds import bounds_of_attributes, named_as_bounds
 from loader_service.catalog.videos.bounds.bound_lists import (
     Bounds,
@@ -26,7 +27,7 @@ from loader_service.catalog.videos.bounds.inner_bounds import line_of_parts, pat
 from loader_service.catalog.videos.bounds.row_columns import find_by_rows
 from loader_service.catalog.videos.bounds.row_owners import find_by_owners, line_of_turns
 from loader_service.catalog.videos.bounds.unread_bounds import line_of_unread
-from loader_service.catalog.videos.episodes import Episode, Found, key_in, owner_of
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField, key_in, owner_of
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name, in_one_line
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -82,8 +83,10 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
     for whole, each in zip(filled, bounds, strict=True):
         where = each or Bounds(np.zeros(1, np.int64), np.array([whole.frame_count]), frozenset())
         values = {} if declared else _values(beside[id(whole)], whole, where, alone=alone)
-        episodes += _cut(whole, where, values, declared=declared)
+        own = [] if declared else values_by_name(beside[id(whole)], where, whole.frame_count)
+        episodes += _cut(whole, where, values, own, declared=declared)
         paths = {*where.paths, *(info.path for info in values.values())}
+        paths |= {part.path for each in own for part in each.values()}
         used |= paths | {info.path for info in beside[id(whole)] if info.basename in LABEL_NAMES}
         used |= {key_in(whole.root, path) for path in paths}
     left_out = {key: reason for key, reason in found.left_out.items() if key not in used}
@@ -251,8 +254,16 @@ def _values(beside: Sequence[DatasetInfo], whole: Episode, bounds: Bounds, *, al
     }
 
 
-def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, declared: bool) -> list[Episode]:
-    kept = {key: part for key, part in whole.parts.items() if declared or part.place not in bounds.paths}
+def _cut(
+    whole: Episode,
+    bounds: Bounds,
+    values: Mapping[str, DatasetInfo],
+    own: Sequence[Mapping[str, VideoField]],
+    *,
+    declared: bool,
+) -> list[Episode]:
+    taken = bounds.paths.union(*({part.path for part in each.values()} for each in own))
+    kept = {key: part for key, part in whole.parts.items() if declared or part.place not in taken}
     if whole.root and not declared:  # `spans` has no group of its own, so a schema names each by its path in the file
         kept = {key: replace(part, pattern=f"{VIDEO}/{key}") for key, part in kept.items()}
     episodes = []
@@ -261,6 +272,7 @@ def _cut(whole: Episode, bounds: Bounds, values: Mapping[str, DatasetInfo], *, d
             key: part if part.kind == "value" else replace(part, first=part.first + start) for key, part in kept.items()
         }
         parts |= {key: value_of_row(info, number) for key, info in values.items()}
+        parts |= {key: part for key, part in (own[number] if own else {}).items() if key not in parts}
         name = join(whole.name, bounds.names[number] if bounds.names else str(number))
         episodes.append(Episode(name, None, end - start, whole.dataset_path, parts, whole.helpers | bounds.paths))
     return episodes

@@ -1,4 +1,4 @@
-"""Images that begin behind the first byte of their element are refused by the place where they begin, and never numbers."""
+"""Images that begin behind the first byte of their element are refused by their place, and are never numbers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_png_behind_a_length_and_an_image_in_a_pickle_are_so_too(tmp_path):
     for name, frames in (("a", _behind(b"", _PNGS)), ("b", [pickle.dumps(frame) for frame in _JPEGS])):
         with h5py.File(tmp_path / f"{name}.h5", "w") as root:
             _write_rows(root, frames)
-        with pytest.raises(CatalogError, match="found (JPEG|PNG) that begins behind"):
+        with pytest.raises(CatalogError, match=r"found (JPEG|PNG) that begins behind"):
             catalog_of(tmp_path, tmp_path / f"{name}.h5")
 
 

@@ -12,6 +12,7 @@ from loader_service.catalog.schema_text import schema_toml
 from loader_service.errors import CatalogError
 from loader_service.worker.reader import Reader
 from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs, write_vlen
 from tests.support.catalogs import catalog_of, names_of
 
 _GAMES = {"c.sgf": (0, 5), "a.sgf": (5, 7), "b.sgf": (12, 4)}
@@ -114,3 +115,75 @@ def test_pairs_of_something_else_and_of_splits_cut_nothing(tmp_path, pairs):
     _write(tmp_path, {"actions": np.zeros(16), **{path: np.array(pair) for path, pair in pairs.items()}})
     with closing(catalog_of(tmp_path)) as found:
         assert found.frame_counts.tolist() == [16]
+
+
+_NAMED = {
+    "numbers": ("start_{}", "length_{}", "winner_{}", "player_{}", "goal_{}"),
+    "numbers within": ("game_{}_start", "game_{}_length", "game_{}_winner", "game_{}_player", "game_{}_goal"),
+    "groups": (
+        "episodes/{}/start",
+        "episodes/{}/length",
+        "episodes/{}/winner",
+        "episodes/{}/player",
+        "episodes/{}/goal",
+    ),
+    "groups beside": ("episodes/{}/start", "episodes/{}/length", "winners/{}", "about/{}/player", "about/{}/goal"),
+}
+
+
+@pytest.mark.parametrize("lengths", [(5, 7, 4), (16,)], ids=["three", "one"])
+@pytest.mark.parametrize("paths", _NAMED.values(), ids=_NAMED)
+def test_what_has_the_name_of_a_video_is_its_value_and_so_by_the_schema_that_is_printed(tmp_path, paths, lengths):
+    start, pairs = 0, {}
+    for number, length in enumerate(lengths):
+        facts = (start, length, 7 + number, f"player {number}", number / 4)
+        pairs |= {path.format(number): fact for path, fact in zip(paths, facts, strict=True)}
+        start += length
+    _write(tmp_path, pairs)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == list(lengths)
+        assert not found.left_out
+        _check_own_values(found, len(lengths))
+        (tmp_path / "schema.toml").write_text(schema_toml(found))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
+        assert declared.frame_counts.tolist() == list(lengths)
+        _check_own_values(declared, len(lengths))
+
+
+def _check_own_values(found, count):
+    names = {field.name.rpartition("_")[2]: field.name for field in found.fields if field.kind == "value"}
+    assert {name.removesuffix("s") for name in names} == {"winner", "player", "goal"}
+    values = {name.removesuffix("s"): found.column("values", field) for name, field in names.items()}
+    assert np.ravel(values["winner"]).tolist() == [7 + number for number in range(count)]
+    assert np.ravel(values["player"]).tolist() == [f"player {number}".encode() for number in range(count)]
+    assert np.ravel(values["goal"]).tolist() == [number / 4 for number in range(count)]
+
+
+def test_single_entries_and_small_arrays_of_one_shape_are_such_values_as_they_are(tmp_path):
+    pairs = {"start_0": [0], "length_0": [5], "start_1": [5], "length_1": [11]}
+    own = {"odds_0": [0.5], "odds_1": [0.25], "goal_0": [1.0, 2.0, 3.0], "goal_1": [4.0, 5.0, 6.0]}
+    _write(tmp_path, {path: np.array(values) for path, values in (pairs | own).items()})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [5, 11]
+        assert found.column("values", "odds").tolist() == [[0.5], [0.25]]
+        assert found.column("values", "goal").tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+def test_numbered_starts_and_lengths_that_overlap_are_asked_about_and_others_cut_nothing(tmp_path):
+    _write(tmp_path, {"start_0": 0, "length_0": 9, "start_1": 5, "length_1": 11})
+    with pytest.raises(CatalogError, match="found 0 and 9 for '0', and so videos that overlap"):
+        catalog_of(tmp_path)
+    _write(tmp_path, {"start_0": 0, "length_0": 900, "start_1": 500, "length_1": 1100, "actions": np.zeros(16)})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [16]
+
+
+def test_a_file_without_the_ends_that_its_sibling_has_is_one_video_with_a_line(tmp_path):
+    for name, ends in (("a", None), ("b", [4, 9])):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            write_vlen(root, "frames", jpegs(1, 9))
+            if ends is not None:
+                root["episode_ends"] = ends
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [9, 4, 5]
+        assert "a.h5' says where videos end, as in" in "\n".join(found.left_out)

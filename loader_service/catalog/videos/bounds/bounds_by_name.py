@@ -1,6 +1,6 @@
 """Where videos lie by a pair of numbers of each one's own: ``file_offsets/<game>`` has its first row and its length.
 
-Pure but for reading. A pair is a dataset of two numbers, or two datasets in a group.
+Pure but for reading. A pair is a dataset of two numbers, or two datasets, in a group or with one number in their names.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.split_words import meaning_of
+from loader_service.catalog.videos.beside.values_by_name import NUMBERED
 from loader_service.catalog.videos.bounds.bound_lists import ENDS, LENGTHS, STARTS, Bounds, covers
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
@@ -53,27 +54,42 @@ def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
         pairs += info.shape == _PAIR
     if not pairs and small < _PAIR[0]:
         return None
-    by_group: dict[str, dict[str, Pair]] = {}
+    by_group: dict[tuple[str, bool], dict[str, Pair]] = {}
     single: dict[str, list[DatasetInfo]] = {}
     for info in datasets:
         if info.shape == _PAIR and is_whole(info.dtype):
-            by_group.setdefault(info.parent, {})[info.basename] = (info, info)
+            by_group.setdefault((info.parent, False), {})[info.basename] = (info, info)
         elif info.shape in _ONE and is_whole(info.dtype):
             single.setdefault(info.parent, []).append(info)
     for owner, infos in single.items():
         pair = _of_group(infos) if owner and len(infos) > 1 else None
         if pair is not None:
-            by_group.setdefault(parent_of(owner), {})[basename_of(owner)] = pair
-        elif LENGTHS.search(basename_of(owner)):
-            bounds = _of_lengths(owner, infos, frame_count, read)
-            if bounds is not None:
-                return bounds
-    for group, named in by_group.items():
+            by_group.setdefault((parent_of(owner), False), {})[basename_of(owner)] = pair
+            continue
+        bounds = _of_lengths(owner, infos, frame_count, read) if LENGTHS.search(basename_of(owner)) else None
+        if bounds is not None:
+            return bounds
+        numbered = _numbered(infos)
+        if numbered:
+            by_group[owner, True] = numbered
+    for (group, by_number), named in by_group.items():
         splits = any(meaning_of(name) is not None for name in named)
-        bounds = None if splits else _fitting(group, named, frame_count, read)
+        meant = by_number or bool(_MEANT.search(basename_of(group)))
+        bounds = None if splits else _fitting(group, named, frame_count, read, meant=meant)
         if bounds is not None:
             return bounds
     return None
+
+
+def _numbered(infos: Sequence[DatasetInfo]) -> dict[str, Pair]:
+    """Return the pairs that numbers tell apart, and words say: ``start_0`` with ``length_0``; none where some lack."""
+    numbers: dict[str, list[DatasetInfo]] = {}
+    for info in infos:
+        name = NUMBERED.fullmatch(info.basename)
+        if name is not None:
+            numbers.setdefault(name[2], []).append(info)
+    pairs = {number: _of_group(members) for number, members in numbers.items()}
+    return {number: pair for number, pair in pairs.items() if pair is not None}
 
 
 #: What a group is called that says where videos lie, by the name of each.
@@ -85,8 +101,9 @@ _ONE, _PAIR = {(), (1,)}, (2,)
 
 def _of_group(infos: Sequence[DatasetInfo]) -> Pair | None:
     """Return the numbers of a group that are called as a start, and as an end or a length, if there is one of each."""
-    starts = [info for info in infos if STARTS.search(info.basename)]
-    others = [info for info in infos if ENDS.search(info.basename) or LENGTHS.search(info.basename)]
+    words = {info: NUMBERED.sub(r"\1\3", info.basename).strip("_") for info in infos}
+    starts = [info for info in infos if STARTS.search(words[info])]
+    others = [info for info in infos if ENDS.search(words[info]) or LENGTHS.search(words[info])]
     return (starts[0], others[0]) if len(starts) == len(others) == 1 else None
 
 
@@ -105,8 +122,7 @@ def _of_lengths(group: str, infos: Sequence[DatasetInfo], frame_count: int, read
     return Bounds(ends - lengths, ends, paths, tuple(info.basename for info in infos))
 
 
-def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read) -> Bounds | None:
-    meant = bool(_MEANT.search(basename_of(group)))
+def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read, *, meant: bool) -> Bounds | None:
     if len(named) < 2 and not meant:
         return None
     names = sorted(named, key=natural_key)

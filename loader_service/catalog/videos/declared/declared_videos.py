@@ -14,6 +14,7 @@ from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import fits
 from loader_service.catalog.videos.arrays.vlen_rows import find_vlen_rows
 from loader_service.catalog.videos.arrays.without_frames import find_datasets
+from loader_service.catalog.videos.beside.values_by_name import declared_by_name
 from loader_service.catalog.videos.declared.declared_fields import dataset_part, declared_part
 from loader_service.catalog.videos.declared.declared_forms import has_form, not_there
 from loader_service.catalog.videos.declared.declared_lengths import (
@@ -89,9 +90,9 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
         raise not_there(main, schema, tree)
     each_video = {} if grouped else {field: _value_of_each(tree, field) for field in schema.fields}
     values = {field: info for field, info in each_video.items() if info is not None}
-    lines = _fill(
-        hdf5, tree, replace(schema, fields=tuple(each for each in schema.fields if each not in values)), wholes
-    )
+    by_name = [each for each in schema.fields if not grouped and each.kind == "value" and VIDEO in each.dataset[0]]
+    rest = tuple(each for each in schema.fields if each not in values and each not in by_name)
+    lines = _fill(hdf5, tree, replace(schema, fields=rest), wholes)
     wholes.sort(key=lambda episode: natural_key(episode.name))
     layout: VideoLayout = "groups" if grouped else "files"
     found = cut_at_ends(hdf5, tree, Found(layout, wholes, lines), declared=True)
@@ -111,6 +112,9 @@ def _spans(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
         for number, episode in enumerate(found.episodes):
             part = VideoField("value", info.dtype, info.shape[1:], info.path, info=info, element=number)
             episode.parts[field.name] = replace(part, pattern=field.dataset[0])
+    for field in by_name:
+        for episode in found.episodes:
+            episode.parts[field.name] = declared_by_name(tree, field, episode)
     return found
 
 
