@@ -11,6 +11,7 @@ from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.across_groups import by_number
 from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, one_sample, rows_or_pictures
 from loader_service.catalog.videos.arrays.number_readings import frames_of_groups
+from loader_service.catalog.videos.arrays.pictures_apart import samples_of_groups
 from loader_service.catalog.videos.beside.fields_beside import single_part
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, key_in
 from loader_service.catalog.videos.frame_axis import (
@@ -65,6 +66,8 @@ def find_picture_videos(
         return None
     if any(is_picture(info) for info in plain):
         return None  # thumbnails beside a sequence
+    if not declared and (samples := samples_of_groups(sure)):
+        return _one_frame_each(samples)
     groups: dict[str, list[DatasetInfo]] = {}
     for info in sure:
         groups.setdefault(info.parent, []).append(info)
@@ -83,8 +86,13 @@ def find_picture_videos(
     if declared or not together:
         return found_of([Episode(info.path, None, 1, info.path, {"": single_part(info)}) for info in sure])
     roots = _roots([*plain, *scalars], list(groups)) if len(groups) > 1 else [""]
+    return _one_frame_each(dict(zip(roots, groups.values(), strict=True)))
+
+
+def _one_frame_each(samples: Mapping[str, Sequence[DatasetInfo]]) -> Found:
+    """Return a video of one frame for each group that has pictures."""
     episodes = []
-    for root, members in zip(roots, groups.values(), strict=True):
+    for root, members in samples.items():
         parts = {key_in(root, info.path): single_part(info) for info in members}
         episodes.append(Episode(root, root, 1, members[0].path, parts))
     return found_of(episodes)
