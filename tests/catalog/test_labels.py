@@ -356,3 +356,23 @@ def test_cells_of_matlab_are_labels_only_where_there_are_as_many_as_videos(tmp_p
     catalog = catalog_of(tmp_path)
     assert catalog.labels is None
     assert any(line.startswith("'label': found references") for line in catalog.left_out), catalog.left_out
+
+
+def test_texts_called_labels_beside_the_lists_of_a_split_are_their_labels(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for split, count in {"train": 4, "test": 2}.items():
+            sounds = file.create_dataset(f"{split}/features", (count,), h5py.vlen_dtype(np.float32))
+            for row in range(count):
+                sounds[row] = np.full(5 + row, row)
+            file[f"{split}/labels"] = [f"said {split} {row}" for row in range(count)]
+    with closing(catalog_of(tmp_path, split="train")) as catalog:
+        assert [catalog.classes[label] for label in labels_of(catalog)] == [f"said train {row}" for row in range(4)]
+        assert not [line for line in catalog.left_out if "'train/labels'" in line]
+
+
+def test_an_attribute_beside_labels_of_all_rows_is_left_out_with_a_line(tmp_path):
+    write_table(tmp_path / "a.h5", {"x": np.ones((6, 4)), "label": np.arange(6)})
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file.attrs["label"] = "log10(years)"
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert any("@label" in line and "a label for each row" in line for line in catalog.left_out)

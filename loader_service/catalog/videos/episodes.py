@@ -106,6 +106,12 @@ class Episode:
     parts: dict[str, VideoField] = field(default_factory=dict)
     helpers: frozenset[str] = frozenset()
 
+    @property
+    def holder(self) -> str:
+        """The group that holds it, and has labels beside it; of a row of a dataset, the group of that dataset."""
+        above = parent_of(self.name)
+        return parent_of(above) if above and above == self.dataset_path else above
+
     def is_outside(self, path: str) -> bool:
         """Tell whether something lies outside of its group."""
         return bool(self.root) and not path.startswith(f"{self.root}/")

@@ -176,23 +176,29 @@ def check_labels(tree: Tree, found: Found, read: Read) -> None:
     Raises
     ------
     TwoReadingsError
-        When there are labels, ``(N,)``, ``(N, 1)``, one alone or an attribute, of another count than rows.
+        When there are labels, ``(N,)``, ``(N, 1)``, one alone or an attribute, of another count than rows. An attribute
+        beside labels of all rows says something about these.
     """
     if found.layout != "table":
         return
     episode = found.episodes[0]
     rows = [part.info for part in episode.parts.values() if part.info is not None and part.kind != "value"]
-    for info in tree.datasets.values():
+    named = [info for info in tree.datasets.values() if info.basename in LABEL_NAMES]
+    for info in named:
         flat = all(side == 1 for side in info.shape[1:])
         count = info.shape[0] if info.shape else 1
-        if info.basename in LABEL_NAMES and flat and count != episode.frame_count:
+        if flat and count != episode.frame_count:
             others = [each for each in tree.datasets.values() if each.dtype and each.shape[:1] == info.shape[:1]]
             error = _labels_or_rows(rows, episode.frame_count, info.describe(), info.path if count == 1 else "")
             apart = rows_by_first_and_last(list(tree.datasets.values()), others, read) if info.shape else []
             raise TwoReadingsError(error.found, [*error.readings, *apart])
+    labels = next((info.path for info in named if info.shape[:1] == (episode.frame_count,)), "")
     for path in ("", episode.dataset_path):
         if LABEL_NAMES[0] in tree.attributed.get(path, ()):
             place = join(path, f"@{LABEL_NAMES[0]}")
+            if labels:
+                found.left_out[place] = f"attribute beside {labels!r}, which has a label for each row, in a file"
+                continue
             raise _labels_or_rows(rows, episode.frame_count, f"the attribute {place!r}", place)
 
 

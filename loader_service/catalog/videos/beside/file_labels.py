@@ -106,16 +106,21 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
     labels: list[Label | None] = [None] * len(videos)
     containers: dict[str, list[int]] = {}
     for number, video in enumerate(videos):
-        containers.setdefault(parent_of(video.name), []).append(number)
+        containers.setdefault(video.holder, []).append(number)
     for container, inside in containers.items():
         info = _named_in(tree, container)
-        if info is not None and not _is_per_frame(info, videos) and not _is_list_of_names(file, info, len(inside)):
+        if (
+            info is not None
+            and not _is_per_frame(tree, info, videos)
+            and not _is_list_of_names(file, info, len(inside))
+        ):
             names = [videos[number].name for number in inside]
             for number, label in zip(inside, _in_order(file, tree, info, names), strict=True):
                 labels[number] = label
     root = _named_in(tree, "")
     unlabelled = all(label is None for label in labels)
-    if root is not None and "" not in containers and unlabelled and not _is_list_of_names(file, root, len(videos)):
+    beside = root is not None and "" not in containers and unlabelled and not _are_of_rows(tree, root, videos)
+    if root is not None and beside and not _is_list_of_names(file, root, len(videos)):
         return [*_in_order(file, tree, root, [video.name for video in videos])]
     return labels
 
@@ -136,11 +141,19 @@ def _in_order(
     return labels
 
 
-def _is_per_frame(info: DatasetInfo, videos: Sequence[Episode]) -> bool:
+def _is_per_frame(tree: Tree, info: DatasetInfo, videos: Sequence[Episode]) -> bool:
     """Tell whether a dataset beside a single video, or ones that lie end to end, describes frames, and no video."""
     if any(part.path == info.path and part.kind == "array" for part in videos[0].parts.values()):
         return True
-    return len(videos) == 1 and info.shape not in {(), (1,)}
+    return info.shape not in {(), (1,)} if len(videos) == 1 else _are_of_rows(tree, info, videos)
+
+
+def _are_of_rows(tree: Tree, info: DatasetInfo, videos: Sequence[Episode]) -> bool:
+    """Tell whether a dataset has an entry for each row of the one in which all videos lie end to end."""
+    places = {video.dataset_path for video in videos}
+    whole = tree.datasets.get(min(places, default=""))
+    rows = info.shape[:1]
+    return len(places) == 1 and whole is not None and whole.shape[:1] == rows != () and rows[0] > len(videos)
 
 
 def _is_list_of_names(file: h5py.File, info: DatasetInfo, count: int) -> bool:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.inner_paths import parent_of
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.beside.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
@@ -72,12 +71,12 @@ def paths_of(found: Found, keys: Collection[str] | None = None) -> set[str]:
 
 def _is_beside(info: DatasetInfo, found: Found) -> bool:
     """Tell whether a dataset lies beside videos, where labels are read."""
-    return info.parent in {parent_of(episode.name) for episode in found.episodes}
+    return info.parent in {episode.holder for episode in found.episodes}
 
 
 def _are_names(info: DatasetInfo, found: Found) -> bool:
     """Tell whether texts called labels are more or fewer than the videos beside them: those are names of classes."""
-    inside = sum(parent_of(episode.name) == info.parent for episode in found.episodes) or len(found.episodes)
+    inside = sum(episode.holder == info.parent for episode in found.episodes) or len(found.episodes)
     return found.layout != "table" and info.kind is ElementKind.TEXT and info.shape not in {(), (1,), (inside,)}
 
 
