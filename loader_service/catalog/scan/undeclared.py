@@ -35,6 +35,7 @@ from loader_service.catalog.videos.aside.set_aside import (
     refuse_without_links,
     set_aside,
 )
+from loader_service.catalog.videos.axes.growing_axes import refuse_growing_axis
 from loader_service.catalog.videos.axes.matlab_axes import no_arrays
 from loader_service.catalog.videos.axes.named_axes import refuse_named_axes
 from loader_service.catalog.videos.axes.time_axes import refuse_time_behind, refuse_time_by_its_stamps
@@ -236,6 +237,7 @@ def _refuse_arrays(file: UndeclaredFile) -> None:
     refuse_time_by_its_stamps(file.tree, file.found)
     refuse_time_behind(file.found)
     refuse_labels_apart(file.hdf5, file.tree, file.found)
+    refuse_growing_axis(file.hdf5, file.tree, file.found)
 
 
 def _say(file: UndeclaredFile, options: ScanOptions) -> None:

@@ -13,13 +13,11 @@ from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.hdf5.attributes import attribute_names, read_attribute
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.inner_paths import basename_of, to_text
-from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.videos.axes.matlab_axes import refuse_reversed
+from loader_service.catalog.videos.axes.rows_or_one import has_rows, rows_or_one_sample
 from loader_service.catalog.videos.axes.samples_in_columns import line_of_samples_in_columns
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
 from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
 from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
-from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
-    from loader_service.schema import FieldKind, VideoLayout
 
 #: What axes of time, and of samples, are called.
 _TIME = re.compile(
@@ -89,7 +86,7 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
         return
     episode = filled[0]
     attributed = set(tree.attributed)
-    timed = {key: part for key, part in episode.parts.items() if _has_rows(part)}
+    timed = {key: part for key, part in episode.parts.items() if has_rows(part)}
     columns = _columns(tree) if found.layout == "table" else {}
     attributed -= {""}  # no group of NeXus is the root
     for part in timed.values() if attributed or columns else ():
@@ -108,20 +105,22 @@ def refuse_named_axes(hdf5: HDF5File, tree: Tree, found: Found) -> None:
             )
         if time is not None and time > 0 and (_PLACE.search(axes[0]) or _DEPTH.search(axes[0])):
             remedy = f"write np.moveaxis(array, {time}, 0) for clips of frames; as they lie, they are"
-            raise _asked(found, timed, f"{info.describe()} has the axes {', '.join(axes)}, by its file: {remedy}")
+            said = f"{info.describe()} has the axes {', '.join(axes)}, by its file: {remedy}"
+            raise rows_or_one_sample(found, timed, said)
         if time is None and (_PLACE.search(axes[0]) or _is_plot(tree, info, axes)):
             said = f"{info.describe()} has the axes {', '.join(axes)}, by its file, and none is time"
-            raise _asked(found, timed, said)
+            raise rows_or_one_sample(found, timed, said)
     if found.layout == "table":
         _refuse_lines_of_maps(found, timed)
         for info in (part.info for part in timed.values() if part.info is not None):
             if line := line_of_samples_in_columns(info, tree.datasets.values()):
-                raise _asked(found, timed, line)
+                raise rows_or_one_sample(found, timed, line)
     channels = _channels(hdf5, episode)
     if channels and timed:
         first = next(iter(timed.values())).info
         shown = first.describe() if first is not None else ""
-        raise _asked(found, timed, f"found {shown}, and {channels!r} with a name for each row: those are channels")
+        said = f"found {shown}, and {channels!r} with a name for each row: those are channels"
+        raise rows_or_one_sample(found, timed, said)
     if found.layout == "table":
         refuse_reversed(hdf5, tree, found)
 
@@ -134,13 +133,6 @@ def _is_plot(tree: Tree, info: DatasetInfo, axes: Sequence[str]) -> bool:
     signal = "signal" in {*tree.attributed.get(info.parent, ()), *tree.attributed.get(info.path, ())}
     pictures = len(axes) > _MAP_AXES and all(map(_PLACE.search, axes[-_MAP_AXES:]))
     return signal and all(name not in {"", "."} for name in axes) and not pictures
-
-
-def _has_rows(part: VideoField) -> bool:
-    """Tell whether each row of a dataset of numbers is a frame, and has more than one number."""
-    info = part.info
-    plain = info is not None and part.kind != "value" and part.element < 0 and part.bounds is None and part.digits < 0
-    return plain and info is not None and len(info.shape) == len(part.shape) + 1 > 1 and "vlen" not in info.dtype
 
 
 def _axes_of(hdf5: HDF5File, info: DatasetInfo, noted: tuple[bool, bool]) -> list[str]:
@@ -221,7 +213,8 @@ def _refuse_lines_of_maps(found: Found, timed: dict[str, VideoField]) -> None:
     places = [info for info in infos if len(info.shape) == _MAP_AXES and min(info.shape) >= LEAST_GREY_SIDE]
     if len({info.shape for info in places}) == 1 < len(places):
         said = " and ".join(info.describe() for info in places[:2])
-        raise _asked(found, timed, f"found {said}, which are the place of each pixel: rows are lines of a map")
+        words = f"found {said}, which are the place of each pixel: rows are lines of a map"
+        raise rows_or_one_sample(found, timed, words)
 
 
 def _columns(tree: Tree) -> dict[tuple[str, int], str]:
@@ -264,26 +257,3 @@ def _channels(hdf5: HDF5File, episode: Episode) -> str:
 
 #: More rows than these are no channels.
 _MOST_CHANNELS = 1024
-
-
-def _asked(found: Found, timed: dict[str, VideoField], words: str) -> TwoReadingsError:
-    layout = found.layout
-    single: VideoLayout = "files" if layout == "table" else layout
-    where = "a file" if single == "files" else "a video"
-    rows = [(key, part.kind, part.pattern or pattern_of(key, layout), None) for key, part in timed.items()]
-    wholes = [(key, part) for key, part in timed.items() if part.info is not None and part.info.shape]
-    whole: list[tuple[str, FieldKind, str, tuple[int, ...] | None]] = [
-        (key, "array", part.pattern or pattern_of(key, single), part.info.shape if part.info else None)
-        for key, part in wholes
-    ]
-    return TwoReadingsError(
-        words,
-        [
-            Reading(f"one sample {where}", Schema((single,), _fields(whole))),
-            Reading("rows", Schema((layout,), _fields(rows))),
-        ],
-    )
-
-
-def _fields(each: Sequence[tuple[str, FieldKind, str, tuple[int, ...] | None]]) -> tuple[SchemaField, ...]:
-    return tuple(SchemaField(free_name(key or "values"), kind, (path,), "", shape) for key, kind, path, shape in each)
