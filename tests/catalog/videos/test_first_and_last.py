@@ -158,3 +158,24 @@ def test_pairs_that_leave_rows_out_have_a_line_and_the_schema_that_cuts_where_th
     assert _declared(tmp_path, lines) == [[3, 3, 4]]
     _write(tmp_path, {"x": np.zeros(12), "spans": np.array([[0, 2], [4, 6], [8, 11]])})
     assert "and the last one, or the one behind; write 'episode_starts'" in _sizes(tmp_path)[1]
+
+
+def test_rows_of_a_pair_for_each_picture_have_a_line_with_the_schema_that_cuts_them(tmp_path):
+    ends = np.cumsum([2, 0, 3, 1, 4, 2])
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["image"] = np.zeros((6, 3, 32, 32), np.uint8)
+        root["bbox_idx"] = np.stack([ends - [2, 0, 3, 1, 4, 2], ends], 1).astype(np.uint32)
+        root["bbox"], root["obj_name"] = np.ones((12, 5), np.float32), [b"cat", b"dog"]
+    counts, lines = _sizes(tmp_path)
+    assert counts == [6]
+    assert "12 rows as of 'bbox', of each thing those that 'bbox_idx' says" in lines
+    assert _declared(tmp_path, lines) == [[2, 3, 1, 4, 2]]
+
+
+def test_a_question_about_hits_and_events_has_the_schema_that_cuts_the_hits_at_their_index(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["coords"], root["charge"], root["labels"] = np.ones((14, 3)), np.ones(14), np.ones((14, 1))
+        root["verPos"], root["event_hits_index"] = np.ones((4, 3)), np.array([0, 3, 8, 10])
+    with pytest.raises(CatalogError, match="4 videos, end to end, of which 'event_hits_index' has the first") as said:
+        catalog_of(tmp_path)
+    assert _declared(tmp_path, str(said.value))[-1] == [3, 5, 2, 4]

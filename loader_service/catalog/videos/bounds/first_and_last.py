@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.sides import is_list
 from loader_service.catalog.videos.bounds.bound_lists import Bounds, check_spans, covers
@@ -93,7 +94,8 @@ def lines_of_first_and_last(tree: Tree, found: Found, read: Read) -> dict[str, s
     """Return a line for rows that belong to those of the one table, or video, of a file, and are in no field of it."""
     whole, infos = found.episodes[0], tree.datasets.values()
     lists = [info for info in infos if info.kind in _NUMBERS and info.shape[:1] == (whole.frame_count,)]
-    if len(lists) < 2 or len(found.episodes) > 1:
+    alone = len(lists) < 2 and not (lists and lists[0].shape[1:] == (2,))  # no pair for each row either
+    if alone or len(found.episodes) > 1:
         return {}
     served = {part.path for part in whole.parts.values()} | whole.helpers
     others = [info for info in infos if info.dtype and info.shape and info.path not in served]
@@ -109,13 +111,27 @@ def lines_of_first_and_last(tree: Tree, found: Found, read: Read) -> dict[str, s
 
 
 def rows_by_first_and_last(lists: Sequence[DatasetInfo], rows: Sequence[DatasetInfo], read: Read) -> list[Reading]:
-    """Return the reading of datasets of one length as rows that two lists divide, if some do."""
-    bounds = find_first_and_last(lists, rows[0].shape[0], read)
+    """Return the reading of datasets of one length as rows that two lists, or pairs, divide, if some do."""
+    count = rows[0].shape[0]
+    bounds = find_first_and_last(lists, count, read) or _pairs_of_all(lists, count, read)
     if bounds is None:
         return []
     named = " and ".join(map(repr, sorted(bounds.paths)))
-    words = f"{rows[0].shape[0]} rows as of {rows[0].path!r}, of each thing those that {named} say"
+    verb = "say" if len(bounds.paths) > 1 else "says"
+    words = f"{count} rows as of {rows[0].path!r}, of each thing those that {named} {verb}"
     return [Reading(words, Schema(("spans",), fields_of(rows, "array")))]
+
+
+def _pairs_of_all(lists: Sequence[DatasetInfo], count: int, read: Read) -> Bounds | None:
+    """Return the rows of each thing of which a pair says the first and the last, or the one behind: ``(things, 2)``."""
+    for info in lists:
+        if info.shape[1:] != (2,) or info.shape[0] < 2 or not is_whole(info.dtype):
+            continue
+        starts, ends = np.asarray(read(info.path), np.int64).T
+        for inclusive in (0, 1):
+            if covers(starts, ends + inclusive, count) and (ends + inclusive >= starts).all():
+                return Bounds(starts, ends + inclusive, frozenset({info.path}))
+    return None
 
 
 def _twins(lists: Sequence[DatasetInfo]) -> Iterator[tuple[DatasetInfo, DatasetInfo]]:

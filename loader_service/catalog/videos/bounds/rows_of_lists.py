@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.videos.bounds.bound_lists import find_first_rows
 from loader_service.catalog.videos.bounds.bounds import find_sums
 from loader_service.catalog.videos.bounds.first_and_last import rows_by_first_and_last
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
+from loader_service.errors import CatalogError
 from loader_service.schema import Schema
 
 if TYPE_CHECKING:
@@ -17,12 +19,16 @@ if TYPE_CHECKING:
 
 
 def with_rows_of_lists(error: TwoReadingsError, tree: Tree, read: Read) -> TwoReadingsError:
-    """Return a question about a file with the readings of rows that two of its lists divide, or one of lengths."""
+    """Return a question about a file with the readings of rows that two of its lists divide, or one of them."""
     infos = [info for info in tree.datasets.values() if info.dtype and info.shape]
     more: list[Reading] = []
     for count in dict.fromkeys(info.shape[0] for info in infos):
         rows = [info for info in infos if info.shape[0] == count]
-        more += rows_by_first_and_last(infos, rows, read) or _by_lengths(infos, rows, read)
+        more += (
+            rows_by_first_and_last(infos, rows, read)
+            or _by_lengths(infos, rows, read)
+            or _by_first_rows(infos, rows, read)
+        )
     return TwoReadingsError(error.found, [*error.readings, *more]) if more else error
 
 
@@ -33,6 +39,20 @@ def _by_lengths(lists: Sequence[DatasetInfo], rows: Sequence[DatasetInfo], read:
         return []
     (path,) = bounds.paths
     words = f"{len(bounds.starts)} videos, end to end, of which {path!r} has the lengths"
+    return [Reading(words, Schema(("spans",), fields_of(rows, "array")))]
+
+
+def _by_first_rows(lists: Sequence[DatasetInfo], rows: Sequence[DatasetInfo], read: Read) -> list[Reading]:
+    """Return the reading of datasets of one length as videos whose first, or last, rows an index has, if one does."""
+    count = rows[0].shape[0]
+    try:
+        bounds = find_first_rows([info for info in lists if info.shape[0] < count], count, read)
+    except CatalogError:  # of several none is advised
+        bounds = None
+    if bounds is None:
+        return []
+    (path,) = bounds.paths
+    words = f"{len(bounds.starts)} videos, end to end, of which {path!r} has the first, or last, rows"
     return [Reading(words, Schema(("spans",), fields_of(rows, "array")))]
 
 
