@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number, is_vlen
 from loader_service.catalog.scan.unknown_files import works
+from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.videos.aside.set_aside import REFERRED
 from loader_service.catalog.videos.beside.flat_lists import lists_of_rows
+from loader_service.catalog.videos.episodes import key_in, owner_of
 from loader_service.catalog.videos.lines.unused import paths_of
-from loader_service.catalog.videos.readings import fields_of, in_one_line
-from loader_service.schema import Schema
+from loader_service.catalog.videos.readings import fields_of, free_name, in_one_line
+from loader_service.schema import Schema, SchemaField
 from loader_service.sizes import counted, size_text
 
 if TYPE_CHECKING:
@@ -44,9 +46,25 @@ def line_of_most(hdf5: HDF5File, tree: Tree, found: Found) -> dict[str, str]:
         f"{main.path} (bytes)": (
             f"{100 * size / total:.0f} % of the bytes of all datasets, {size_text(size)} of {size_text(total)}, are in "
             f"{counted(len(left), 'dataset')} that no field has, such as this one; the lines below say why"
-            f"{_remedy(hdf5, tree, left, main)}, in a file"
+            f"{_whole_groups(hdf5, tree, found, main) or _remedy(hdf5, tree, left, main)}, in a file"
         )
     }
+
+
+def _whole_groups(hdf5: HDF5File, tree: Tree, found: Found, main: DatasetInfo) -> str:
+    """Return the schema for one sample a group, with what is left out of it; empty if it does not work."""
+    episode = owner_of({each.root: each for each in found.episodes if each.root}, main.path)
+    if found.layout != "groups" or episode is None or not is_number(main.dtype):
+        return ""
+    rows = {key: part.shape for key, part in episode.parts.items() if part.kind == "array" and is_number(part.dtype)}
+    entries = {key_in(episode.root, main.path): (0,) * (len(main.shape) - 1), **rows}
+    fields = (
+        SchemaField(free_name(key), "array", (pattern_of(key, "groups"),), "", (0, *shape))
+        for key, shape in entries.items()
+    )
+    schema = Schema(("groups",), tuple(fields))
+    works_so = works(hdf5, tree, schema)
+    return f"; {in_one_line(schema)} in a --schema makes each group one sample, with all of it" if works_so else ""
 
 
 def _remedy(hdf5: HDF5File, tree: Tree, left: Sequence[DatasetInfo], main: DatasetInfo) -> str:

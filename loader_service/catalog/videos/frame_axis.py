@@ -103,11 +103,13 @@ def have_numbers_or_ids(names: Iterable[str]) -> bool:
 
 
 def are_lines(tall: Sequence[DatasetInfo]) -> bool:
-    """Tell whether matrices with ids as names have as many lines and other lengths: sounds, whose time is behind."""
-    forms = {(info.parent, info.dtype, len(info.shape), info.shape[0]) for info in tall}
-    names = [info.basename for info in tall]
+    """Tell whether matrices with ids as names in their group have as many lines and other lengths: sounds, maybe."""
+    forms = {(info.dtype, len(info.shape), info.shape[0]) for info in tall}
     lengths = {info.shape[1] for info in tall}
-    return len(forms) == 1 and len(lengths) > 1 and len(tall) > 1 and have_numbers_or_ids(names)
+    names: dict[str, list[str]] = {}
+    for info in tall:
+        names.setdefault(info.parent, []).append(info.basename)
+    return len(forms) == 1 and len(lengths) > 1 and all(map(have_numbers_or_ids, names.values()))
 
 
 def are_masked(names: Iterable[str]) -> bool:

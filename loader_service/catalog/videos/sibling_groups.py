@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of, unnumbered
-from loader_service.catalog.videos.frame_axis import are_numbered, are_parts
+from loader_service.catalog.videos.frame_axis import are_numbered, are_parts, have_roles
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -64,6 +64,13 @@ def _are_recordings(groups: Groups) -> bool:
     return len(lengths) > 1 or all(is_recording(basename_of(group)) for group in first)
 
 
+def are_roles(groups: Groups) -> bool:
+    """Tell whether few groups are called by what was seen or done, and so are fields; no recordings by their number."""
+    names = [basename_of(root) for root in groups]
+    recordings = are_numbered(names) and all(map(is_recording, names))
+    return have_roles(names) and len(groups) <= MOST_PARTS and not recordings
+
+
 def is_recording(name: str) -> bool:
     """Tell whether a name is that of a recording, as a whole: ``trial_2``, ``clip``."""
     return bool(_RECORDING.search(name))
@@ -82,7 +89,7 @@ MOST_PARTS = 8
 #: What groups are called that are a recording each, and no sensors, arms or persons of one.
 _RECORDING = re.compile(
     rf"(^|_)({RECORDINGS}|trial|run|session|rep|repetition|utt|utterance|take|scan|rec|sample|segment|seg|shot)s?"
-    r"[_-]?[0-9]*$",
+    r"[_-]?[0-9]*$|(^|_)event[_-]?[0-9]+$",  # events without a number are what a camera saw, or what happened
     re.IGNORECASE,
 )
 

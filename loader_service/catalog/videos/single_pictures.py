@@ -78,7 +78,8 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
         counted = _counted(members) | timed.get(group, set())
         free = {info.path: sides for info in members if (sides := sides_of(info)) and info.shape[0] not in counted}
         for info in members:
-            if info.shape[2:] and info.shape[2] not in _CHANNELS and len(layers[_role(info)]) > 1:
+            others = [len(layers[role]) > 1 for role in _roles(info)]
+            if info.shape[2:] and info.shape[2] not in _CHANNELS and any(others):
                 free.pop(info.path, None)  # three masks of objects, of which others have more, and no three colours
         colours = [info for info in members if info.path in free and info.dtype == "uint8"]
         series = _may_be_series(colours)
@@ -245,15 +246,18 @@ def _first_axes(datasets: Sequence[DatasetInfo]) -> dict[_Place, set[int]]:
     return found
 
 
-def _role(info: DatasetInfo) -> tuple[str, str, int]:
-    return parent_of(info.parent), info.basename, len(info.shape)
+def _roles(info: DatasetInfo) -> tuple[tuple[str, str, int], tuple[str, str, int]]:
+    """Return what datasets of one name share in groups beside each other, and in groups of one name."""
+    parent, name, axes = info.parent, info.basename, len(info.shape)
+    return (parent_of(parent), name, axes), (f"/{basename_of(parent)}", name, axes)
 
 
 def _counts_of_layers(datasets: Sequence[DatasetInfo]) -> dict[tuple[str, str, int], set[int]]:
-    """Return the first axes of the datasets of one name in groups beside each other, whatever their other sides are."""
+    """Return the first axes of datasets of one name, in groups as `_roles` says, whatever their other sides are."""
     found: dict[tuple[str, str, int], set[int]] = {}
     for info in datasets:
-        found.setdefault(_role(info), set()).add(info.shape[0])
+        for role in _roles(info):
+            found.setdefault(role, set()).add(info.shape[0])
     return found
 
 

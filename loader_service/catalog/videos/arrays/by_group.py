@@ -25,12 +25,12 @@ from loader_service.catalog.videos.episodes import Found, found_of
 from loader_service.catalog.videos.frame_axis import (
     frame_counts_of,
     have_numbers_or_ids,
-    have_roles,
     longer_columns,
     rival_of,
 )
 from loader_service.catalog.videos.sibling_groups import (
     MOST_PARTS,
+    are_roles,
     belong_to_rows,
     have_namesakes,
     have_one_form,
@@ -57,7 +57,7 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     counts = {root: frame_counts_of(list(members.values())) for root, members in groups.items()}
     names = [basename_of(root) for root in groups]
     equal = len({count[0] for count in counts.values()}) == 1
-    if have_roles(names) and len(groups) <= MOST_PARTS:
+    if are_roles(groups):
         if equal:
             return None
         raise with_fields_of_groups(rivals([info for each in groups.values() for info in each.values()]), groups)

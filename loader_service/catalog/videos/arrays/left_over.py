@@ -1,9 +1,11 @@
-"""Refuses videos of groups that leave most of a file out: few numbers that groups share are not what it holds. Pure."""
+"""Refuses videos that leave most of a file out: a few numbers in groups, or lists, are not what it holds. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.hdf5.tree import ElementKind
@@ -13,24 +15,25 @@ from loader_service.catalog.videos.arrays.array_readings import rivals
 from loader_service.catalog.videos.aside.set_aside import is_aside
 from loader_service.catalog.videos.bounds.bound_lists import is_index, says_bounds
 from loader_service.catalog.videos.episodes import key_in, owner_of
-from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_picture
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of, free_name
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+    from loader_service.schema import VideoLayout
 
 
 def refuse_most_left_out(tree: Tree, found: Found, aside: Mapping[str, str]) -> None:
-    """Refuse groups as videos where what they leave out has more bytes than all that they share.
+    """Refuse groups, or lists of numbers, as videos where what they leave out has more bytes than all that they share.
 
-    Counted are the largest dataset beside the groups, unless it has all frames of them, and what each group has under
-    one name, and in another form than others.
+    Counted are the largest dataset beside them, unless it has all their frames, and what each group has under one name,
+    and in another form than others.
 
     Parameters
     ----------
@@ -45,7 +48,7 @@ def refuse_most_left_out(tree: Tree, found: Found, aside: Mapping[str, str]) -> 
         With the schemas for the videos, and for rows of the largest dataset that they leave out.
     """
     parts = [part for each in found.episodes for part in each.parts.values()]
-    if found.layout != "groups" or not parts:
+    if found.layout not in _NAMES or not parts:
         return
     shared = _common(found)
     unlike = {key for key, each in shared.items() if len({(part.dtype, len(part.shape)) for part in each}) > 1}
@@ -54,7 +57,8 @@ def refuse_most_left_out(tree: Tree, found: Found, aside: Mapping[str, str]) -> 
     beside = max(_beside(tree, found, aside), key=lambda info: info.size_bytes, default=None)
     left = inside if beside is None else [*inside, beside]
     timed = {key: each[0] for key, each in shared.items() if each[0].kind != "value"}
-    size = sum(info.size_bytes for info in served) - sum(info.size_bytes for info in inside)
+    size = _size_of_lists(found) if found.layout == "vlen" else sum(info.size_bytes for info in served)
+    size -= sum(info.size_bytes for info in inside)
     if not timed or sum(info.size_bytes for info in left) <= size:
         return
     main = max(left, key=lambda info: info.size_bytes)
@@ -64,17 +68,41 @@ def refuse_most_left_out(tree: Tree, found: Found, aside: Mapping[str, str]) -> 
         if _is_data(info) and info.parent == main.parent and info.shape[:1] == main.shape[:1]
     ]
     fields = tuple(
-        SchemaField(free_name(key or "values"), part.kind, (part.pattern or pattern_of(key, found.layout),))
+        SchemaField(free_name(key or "values"), part.kind, (part.pattern or _pattern_of(key, part, found.layout),))
         for key, part in timed.items()
     )
+    name = _NAMES[found.layout]
     first = next(part.info for each in shared.values() for part in each if part.info is not None)
     raise TwoReadingsError(
-        f"found {counted(len(found.episodes), 'group')} with datasets such as {first.describe()}, which leave out most "
+        f"found {counted(len(found.episodes), name)} {_HOLDING[found.layout]} {first.describe()}, which leave out most "
         f"of the file, such as {main.describe()}",
         [
-            Reading(f"rows of {main.path!r}", Schema(("table",), fields_of(rows, "array"))),
-            Reading("these groups as videos", Schema((found.layout,), fields)),
+            Reading(f"rows of {main.path!r}", Schema(("table",), _rows_of(rows))),
+            Reading(f"these {name}s as videos", Schema((found.layout,), fields)),
         ],
+    )
+
+
+#: What a video is, by the layouts that may leave most of a file out, and what stands before its datasets.
+_NAMES: dict[VideoLayout, str] = {"groups": "group", "vlen": "list"}
+_HOLDING: dict[VideoLayout, str] = {"groups": "with datasets such as", "vlen": "of numbers in"}
+
+
+def _pattern_of(key: str, part: VideoField, layout: VideoLayout) -> str:
+    return part.path if layout == "vlen" else pattern_of(key, layout)
+
+
+def _rows_of(rows: Sequence[DatasetInfo]) -> tuple[SchemaField, ...]:
+    return tuple(field for info in rows for field in fields_of([info], "image" if is_picture(info) else "array"))
+
+
+def _size_of_lists(found: Found) -> int:
+    """Return how many bytes the lists have that are videos: their datasets hold references."""
+    return sum(
+        each.frame_count * np.dtype(part.dtype).itemsize
+        for each in found.episodes
+        for part in each.parts.values()
+        if part.kind == "array"
     )
 
 
