@@ -10,6 +10,7 @@ from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, join, parent_of, upwards
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.arrays.across_groups import numbered_fields
+from loader_service.catalog.videos.beside.lists_by_frame import set_lists_aside
 from loader_service.catalog.videos.encoded.few_pictures import refuse_few_pictures
 from loader_service.catalog.videos.episodes import Episode, Found, find_roots, found_of, key_in, pattern_in
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
@@ -48,7 +49,10 @@ def find_numbered_videos(tree: Tree, datasets: Sequence[DatasetInfo], unnamed: S
     numbered = find_numbered(unnamed)
     for group, families in numbered_by_group(info for info in datasets if not info.shape).items():
         numbered.get(group, []).extend(families)  # an angle for each frame
-    return _of_groups(fields) or _of_numbered(tree, numbered)
+    found = _of_groups(fields) or _of_numbered(tree, numbered)
+    if found is not None:
+        set_lists_aside(tree, found)
+    return found
 
 
 def _of_groups(fields: Mapping[str, Sequence[tuple[str, NumberedFrames]]]) -> Found | None:
@@ -163,6 +167,7 @@ def add_beside_encoded(tree: Tree, found: Found) -> Found:
     fields = set[str]().union(*(episode.helpers for episode in found.episodes))
     left = [info for info in plain if info.parent not in taken and info.path not in fields]
     _set_gaps_aside(encoded, near, left, found)
+    set_lists_aside(tree, found)
     return found
 
 
