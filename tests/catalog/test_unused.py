@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import closing
 from pathlib import Path
 
 import h5py
@@ -10,6 +12,7 @@ import pytest
 
 from loader_service.advice import python_lines
 from loader_service.catalog.columns import Catalog
+from loader_service.catalog.schema_text import schema_toml
 from loader_service.commands.reports import catalog_text, describe_catalog
 from tests.support.catalogs import catalog_of
 from tests.support.videos import frame_jpeg
@@ -174,6 +177,28 @@ def test_lists_in_two_axes_or_of_another_count_say_what_is_wrong_with_them(
     for number in range(2):
         file[f"clip{number}"].create_dataset("boxes", shape, h5py.vlen_dtype(np.float32))[...] = np.ones(4, np.float32)
     assert any("'boxes'" in line and reason in line for line in _lines(file))
+
+
+@pytest.mark.parametrize("layout", ["groups", "files"])
+def test_the_field_that_a_line_shows_makes_a_small_array_a_value_of_each_video(tmp_path: Path, layout: str) -> None:
+    forces = np.arange(9, dtype=np.float32).reshape(3, 3)
+    for number, force in enumerate(forces):
+        with h5py.File(tmp_path / ("a.h5" if layout == "groups" else f"a{number}.h5"), "a") as opened:
+            group = opened.create_group(f"v{number}") if layout == "groups" else opened
+            group["frames"] = np.full((5, 24, 32, 3), number, np.uint8)
+            group["touch/force"] = force
+            group["names"] = np.array([b"left", b"right"])
+    with closing(catalog_of(tmp_path)) as found:
+        shown = r'add a \[\[field\]\] with (.*), (kind = "value") and (.*) to what `inspect --toml` prints, in a file'
+        fields = [re.search(shown, line) for line in found.left_out]
+        schema = schema_toml(found)
+    assert len(fields) == 2
+    lines = ["\n".join(["[[field]]", *field.groups()]) for field in fields if field]
+    (tmp_path / "schema.toml").write_text("\n".join([schema, *lines]))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert [field.kind for field in found.fields] == ["image", "value", "value"]
+        served = found.values("touch_force")
+        np.testing.assert_array_equal(served, forces)
 
 
 def test_attributes_of_one_name_have_one_line_and_those_that_libraries_write_none(file: h5py.File) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import join
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.beside.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
-from loader_service.catalog.videos.episodes import key_in, owner_of
+from loader_service.catalog.videos.episodes import key_in, owner_of, pattern_in
+from loader_service.catalog.videos.readings import free_name
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -56,7 +59,8 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
         if key in reasons or key in said or any(each in said for each in _above(info.path)):
             continue
         reason = _outside(found) if episode is None else _inside(info, episode)
-        reasons[key] = f"{reason}, found {info.describe()}"
+        remedy = "" if episode is None or not episode.frame_count else _as_value(tree, found, info, key)
+        reasons[key] = f"{reason}, found {info.describe()}{remedy}"
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
 
 
@@ -97,6 +101,22 @@ _BYTES = (
     "expected images, or numbers of more than a byte; if its bytes are numbers, add it as a field of "
     'kind = "array" and shape = [0] to what `inspect --toml` prints'
 )
+
+
+def _as_value(tree: Tree, found: Found, info: DatasetInfo, key: str) -> str:
+    """Return, of a small array that has one shape in all videos, the field by which it is a value of each."""
+    small = 0 < info.size_bytes <= MOST_VALUE_BYTES and bool(info.shape) and bool(info.dtype)
+    if found.layout not in {"groups", "files", "table"} or not small or is_vlen(info.dtype):
+        return ""
+    for episode in found.episodes:
+        if episode.frame_count:
+            other = None if episode.root is None else tree.datasets.get(join(episode.root, key))
+            if other is None or other.shape != info.shape:
+                return ""
+    pattern = pattern_in(next(episode.root for episode in found.episodes if episode.frame_count), key)
+    name, dataset = (json.dumps(each, ensure_ascii=False) for each in (free_name(key), pattern))
+    field = f'[[field]] with name = {name}, kind = "value" and dataset = {dataset}'
+    return f"; if it is of the whole video, add a {field} to what `inspect --toml` prints,"
 
 
 def _inside(info: DatasetInfo, episode: Episode) -> str:
