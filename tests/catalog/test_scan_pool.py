@@ -12,6 +12,7 @@ import pytest
 
 from loader_service.catalog.scan import scan_pool
 from loader_service.catalog.scan.scan_pool import ScanPool
+from loader_service.children import readable
 from loader_service.errors import CatalogError
 from loader_service.scan_options import ScanOptions
 from tests.support import processes
@@ -64,9 +65,17 @@ def columns(data, count):
     return [(place.name, place) for place in catalog.directory.glob("*.npy")]
 
 
+def copies(data, count):
+    """Return the paths of four files and of copies of them, in turns."""
+    paths = [data / f"copy{number}.h5" for number in range(count)]
+    for number, path in enumerate(paths):
+        shutil.copy(data / f"f{number % 4}.h5", path)
+    return list(map(str, paths))
+
+
 def test_several_processes_take_part_when_scanning_takes_long(data, monkeypatch):
     monkeypatch.setattr(scan_pool, "_ALONE_S", 0.0)
-    paths = [str(data / f"f{number}.h5") for number in range(4)] * 5
+    paths = copies(data, 20)
     with ScanPool(ScanOptions(), 2) as pool:
         found = [outcome.scan.fields[0].columns["extent_offsets"].tolist() for outcome in pool.scan(paths)]
         assert len(pool._processes) == 2
@@ -83,6 +92,25 @@ def test_a_file_that_crashes_its_scan_is_refused_by_name_or_skipped(data, sabota
     assert fault in catalog.skipped[0][1]
     assert catalog.file_count == 4
     assert frames_of(catalog, 7) == make_videos([2, 3], seed=3)["video1"]
+
+
+def test_of_small_files_given_ahead_the_one_that_crashes_is_named(data, sabotage):
+    bad = sabotage("os.kill(os.getpid(), signal.SIGSEGV)")
+    for number in range(24):
+        shutil.copy(data / "f0.h5", data / f"{'ac'[number % 2]}{number}.h5")
+    catalog = catalog_of(data, processes=1, on_bad_file="skip")
+    assert [path for path, _ in catalog.skipped] == [bad]
+    assert catalog.file_count == 28
+
+
+def test_answers_of_small_files_are_taken_together(data, monkeypatch):
+    waits = []
+    monkeypatch.setattr(scan_pool, "_QUICK_S", 10.0)
+    monkeypatch.setattr(scan_pool, "_TOGETHER_S", 0.5)
+    monkeypatch.setattr(scan_pool, "readable", lambda *given: waits.append(given) or readable(*given))
+    with ScanPool(ScanOptions(), 1) as pool:
+        assert len(list(pool.scan(copies(data, 64)))) == 64
+    assert len(waits) < 48
 
 
 def test_a_scan_that_hangs_is_given_up(data, sabotage):

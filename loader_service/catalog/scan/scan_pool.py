@@ -48,7 +48,14 @@ _LONGEST_WAIT_S = 1.0
 
 #: Files that a process is given ahead while each takes less than so long, in seconds: it need not wait for this process
 #: between two of them, which takes as long as a small file.
-_AHEAD, _QUICK_S = 4, 0.05
+_AHEAD, _QUICK_S = 16, 0.01
+
+#: Letters of the names of these at most: as JSON they are then fewer bytes than a pipe holds, so none waits to write.
+_AHEAD_LETTERS = 2048
+
+#: How long answers may lie in the pipe while a process has files for longer, in seconds: to wake up for each of them
+#: takes twice as long as to read it.
+_TOGETHER_S = 0.01
 
 
 class ScanPool:
@@ -126,15 +133,15 @@ class ScanPool:
                 process.end()
                 self._processes[number] = self._start()
         for process in self._processes:
-            while process.has_room and waiting:
-                process.ask(waiting.popleft())
+            process.ask_from(waiting)
         return outcomes
 
     def _await(self) -> None:
-        """Wait until a process has sent something, or ended, or has had its time."""
+        """Wait until a process has sent something that is wanted now, or ended, or has had its time."""
         patience_s = min(process.deadline for process in self._processes) - time.monotonic()
-        descriptors = [descriptor for process in self._processes for descriptor in process.descriptors]
-        readable(descriptors, min(patience_s, _LONGEST_WAIT_S))
+        longest_s = _TOGETHER_S if any(process.is_ahead for process in self._processes) else _LONGEST_WAIT_S
+        descriptors = [descriptor for process in self._processes for descriptor in process.wanted_descriptors]
+        readable(descriptors, min(patience_s, longest_s))
 
 
 def _not_at_a_file(lost: ProcessLost) -> CatalogError:
@@ -183,6 +190,7 @@ class ScanProcess(Generic[_Answer]):
         self._parse = parse
         self._child = _start(options, catalog)
         self.descriptors = self._child.outputs  # readable when `attend` has something to do
+        self._ends = [self._child.errors.descriptor]  # readable when it has ended
         self._received = bytearray()
         self._is_ready = False
         self._is_quick = False
@@ -194,15 +202,35 @@ class ScanProcess(Generic[_Answer]):
     @property
     def has_room(self) -> bool:
         """Whether it can be given a file."""
-        return self._is_ready and len(self.asked) < (_AHEAD if self._is_quick else 1)
+        if not self.asked or not self._is_quick:
+            return self._is_ready and not self.asked
+        return len(self.asked) < _AHEAD and sum(map(len, self.asked)) < _AHEAD_LETTERS
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether it has files for longer than answers may wait."""
+        return self._is_quick and len(self.asked) > _AHEAD // 2
+
+    @property
+    def wanted_descriptors(self) -> list[int]:
+        """Those that are readable when `attend` has something to do that cannot wait."""
+        return self._ends if self.is_ahead else self.descriptors
 
     def ask(self, path: str) -> None:
         """Give it a file; not before it has room."""
-        if not self.asked:
-            self._begin()
-        self.asked.append(path)
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and `attend` will say so
-            os.write(self._child.stdin, json.dumps(path).encode("ascii") + b"\n")
+        self.ask_from(deque([path]))
+
+    def ask_from(self, waiting: deque[str]) -> None:
+        """Give it the first files of those that wait, as far as it has room."""
+        lines = []
+        while waiting and self.has_room:
+            if not self.asked:
+                self._begin()
+            self.asked.append(waiting.popleft())
+            lines.append(json.dumps(self.asked[-1]).encode("ascii") + b"\n")
+        if lines:
+            with contextlib.suppress(BrokenPipeError):  # it has ended, and `attend` will say so
+                os.write(self._child.stdin, b"".join(lines))
 
     def attend(self) -> dict[str, _Answer]:
         """Take in what it has sent; return the answers that are complete, by path.
@@ -231,7 +259,7 @@ class ScanProcess(Generic[_Answer]):
     def _parse_answers(self, piece: bytes) -> dict[str, _Answer]:
         self._received += piece
         answers: dict[str, _Answer] = {}
-        place = 0
+        place, spent_s = 0, time.monotonic() - self._began
         while len(self._received) >= place + HEADER.size:
             kind, length = HEADER.unpack_from(self._received, place)
             end = place + HEADER.size + length
@@ -247,8 +275,9 @@ class ScanProcess(Generic[_Answer]):
                     lost.answers.update(answers)
                     raise
                 answers[self.asked.pop(0)] = answer
-                self._is_quick = time.monotonic() - self._began < _QUICK_S
-                self._begin()
+        if answers:
+            self._is_quick = spent_s / len(answers) < _QUICK_S
+            self._begin()
         if self._is_ready and not self.asked:
             self.deadline = math.inf
         del self._received[:place]
