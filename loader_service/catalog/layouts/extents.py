@@ -1,9 +1,9 @@
 """Finds where in a file the bytes of each frame lie, so that they can be read without HDF5. Knows no names, no labels.
 
 HDF5 costs 99 µs a frame of a vlen dataset, `os.pread` at a known place 4 µs. Places are only trusted when the first and
-the last frame found there equal what h5py returns: of all videos of a local file, and of an object in a store, whose
-frames are large, of some videos between the first and the last. Anything unusual (compression, split rows, odd files)
-is no error, but leaves the video to its layout's `read`.
+the last frame found there equal what h5py returns, of all videos of a small file, and of some between the first and the
+last of a large one: how a dataset lies is asked of each, and what one library wrote it reads in one way. Anything
+unusual (compression, split rows, odd files) is no error, but leaves the video to its layout's `read`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _LOG = logging.getLogger(__name__)
 
 _MAX_FRAME_BYTES = 2**32 - 1
 
-#: Bytes of an object in a store that are fetched to compare frames, and one video: 125 videos of 5 MB a frame were
-#: 12.8 % of 10 GB. HDF5 fetches more than a frame: of 27 KB in a vlen element 40, and the block before.
-_COMPARED_BYTES = 8 * 2**20
+#: Videos of a file whose frames are compared, and bytes that are read for it, and one video: 125 videos of 5 MB a frame
+#: were 12.8 % of 10 GB, and of 50 small ones a sixth of the scan was for it. From a store HDF5 fetches more than a
+#: frame: of 27 KB in a vlen element 40, and the block before.
+_COMPARED_VIDEOS, _COMPARED_BYTES = 16, 8 * 2**20
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,17 @@ class Located:
 def locate_all(hdf5: HDF5File, videos: Sequence[FoundVideo]) -> list[Located]:
     """Return where the frames of each video lie, a video that comes again being located once; raises as `locate`."""
     found: dict[int, Located] = {}
-    compared, is_local = 0, isinstance(hdf5.descriptor, int)
+    compared, compared_bytes = 0, 0
     for number, video in enumerate(videos):
         if id(video) not in found:
-            is_compared = is_local or compared <= _COMPARED_BYTES * number // len(videos)
+            share = number / len(videos)
+            is_compared = compared <= _COMPARED_VIDEOS * share and compared_bytes <= _COMPARED_BYTES * share
             before = _fetched_bytes(hdf5)
             located = found[id(video)] = locate(hdf5, video, is_compared=is_compared)
-            frame_bytes = int(located.lengths[[0, -1]].sum() if len(located.lengths) else 0)
-            compared += is_compared * max(frame_bytes, _fetched_bytes(hdf5) - before)
+            if is_compared and len(located.lengths):
+                compared += 1
+                frame_bytes = int(located.lengths[0]) + int(located.lengths[-1])
+                compared_bytes += max(frame_bytes, _fetched_bytes(hdf5) - before)
     return [found[id(video)] for video in videos]
 
 

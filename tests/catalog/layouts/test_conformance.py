@@ -193,11 +193,20 @@ class Elsewhere:
         return [self.read_at(offset, length) for offset in offsets]
 
 
-@pytest.mark.parametrize(("is_local", "compared"), [(True, ["video0", "video1", "video2"]), (False, ["video0"])])
-def test_all_videos_of_a_local_file_are_compared_with_hdf5_and_some_of_an_object(
-    tmp_path, monkeypatch, is_local, compared
+@pytest.mark.parametrize("is_local", [True, False])
+@pytest.mark.parametrize(
+    ("bounds", "compared"),
+    [
+        ({}, ["video0", "video1", "video2"]),
+        ({"_COMPARED_BYTES": 1}, ["video0"]),
+        ({"_COMPARED_VIDEOS": 2}, ["video0", "video2"]),
+    ],
+)
+def test_all_videos_of_a_small_file_are_compared_with_hdf5_and_some_of_a_large_one(
+    tmp_path, monkeypatch, is_local, bounds, compared
 ):
-    monkeypatch.setattr(extents, "_COMPARED_BYTES", 1)
+    for name, bound in bounds.items():
+        monkeypatch.setattr(extents, name, bound)
     looked_at = []
     kind = type(CASES["vlen"].layout)
     plain = kind.read_frame
