@@ -68,8 +68,8 @@ def locate(
         When the file cannot be read.
     """
     offsets = np.zeros(len(references), np.int64)
-    filled = np.flatnonzero(references["length"])
-    order = filled[np.argsort(references["heap"][filled], kind="stable")]
+    (filled,) = references["length"].nonzero()
+    order = filled[references["heap"][filled].argsort(kind="stable")]
     heaps = references["heap"][order].tolist()
     numbers = references["number"][order].tolist()
     lengths = references["length"][order].tolist()

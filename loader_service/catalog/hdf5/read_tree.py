@@ -171,7 +171,9 @@ def _links_in(group: Any, above: bytes, expect: Expect | None) -> Iterator[_Tree
 
 
 def _examine(path: str, dataset: Any) -> DatasetInfo:
-    shape = dataset.shape if dataset.shape is not None else (0,)  # of no dataspace, as h5py.Empty
+    shape = dataset.shape
+    if shape is None:
+        shape = (0,)  # of no dataspace, as h5py.Empty
     element = element_type(dataset.get_type())
     address: int | None = dataset.get_offset() if element.is_as_in_memory else None
     return DatasetInfo(path, element.kind, shape, math.prod(shape) * element.size_bytes, address, element.dtype)

@@ -37,7 +37,7 @@ def sample_of(hdf5: HDF5File, field: FieldScan, frame_counts: Int64s) -> str:
     storage = field.storage
     if storage == "value" or not len(frame_counts):
         return ""
-    ends = np.cumsum(frame_counts)
+    ends = frame_counts.cumsum()
     total = hashlib.blake2b(digest_size=16)
     last = int(ends[-1]) - 1
     numbers = list(dict.fromkeys([last * each // (_FRAMES - 1) for each in range(_FRAMES)]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -129,7 +130,8 @@ def _scan_local(path: str, options: ScanOptions, known: KnownForms) -> FileScan:
         raise CatalogError(f"cannot open {path!r}: {error.strerror}") from error
     try:
         status = FileStat.of(os.fstat(descriptor))
-        with _open_hdf5(path, status) as file:
+        file = _open_hdf5(path, status)
+        with closing(file.id):  # ends all that is open in it, as `_ACCESS` says; `file.close` looks for that first
             return _scan(HDF5File.of(file, descriptor, status.size_bytes), status, options, known)
     except CatalogError as error:
         raise type(error)(f"{path!r}: {error}") from error.__cause__
