@@ -45,6 +45,16 @@ def are_seconds(names: Sequence[str]) -> bool:
     return min(decimals) > 1 or (max(decimals) > 1 and printed)
 
 
+def are_dates(names: Sequence[str]) -> bool:
+    """Tell whether names are days with a time, to the second or closer."""
+    return len(names) > 1 and all(map(_DATE.match, names))
+
+
+def seconds_of(names: Sequence[str]) -> list[float]:
+    """Return the seconds that names are, by which they come in order; nothing where natural order is theirs."""
+    return [float(match[2]) for name in names if (match := _SECONDS.fullmatch(name))] if are_seconds(names) else []
+
+
 def decimals_of(names: Sequence[str]) -> list[float]:
     """Return the numbers that names are, as Python writes them, with or without an ending: ``0.25``, ``0.5.jpg``.
 
@@ -68,6 +78,9 @@ _SECONDS = re.compile(r"([^0-9.]*)([0-9]+(?:[.][0-9]+)?)([A-Za-z]*)")
 
 #: Ten digits or more, and perhaps a fraction.
 _TIME = re.compile(rf"([0-9]{{10,19}}([.][0-9]+)?){_ENDING}")
+
+#: A day and a time of it, to the second: ``2024-01-31T12:00:00.123``, ``20240131_120000``.
+_DATE = re.compile(r"[0-9]{4}(-?[0-9]{2}){2}[T_ -][0-9]{2}([-:_]?[0-9]{2}){2}")
 
 #: Two months of the years since 1970: ids of ten digits are spread wider.
 _ONE_RECORDING = 0.003

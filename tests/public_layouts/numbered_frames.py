@@ -234,3 +234,84 @@ def numbered_frames_end_to_end(folder: Path) -> Serves:
             for number, rows in enumerate(parts)
         ]
     )
+
+
+_TIMES = ("0", "0.05", "0.1", "0.15", "0.2", "0.25")
+
+
+@case("no one project: JPEGs called by seconds, with as many decimals as they need (frames/0.05)", option=True)
+def pictures_called_by_seconds(folder: Path) -> Layout:
+    """They are asked about, and come in the order of time; natural order has 0.1 before 0.05."""
+    with h5py.File(folder / "a.h5", "w") as root:
+        for number, name in enumerate(_TIMES):
+            root[f"frames/{name}"] = np.void(jpeg(number))
+    served = Serves([Video("a", {"frames": Encoded([jpeg(number) for number in range(len(_TIMES))])})])
+    return Layout(Refused(["times in one video", r"--frames 'frames/\[0-9\]\*'"]), {"frames": "frames/[0-9]*"}, served)
+
+
+@case("no one project: JPEGs called by dates, in two groups, across a minute (run0/2021-05-01T12_00_59)", option=True)
+def pictures_called_by_dates(folder: Path) -> Layout:
+    """They were videos of one frame each, without a word."""
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for run in range(2):
+            for second in range(5):
+                root[f"run{run}/2021-05-01T12_0{(57 + second) // 60}_{(57 + second) % 60:02d}"] = np.void(
+                    jpeg(10 * run + second)
+                )
+            videos.append(Video(f"run{run}", {"frames": Encoded([jpeg(10 * run + n) for n in range(5)])}))
+    refused = Refused(["times in one video", r"--frames '\*/\[0-9\]\*' makes one video of each group"])
+    return Layout(refused, {"frames": "*/[0-9]*"}, Serves(videos))
+
+
+@case("no one project: grey pictures called by dates, of another day in each file")
+def grey_pictures_by_day(folder: Path) -> Serves:
+    """The day is no part of the field's name."""
+    videos = []
+    for day in (1, 2):
+        grey = pixels(day, 4)[..., 0]
+        with h5py.File(folder / f"{day}.h5", "w") as root:
+            for second, picture in enumerate(grey):
+                root[f"frames/2021-05-0{day}T12_00_0{second}"] = picture
+        videos.append(Video(str(day), {"./frames|frames": Array(grey)}))
+    return Serves(videos)
+
+
+@case("no one project: float maps called by seconds")
+def maps_called_by_seconds(folder: Path) -> Serves:
+    """They are videos of their rows, as named matrices are, with a line."""
+    maps = {f"{time:.3f}": numbers(n, 24, 32) for n, time in enumerate((0.033, 0.067, 0.1, 0.133))}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for name, values in maps.items():
+            root[f"maps/{name}"] = values
+    videos = [Video(f"maps/{name}", {"*": Array(values)}) for name, values in maps.items()]
+    return Serves(videos, left_out=["videos of 24 frames each, though their names seem to be times"])
+
+
+_ANIMALS = ("cat_0", "cat_1", "dog_0")
+
+
+@case("no one project: JPEGs as cat_0, cat_1 and dog_0", option=True)
+def encoded_pictures_by_word_and_number(folder: Path) -> Layout:
+    """Words may be classes, or videos of which numbers count the frames: a picture each, and a line."""
+    with h5py.File(folder / "a.h5", "w") as root:
+        for number, name in enumerate(_ANIMALS):
+            root[f"pets/{name}"] = np.void(jpeg(number))
+    field = '{name = "frames", kind = "image", dataset = "pets/{video}_*"}'
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
+    each = [Video(f"pets/{name}", {"frames": Encoded([jpeg(n)])}) for n, name in enumerate(_ANIMALS)]
+    words = [("cat", [jpeg(0), jpeg(1)]), ("dog", [jpeg(2)])]
+    served = Serves([Video(f"pets/{name}", {"frames": Encoded(frames)}) for name, frames in words])
+    return Layout(
+        Serves(each, left_out=[r"dataset = .pets/\{video\}_\*.* makes 2 videos"]), {"schema": "./s.toml"}, served
+    )
+
+
+@case("no one project: raw pictures as cat_0, cat_1 and dog_0")
+def raw_pictures_by_word_and_number(folder: Path) -> Serves:
+    pictures = pixels(1, 3)
+    with h5py.File(folder / "a.h5", "w") as root:
+        for name, picture in zip(_ANIMALS, pictures, strict=True):
+            root[name] = picture
+    videos = [Video(name, {"frames": Array(picture[None])}) for name, picture in zip(_ANIMALS, pictures, strict=True)]
+    return Serves(videos, left_out=["makes 2 videos; if words are classes"])

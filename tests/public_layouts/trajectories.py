@@ -235,3 +235,32 @@ def states_as_wide_as_long(folder: Path) -> Serves:
         demo["initial_state/articulation/robot/joint_position"] = numbers(2, 1, 9)
     fields: dict[str, Form] = {"frames": Array(frames), "actions": Array(actions)}
     return Serves([Video("dataset", fields)], left_out=["robot/joint_position.* \\(1, 9\\)"])
+
+
+@case("no one project: <molecule>/coords (T, atoms, 3), energy (T,), of which one has a frame less", option=True)
+def molecules_of_one_frame_less(folder: Path) -> Layout:
+    """A name that comes back in the other group is no action between frames; half of the file was left out."""
+    videos = []
+    with h5py.File(folder / "a.h5", "w") as root:
+        for seed, (name, count, atoms) in enumerate((("benzene", 8, 12), ("ethanol", 7, 9))):
+            coords, energy = numbers(seed, count, atoms, 3), numbers(10 + seed, count)
+            root[f"{name}/coords"], root[f"{name}/energy"] = coords, energy
+            videos.append(Video(name, {"coords": Array(coords), "energy": Array(energy)}))
+    keys = ("coords", "energy")
+    fields = ", ".join(f'{{name = "{key}", kind = "array", dataset = "{{video}}/{key}"}}' for key in keys)
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{fields}]\n')
+    return Layout(Refused(["of different length", "a video each group"]), {"schema": "./s.toml"}, Serves(videos))
+
+
+@case("no one project: benzene (8, 12, 3) beside ethanol (7, 9, 3)", option=True)
+def lone_molecules_of_one_frame_less(folder: Path) -> Layout:
+    """The reading as videos is offered where their sides differ, too."""
+    coords = {"benzene": numbers(1, 8, 12, 3), "ethanol": numbers(2, 7, 9, 3)}
+    with h5py.File(folder / "a.h5", "w") as root:
+        for name, values in coords.items():
+            root[name] = values
+    field = '{name = "values", kind = "array", dataset = "{video}", shape = [0, 3]}'
+    (folder / "s.toml").write_text(f'videos = "groups"\nfield = [{field}]\n')
+    videos = [Video(name, {"values": Array(values)}) for name, values in coords.items()]
+    refused = Refused([r"for videos of their own, `videos = .groups.* dataset = .\{video\}., shape = \[0, 3\]"])
+    return Layout(refused, {"schema": "./s.toml"}, Serves(videos))

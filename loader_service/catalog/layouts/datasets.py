@@ -19,7 +19,7 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import join, parent_of, stem_of, to_bytes, unnumbered
 from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_times, decimals_of
+from loader_service.catalog.natural import are_times, decimals_of, seconds_of
 from loader_service.catalog.patterns import matches
 from loader_service.errors import CatalogError
 
@@ -110,7 +110,8 @@ class Datasets(Layout[DatasetsVideo]):
 
 def _by_value(members: list[DatasetInfo]) -> list[DatasetInfo]:
     """Return datasets that are called by seconds in their order: ``str(time.time())`` has no fixed count of digits."""
-    numbers = decimals_of([info.basename for info in members])
+    names = [info.basename for info in members]
+    numbers = decimals_of(names) or seconds_of(names)
     return (
         [info for _, info in sorted(zip(numbers, members, strict=True), key=lambda pair: pair[0])]
         if numbers

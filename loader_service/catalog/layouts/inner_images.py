@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.codecs import JPEG, LOOK_BYTES, PNG, PNG_SIGNATURE, START_OF_IMAGE, picture_size
 from loader_service.catalog.hdf5.peek import peek
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
-from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from loader_service.catalog.hdf5.file import HDF5File
-    from loader_service.catalog.videos.episodes import Found
 
 #: Bytes of an element that are looked at, and datasets of a file.
 _MOST_BYTES, _MOST_DATASETS = 2**14, 64
 
-_KINDS = frozenset({ElementKind.VLEN_BYTES, ElementKind.BYTES, ElementKind.OPAQUE, ElementKind.TEXT})
+#: Elements that can hold an image.
+KINDS = frozenset({ElementKind.VLEN_BYTES, ElementKind.BYTES, ElementKind.OPAQUE, ElementKind.TEXT})
 
 
 def image_inside(data: bytes) -> tuple[str, int] | None:
@@ -49,26 +48,10 @@ def explain_inside(hdf5: HDF5File, infos: Iterable[DatasetInfo]) -> str:
     return ""
 
 
-def refuse_inner_images(hdf5: HDF5File, found: Found) -> None:
-    """Refuse a field of numbers, or texts, of which a row has an image inside: as such it is of no use.
-
-    Raises
-    ------
-    CatalogError
-        It names the dataset, the format, and where in the row the image begins.
-    """
-    for part in found.episodes[0].parts.values() if found.episodes else ():
-        info = part.info
-        if info is None or part.frames is not None or info.kind not in _KINDS:
-            continue
-        if wrong := explain_inside(hdf5, [info]):
-            raise CatalogError(wrong)
-
-
 def _may_hold_one(info: DatasetInfo) -> bool:
     rows = 1 if len(info.shape) < 2 and info.kind is ElementKind.BYTES else info.shape[0] if info.shape else 1
     wide = info.kind is ElementKind.VLEN_BYTES or info.size_bytes >= LOOK_BYTES * rows
-    return info.kind in _KINDS and wide and len(info.shape) < 3 and 0 not in info.shape
+    return info.kind in KINDS and wide and len(info.shape) < 3 and 0 not in info.shape
 
 
 def _look_inside(hdf5: HDF5File, info: DatasetInfo) -> tuple[str, int] | None:

@@ -13,7 +13,6 @@ from loader_service.catalog.hdf5.row_looks import RowLooks, read_row
 from loader_service.catalog.hdf5.storage import chunk_counts
 from loader_service.catalog.hdf5.tree import Tree
 from loader_service.catalog.layouts.datasets import SeveralNamesError
-from loader_service.catalog.layouts.inner_images import refuse_inner_images
 from loader_service.catalog.layouts.search import ForeignBytesError, are_no_images, find_frames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
@@ -45,7 +44,7 @@ from loader_service.catalog.videos.beside.fields_beside import add_members, chec
 from loader_service.catalog.videos.beside.flat_lists import lists_of_rows
 from loader_service.catalog.videos.beside.flat_pixels import lines_of_flat_pixels
 from loader_service.catalog.videos.beside.labels_apart import refuse_labels_apart
-from loader_service.catalog.videos.beside.widened_bytes import refuse_widened_rows
+from loader_service.catalog.videos.beside.widened_bytes import refuse_inner_images, refuse_widened_rows
 from loader_service.catalog.videos.bounds.first_and_last import lines_of_first_and_last
 from loader_service.catalog.videos.bounds.rows_of_lists import with_rows_of_lists
 from loader_service.catalog.videos.encoded.few_pictures import lines_of_few, refuse_few_apart, refuse_same_names

@@ -195,6 +195,12 @@ def rival_of(datasets: Sequence[DatasetInfo], frame_count: int) -> DatasetInfo |
     return None
 
 
+def have_shorter_namesake(datasets: Sequence[DatasetInfo], frame_count: int) -> bool:
+    """Tell whether an array of one row less than the frames has a name of theirs: another recording, and no actions."""
+    names = {info.basename for info in datasets if info.shape[0] == frame_count}
+    return any(info.shape[0] == frame_count - 1 and info.basename in names for info in datasets)
+
+
 #: What has so many times more bytes than all rows of another length is what these say something about.
 _MOST = 8
 

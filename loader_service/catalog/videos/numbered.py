@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import renumbered, stem_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
-from loader_service.catalog.natural import are_times
+from loader_service.catalog.natural import are_dates, are_times
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.catalog.videos.frame_axis import LEAST_SIDE, is_picture
 from loader_service.catalog.videos.single_pictures import sides_of
@@ -63,6 +63,8 @@ class NumberedFrames:
         begin = self.digits - (len(first.path) - len(first.basename))
         if begin < 0:  # a group for each frame
             return first.path[self.digits :].partition("/")[2]
+        if self._is_date:
+            return "frames"
         rest = f"{first.basename[:begin]}#{_DIGITS.sub('', first.basename[begin:], count=1)}"
         return re.sub(r"[_\-. ]?#", "", rest).lstrip("._- ") or "frames"
 
@@ -74,10 +76,18 @@ class NumberedFrames:
 
     @property
     def pattern(self) -> str:
-        """The path with a star for the number."""
+        """The path with a star for the number, and for those of a date before it."""
         path = self.members[0].path
         end = _DIGITS.match(path, self.digits)
-        return f"{path[: self.digits]}*{path[end.end() if end else self.digits :]}"
+        before, rest = path[: self.digits], path[end.end() if end else self.digits :]
+        if self._is_date and "/" not in rest:
+            group, slash, name = before.rpartition("/")
+            before = f"{group}{slash}{_DIGITS.sub('[0-9]*', name)}"
+        return f"{before}*{rest}"
+
+    @property
+    def _is_date(self) -> bool:
+        return are_dates([info.basename for info in self.members[:2]])
 
     @property
     def looks_like_frames(self) -> bool:

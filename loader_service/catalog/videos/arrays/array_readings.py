@@ -39,8 +39,11 @@ def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
     grouped = len({info.parent for info in maybe}) * len(names) == len(maybe) > len(names)
     layouts: tuple[VideoLayout, VideoLayout] = ("groups", "groups") if grouped else ("table", "files")
     first = [info for info in maybe if info.parent == maybe[0].parent] if grouped else maybe
-    sequences = len({info.shape[0] for info in maybe}) > 1 and len({info.shape[1:] for info in maybe}) == 1
-    each = Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,)),)))
+    one_form = len({(info.dtype, len(info.shape)) for info in maybe}) == 1
+    sequences = one_form and len({info.shape[0] for info in maybe}) > 1
+    rows = {info.shape[1:] for info in maybe}
+    shape = common_shape(rows) if sequences and len(rows) > 1 else None
+    each = Reading("videos of their own", Schema(("groups",), (SchemaField("values", "array", (VIDEO,), "", shape),)))
     return TwoReadingsError(
         f"found {maybe[0].describe()}{beside}, whose first axis may be time, or one of a picture's",
         [

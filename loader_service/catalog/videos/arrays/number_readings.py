@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.natural import are_dates, are_seconds, are_times
 from loader_service.catalog.videos.arrays.named_sequences import readings_of, sequences_of
 from loader_service.catalog.videos.beside.constants_beside import MATRICES
 from loader_service.catalog.videos.numbered import in_order
@@ -60,10 +61,17 @@ def lines_of_numbers(found: Found) -> dict[str, str]:
     if not first.shape[1:] or is_recording(first.basename) or is_recording(basename_of(first.parent)):
         return {}
     shown = f"{len(infos)} datasets such as {first.describe()} are videos of {first.shape[0]} frames each"
+    readings = by_their_numbers(infos) or frames_of_groups(infos) or _by_words(infos)
+    names = [info.basename for info in infos]
+    if not readings and (are_times(names) or are_dates(names) or are_seconds(names)):
+        return {
+            f"{first.parent or '/'} (numbers)": f"{shown}, though their names seem to be times; if each is one frame, "
+            "write them as one dataset, (frames, …), with the times beside it, in a file"
+        }
     return {
         f"{first.parent or '/'} (numbers)": f"{shown}; if their numbers count frames, {in_one_line(reading.schema)} in "
         f"a --schema makes {reading.words}, in a file"
-        for reading in (by_their_numbers(infos) or frames_of_groups(infos) or _by_words(infos))
+        for reading in readings
         if first.shape[0] > 1
     }
 

@@ -32,6 +32,7 @@ from loader_service.catalog.videos.frame_axis import (
     frame_counts_of,
     have_any_sides,
     have_roles,
+    have_shorter_namesake,
     is_picture,
     is_sequence_of_pictures,
     longer_columns,
@@ -92,7 +93,7 @@ def _find_rows(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> F
     if have_any_sides(tall):
         raise rivals(counted)
     best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)
-    if len(best) > 1 or rival_of(counted, best[0]) is not None:
+    if len(best) > 1 or rival_of(counted, best[0]) is not None or have_shorter_namesake(counted, best[0]):
         refuse_samples_in_the_last_axis(counted)
         refuse_time_in_the_last_axis(tall, tall[0].shape[0])
         raise with_groups(rivals(counted), sibling_groups(counted) or {})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_text, is_vlen
 from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES
+from loader_service.catalog.videos.bounds.bounds_by_name import NUMBERED
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.errors import CatalogError
 from loader_service.schema import VIDEO, SchemaField
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.bounds.bound_lists import Bounds
     from loader_service.catalog.videos.episodes import Episode
-
-#: A name with one number.
-NUMBERED = re.compile(r"([^0-9]*)([0-9]+)([^0-9]*)")
 
 #: A video's name in one, with what joins it.
 _JOINED = re.compile(rf"_?{re.escape(VIDEO)}(_?)")

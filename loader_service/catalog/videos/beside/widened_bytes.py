@@ -1,4 +1,4 @@
-"""Refuses the bytes of images that were written as wider numbers, one for each byte. Pure but for reading a row."""
+"""Refuses images among numbers: as wider ones, one for each byte, or behind other bytes. Pure but for reading a row."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.codecs import LOOK_BYTES, Codec, codec_of
+from loader_service.catalog.layouts.inner_images import KINDS, explain_inside
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.videos.episodes import Found
 
 
@@ -52,6 +54,22 @@ def refuse_widened(path: str, number: int, dtype: str, numbers: Any) -> None:
             f"{path!r}, row {number}: expected numbers, found the bytes of {codec.name} as {dtype}; write them as vlen "
             "uint8, an element for each frame"
         )
+
+
+def refuse_inner_images(hdf5: HDF5File, found: Found) -> None:
+    """Refuse a field of numbers, or texts, of which a row has an image inside: as such it is of no use.
+
+    Raises
+    ------
+    CatalogError
+        It names the dataset, the format, and where in the row the image begins.
+    """
+    for part in found.episodes[0].parts.values() if found.episodes else ():
+        info = part.info
+        if info is None or part.frames is not None or info.kind not in KINDS:
+            continue
+        if wrong := explain_inside(hdf5, [info]):
+            raise CatalogError(wrong)
 
 
 def codec_in(numbers: Any) -> Codec | None:

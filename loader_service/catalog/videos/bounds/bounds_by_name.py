@@ -14,7 +14,6 @@ from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.split_words import meaning_of
-from loader_service.catalog.videos.beside.values_by_name import NUMBERED
 from loader_service.catalog.videos.bounds.bound_lists import ENDS, LENGTHS, STARTS, Bounds, covers
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.catalog.videos.bounds.bound_lists import Read
+
+#: A name with one number.
+NUMBERED = re.compile(r"([^0-9]*)([0-9]+)([^0-9]*)")
 
 #: The first row of one video, and what says where it ends.
 Pair = tuple["DatasetInfo", "DatasetInfo"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_seconds, are_times, decimals_of
+from loader_service.catalog.natural import are_dates, are_seconds, are_times, decimals_of
 from loader_service.catalog.videos.encoded.frame_readings import (
     count_of_frames,
     of_few_frames,
@@ -18,6 +18,7 @@ from loader_service.catalog.videos.encoded.frame_readings import (
     sides_in,
 )
 from loader_service.catalog.videos.encoded.why_samples import LEAST_SHARE_OF_FRAMES, why_samples
+from loader_service.catalog.videos.encoded.words_and_numbers import line_of_words
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
@@ -53,8 +54,10 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     datasets = all(episode.root is None for episode in filled)
     key, part = next(iter(filled[0].parts.items()))
     ordered = datasets and part.frames is not None and decimals_of(names)  # of --frames
-    timed = are_times(names) or (are_seconds(names) and not ordered)
-    if datasets and not timed:
+    timed = are_times(names) or (are_seconds(names) and not ordered) or (datasets and are_dates(names))
+    if datasets and timed:
+        raise _timed_datasets([episode.name for episode in filled], replace(part, shape=sides_in(filled, key)))
+    if datasets:
         why = why_samples([episode.name for episode in filled], [episode.parts[key].shape for episode in filled])
         _judge_datasets(found, [episode.name for episode in filled], replace(part, shape=sides_in(filled, key)), why)
         return
@@ -69,10 +72,9 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
         if not arrays:
             _note_numbers(tree, found, filled, groups)
             return
-    kind = "datasets" if filled[0].root is None else "groups"
     whose = "names seem to be times in" if timed else "numbers seem to count the frames of"
     raise TwoReadingsError(
-        f"found {len(filled)} {kind} such as {filled[0].name!r} of {count_of_frames(count)} each, whose {whose} one "
+        f"found {len(filled)} groups such as {filled[0].name!r} of {count_of_frames(count)} each, whose {whose} one "
         "video; encoded frames of one video are served as datasets of one group (frame_0, frame_1, …), or at one path "
         "in groups with such names of which no number is missing, raw ones as one dataset, and others by --source "
         "package.module:Name",
@@ -112,34 +114,51 @@ def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField, why: 
     groups = dict.fromkeys(map(parent_of, paths))
     depths = {group.count("/") for group in groups}
     (stem,) = stems if len(stems) == 1 else ("",)
+    found.left_out.update(line_of_words(paths, first) if len(stems) > 1 else {})
     if "*" not in stem or len(depths) > 1 or len(groups) == len(paths):
         return
-    parts = zip(*(group.split("/") for group in groups), strict=True)
-    pattern = join("/".join(each[0] if len(set(each)) == 1 else "*" for each in parts), stem)
     shown = f"{len(paths)} datasets such as {paths[0]!r}"
-    taken = (
-        f"--frames {pattern!r} makes one video of each group"
-        if len(groups) > 1
-        else f"--frames {pattern!r} makes one video"
-    )
-    if first.frames is None:
-        taken = (
-            "write the frames of each video as one dataset, (frames, height, width, channels), or read them in a "
-            "Python source of your own (--source package.module:Name)"
-        )
+    taken = _one_video(list(groups), stem, first)
     if all(map(_FRAME_DATASET.search, paths)):
-        shape = None if first.frames else first.shape
-        each = Schema(("groups",), (SchemaField("frames", first.kind, (VIDEO,), "", shape),))
         raise TwoReadingsError(
             f"found {shown} of one frame each, whose numbers seem to count the frames of one video, though {why}: "
             f"{taken}; as they lie, they are",
-            [Reading("a video of one frame each", each)],
+            [_one_frame_each(first)],
         )
     dense = _are_dense([_ENDING.sub("", path) for path in paths]) or (len(paths) > _FEW and "most" not in why)
     if dense or (len(groups) > 1 and stem == "*"):
         found.left_out[f"{parent_of(paths[0]) or '/'} (numbers)"] = (
             f"{shown} are videos of one frame each, since {why}; if these count frames, {taken}, in a file"
         )
+
+
+def _timed_datasets(paths: Sequence[str], first: VideoField) -> TwoReadingsError:
+    """Return the error for datasets of one picture each that times name, or dates; `first`: the field of the first."""
+    stem = f"{_DIGITS_BEHIND.sub('', basename_of(paths[0]))}[0-9]*"
+    return TwoReadingsError(
+        f"found {len(paths)} datasets such as {paths[0]!r} of one frame each, whose names seem to be times in one "
+        f"video: {_one_video(list(dict.fromkeys(map(parent_of, paths))), stem, first)}; as they lie, they are",
+        [_one_frame_each(first)],
+    )
+
+
+def _one_video(groups: Sequence[str], stem: str, first: VideoField) -> str:
+    """Return what makes one video of datasets in each of some groups, in words."""
+    if first.frames is None:
+        return (
+            "write the frames of each video as one dataset, (frames, height, width, channels), or read them in a "
+            "Python source of your own (--source package.module:Name)"
+        )
+    parts = zip(*(group.split("/") for group in groups), strict=True)
+    pattern = join("/".join(each[0] if len(set(each)) == 1 else "*" for each in parts), stem)
+    return f"--frames {pattern!r} makes one video{' of each group' if len(groups) > 1 else ''}"
+
+
+def _one_frame_each(first: VideoField) -> Reading:
+    shape = None if first.frames else first.shape
+    return Reading(
+        "a video of one frame each", Schema(("groups",), (SchemaField("frames", first.kind, (VIDEO,), "", shape),))
+    )
 
 
 def _are_counted(groups: Sequence[str]) -> bool:
@@ -179,7 +198,7 @@ def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: S
 def _note_gaps(found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
     """Say why groups that have numbers, or dates, are samples; each alone in a group has nothing to count."""
     names = list(map(basename_of, groups))
-    dates = all(map(_DATE.fullmatch, names))
+    dates = are_dates(names)
     counted = dates or all(map(_DECIMAL.fullmatch, names)) or all(map(_FRAME.fullmatch, groups))
     if not counted or len(set(map(parent_of, groups))) == len(groups):
         return
@@ -226,5 +245,5 @@ _FEW = 3
 _NUMBER = re.compile(r"[0-9]+$")
 _DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?")
 
-#: A day and a time of it, to the second: ``2024-01-31T12:00:00.123``, ``20240131_120000``.
-_DATE = re.compile(r"[0-9]{4}(-?[0-9]{2}){2}[T_ -][0-9]{2}([-:_]?[0-9]{2}){2}.*")
+#: From the first digit on.
+_DIGITS_BEHIND = re.compile(r"[0-9].*")
