@@ -48,6 +48,21 @@ _FRAMES_OF_ONE, _LONG = 9, 32
 _PICTURE_BYTES, _MOST_PICTURE_BYTES = 2**15, 2**20
 
 
+class OddFrames(NamedTuple):
+    """What looks have found that is served as it is: a frame is a bad sample when it is asked for.
+
+    Attributes
+    ----------
+    without_end
+        Frames that do not end as their format does, in words for a line.
+    no_pictures
+        Paths of the videos of which each frame that was looked at is no picture.
+    """
+
+    without_end: list[str]
+    no_pictures: list[str]
+
+
 class Looks(NamedTuple):
     """What a look at a file's videos has found.
 
@@ -66,10 +81,10 @@ class Looks(NamedTuple):
     are_mixed: bool
 
 
-def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located], cut: list[str]) -> Looks:
+def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located], odd: OddFrames) -> Looks:
     """Return each video's format, and how large its pictures are.
 
-    Frames that do not end as their format does are named in `cut`. The first frame of each video is read, and the last
+    What is odd is added to `odd`. The first frame of each video is read, and the last
     and one in the middle of some of them.
 
     Raises
@@ -84,7 +99,7 @@ def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Loca
         all_frames = range(len(places.offsets))
         is_long = len(videos) == 1 and len(all_frames) >= _LONG
         frames = spread(all_frames, _FRAMES_OF_ONE) if is_long else first_middle_last(all_frames)
-        codec, found = _look_at_one(hdf5, video, places, cut, frames if number % every == 0 else None)
+        codec, found = _look_at_one(hdf5, video, places, odd, frames if number % every == 0 else None)
         if number == 0 and codec is JPEG and all_frames:
             _check_one_picture(hdf5, video, places, *(found or [(0, 0)])[0])
         codecs.append(codec)
@@ -116,7 +131,7 @@ def _check_one_picture(hdf5: HDF5File, video: FoundVideo, located: Located, heig
 
 
 def _look_at_one(
-    hdf5: HDF5File, video: FoundVideo, located: Located, cut: list[str], frames: Sequence[int] | None
+    hdf5: HDF5File, video: FoundVideo, located: Located, odd: OddFrames, frames: Sequence[int] | None
 ) -> tuple[Codec, list[tuple[int, int]]]:
     """Return a video's format, and the sizes of some pictures; `frames`: those looked at; None: the first readable."""
     found: tuple[int, Codec] | None = None
@@ -147,9 +162,11 @@ def _look_at_one(
             )
         found = found or (located.first + frame, codec)
         if frames is not None and _is_cut(hdf5, located, frame, codec, data):
-            cut.append(where)
+            odd.without_end.append(where)
         size = _checked_size(where, codec, read_header(_following(hdf5, located, frame, data)))
         sizes += [size] * (size != (0, 0))
+    if readable and not found:
+        odd.no_pictures.append(video.dataset_path)
     codec = found[1] if found else video.codec
     if (codec is DEPTH) != (video.codec is DEPTH):
         raise CatalogError(

@@ -15,6 +15,7 @@ from loader_service.catalog.findings import FieldScan
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.vlen_places import places_of_lists
 from loader_service.catalog.inner_paths import join, to_bytes
+from loader_service.catalog.layouts.pictures import OddFrames
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.schema_text import pattern_of
 from loader_service.catalog.sides import can_differ, common_shape, sides_column
@@ -23,6 +24,7 @@ from loader_service.catalog.videos.lines.unfilled import lines_of_empty
 from loader_service.catalog.videos.picture_columns import Columns, picture_columns
 from loader_service.catalog.videos.video_values import NoFieldError, read_values, text_width
 from loader_service.errors import CatalogError
+from loader_service.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,10 +37,14 @@ if TYPE_CHECKING:
 _SLAB = 4096
 
 
-#: What is said of frames without an end; they are bad samples when they are asked for.
+#: What is said of frames without an end, and of videos without a picture.
 _CUT = (
     "{} of the frames that were looked at have no end, such as {}, so their writer was cut off, perhaps; "
     "`loader-service inspect --check=all` decodes all, in a file"
+)
+_NO_PICTURES = (
+    "in {}, such as {!r}, no frame that was looked at is a picture, so they are bad samples; `loader-service inspect "
+    "--check=all` names each, in a file"
 )
 
 
@@ -68,11 +74,10 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
         if reason is None:
             try:
                 parts = [episode.parts[key] for episode in episodes]
-                cut: list[str] = []
-                fields.append(_scan_field(hdf5, key, found, parts, declared.get(key, ()), cut))
+                odd = OddFrames([], [])
+                fields.append(_scan_field(hdf5, key, found, parts, declared.get(key, ()), odd))
                 left_out.pop(key, None)
-                if cut:
-                    left_out[f"{key} (cut off)"] = _CUT.format(len(cut), cut[0])
+                left_out |= _lines_of_odd(key, odd)
                 if fields[-1].storage == "encoded":  # lists may be empty
                     left_out |= lines_of_empty(key, episodes, fields[-1].columns["extent_lengths"])
             except NoFieldError as error:
@@ -83,6 +88,15 @@ def scan_fields(hdf5: HDF5File, found: Found, schema: Schema | None) -> tuple[li
             raise CatalogError(f"the field {key!r}: {reason}; correct the file, or the field's entry in the schema")
         left_out[key] = reason
     return fields, left_out
+
+
+def _lines_of_odd(key: str, odd: OddFrames) -> dict[str, str]:
+    lines = {}
+    if odd.without_end:
+        lines[f"{key} (cut off)"] = _CUT.format(len(odd.without_end), odd.without_end[0])
+    if odd.no_pictures:
+        lines[f"{key} (no pictures)"] = _NO_PICTURES.format(counted(len(odd.no_pictures), "video"), odd.no_pictures[0])
+    return lines
 
 
 def _difference(hdf5: HDF5File, key: str, episodes: Sequence[Episode]) -> str | None:
@@ -133,13 +147,13 @@ def _scan_field(
     found: Found,
     parts: Sequence[VideoField],
     declared: tuple[int, ...],
-    cut: list[str],
+    odd: OddFrames,
 ) -> FieldScan:
     first = parts[0]
     pattern = first.pattern or pattern_of(_key_of(found, key, first), found.layout)
     if first.frames is not None:
         counts = [episode.frame_count for episode in found.episodes if episode.frame_count]
-        ways, found_columns, are_mixed = picture_columns(hdf5, parts, counts, cut)
+        ways, found_columns, are_mixed = picture_columns(hdf5, parts, counts, odd)
         shape = _common_size(found_columns, parts) if first.kind == "array" else (0, 0, 3) * are_mixed
         paths = [part.path for part in parts]
         return FieldScan(key, pattern, first.kind, first.dtype, shape, paths, found_columns, ways=ways)

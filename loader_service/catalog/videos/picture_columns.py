@@ -17,24 +17,25 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.columns import Int64s
     from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.layouts.pictures import OddFrames
     from loader_service.catalog.videos.episodes import VideoField
 
 Columns = dict[str, "NDArray[Any]"]
 
 
 def picture_columns(
-    hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int], cut: list[str]
+    hdf5: HDF5File, parts: Sequence[VideoField], counts: Sequence[int], odd: OddFrames
 ) -> tuple[list[str], Columns, bool]:
     """Return the ways to one camera's pictures, their columns, and whether sizes differ within a video.
 
-    `counts`: frames of each video; `cut`: as of `look_at`.
+    `counts`: frames of each video; `odd`: as of `look_at`.
     """
     videos = [part.frames for part in parts if part.frames is not None]  # several may lie end to end in one sequence
     located = [
         _cut(whole, slice(part.first, part.first + count))
         for whole, part, count in zip(locate_all(hdf5, videos), parts, counts, strict=True)
     ]
-    codecs, sizes, are_mixed = look_at(hdf5, videos, located, cut)
+    codecs, sizes, are_mixed = look_at(hdf5, videos, located, odd)
     shapes = np.minimum(np.array(sizes, np.int64), 2**16 - 1).astype(np.uint16).reshape(-1, 2)
     ways = list(dict.fromkeys(places.way for places in located))
     columns: Columns = {

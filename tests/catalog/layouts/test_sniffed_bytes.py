@@ -15,7 +15,7 @@ from loader_service.catalog.codecs import JPEG, PNG, picture_size
 from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.layouts.extents import locate
-from loader_service.catalog.layouts.pictures import look_at
+from loader_service.catalog.layouts.pictures import OddFrames, look_at
 from loader_service.catalog.layouts.search import find_frames
 from loader_service.errors import CatalogError
 from tests.catalog.layouts.writers import WRITERS, opened
@@ -50,7 +50,7 @@ def _look(path):
         videos = find_frames(counting, tree, None)
         located = [locate(hdf5, video) for video in videos]
         assert {each.way for each in located} == {RAW}
-        return (*look_at(counting, videos, located, [])[:2], sum(counting.reads))
+        return (*look_at(counting, videos, located, OddFrames([], []))[:2], sum(counting.reads))
 
 
 @pytest.mark.parametrize("layout", WRITERS)
@@ -111,9 +111,9 @@ def test_a_frame_without_its_end_is_named_by_the_scan_and_whole_ones_are_not(tmp
         WRITERS[layout](tmp_path / f"{name}.h5", {"video0": [*frames[:2], last]}, Storage())
         with opened(tmp_path / f"{name}.h5") as (hdf5, tree):
             (video,) = find_frames(hdf5, tree, None)
-            cut = []
-            look_at(hdf5, [video], [locate(hdf5, video)], cut)
-        assert [each.rpartition(", ")[2] for each in cut] == ["frame 2"] * (name == "cut")
+            odd = OddFrames([], [])
+            look_at(hdf5, [video], [locate(hdf5, video)], odd)
+        assert [each.rpartition(", ")[2] for each in odd.without_end] == ["frame 2"] * (name == "cut")
 
 
 @pytest.mark.parametrize(("odd", "count"), [(0, 8), (4, 8), (7, 8), (14, 40)])
