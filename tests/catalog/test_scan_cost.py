@@ -79,11 +79,12 @@ def _calls(path, known=None, *, refused=""):
         nonlocal calls
         calls += event in {"call", "c_call"}
 
+    options = ScanOptions()
     expected = pytest.raises(CatalogError, match=refused) if refused else nullcontext()
     with expected:
         sys.setprofile(count)
         try:
-            scan_file(str(path), ScanOptions(), known)
+            scan_file(str(path), options, known)
         finally:
             sys.setprofile(None)
     return calls

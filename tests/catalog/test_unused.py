@@ -255,3 +255,39 @@ def test_many_values_that_only_numbers_tell_apart_have_one_line_and_are_not_aske
     assert line.endswith("so are 8 more that only numbers tell apart: name those that are wanted")
     assert "fields=('frames',)" in "".join(python_lines(catalog, ["a.h5"], {}))
     catalog.close()
+
+
+def _write_read_for_others(file: h5py.File) -> None:
+    """Write images end to end with their offsets, padded ones with their lengths, and the ends of videos."""
+    images = [frame_jpeg(number, 16, 16) for number in range(6)]
+    lengths = np.array([len(image) for image in images])
+    file["joined"] = np.frombuffer(b"".join(images), np.uint8)
+    file["joined_offsets"] = np.cumsum(lengths) - lengths
+    file["padded"] = np.zeros((6, int(lengths.max()) + 9), np.uint8)
+    for row, image in enumerate(images):
+        file["padded"][row, : len(image)] = np.frombuffer(image, np.uint8)
+    file["padded_lengths"] = lengths
+    file["episode_ends"] = [2, 6]
+
+
+def test_what_is_read_for_other_datasets_says_for_what(file: h5py.File) -> None:
+    for name in list(file):
+        del file[name]
+    _write_read_for_others(file)
+    file["actions"] = np.zeros((6, 7), np.float32)
+    said = {line.partition(" in a file")[0].rstrip(",") for line in _lines(file)}
+    assert said == {
+        "'joined_offsets': says where each image of 'joined' begins or ends",
+        "'padded_lengths': says how many bytes each image of 'padded' has",
+        "'episode_ends': says which rows are a video each",
+    }
+
+
+def test_the_lengths_of_padded_videos_say_what_they_are(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["videos"] = np.random.default_rng(0).integers(0, 255, (3, 8, 16, 16, 3), np.uint8)
+        file["lengths"] = [8, 5, 2]
+        lines = _lines(file)
+    assert [line.partition(", in a file")[0] for line in lines] == [
+        "'lengths': says how many frames of 'videos' each video has"
+    ]

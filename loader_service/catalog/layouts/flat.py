@@ -46,8 +46,10 @@ class Flat(Layout[FlatVideo]):
     """The position of a frame is that of its first byte in the dataset."""
 
     name = "flat"
+    in_rows = True
     expected = "a uint8 dataset of concatenated images with a dataset 'offsets' beside it"
     kinds = frozenset({ElementKind.BYTES})
+    helpers_say = "says where each image of {} begins or ends"
 
     def find(self, contents: Candidates) -> list[FlatVideo]:
         """Return a video for each dataset with offsets beside it."""

@@ -235,15 +235,21 @@ class Layout(ABC, Generic[Video]):
         Element types of the datasets that it looks at.
     in_group
         Whether a video is a group, whose datasets are frames; else it is a dataset.
+    in_rows
+        Whether the frames of a video are rows of one dataset, or lie end to end in it.
     group_a_frame
         Whether each frame has a group of its own: a schema names such a video by a pattern, and not by a path.
+    helpers_say
+        What the datasets say that its videos need beside their own, ``{}``; empty where these are frames themselves.
     """
 
     name: str
     expected: str
     kinds: frozenset[ElementKind]
     in_group = False
+    in_rows = False
     group_a_frame = False
+    helpers_say = ""
 
     @abstractmethod
     def find(self, contents: Candidates) -> list[Video]:

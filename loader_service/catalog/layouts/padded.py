@@ -56,8 +56,10 @@ class Padded(Layout[PaddedVideo]):
     """The position of a frame is the number of its row."""
 
     name = "padded"
+    in_rows = True
     expected = "a 2-D uint8 dataset, or fixed strings or opaque elements, of padded images"
     kinds = frozenset({ElementKind.BYTES, ElementKind.OPAQUE, ElementKind.TEXT})
+    helpers_say = "says how many bytes each image of {} has"
 
     def find(self, contents: Candidates) -> list[PaddedVideo]:
         """Return a video for each dataset whose rows are images."""

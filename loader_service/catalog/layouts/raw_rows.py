@@ -66,8 +66,10 @@ class RawRows(Layout[RawVideo]):
     """The position of a frame is its number in the dataset."""
 
     name = "raw_rows"
+    in_rows = True
     expected = "a vlen uint8 dataset of raw pixels with a dataset of their shapes beside it"
     kinds = frozenset({ElementKind.VLEN_BYTES})
+    helpers_say = "says the sides of each image of {}"
 
     def find(self, contents: Candidates) -> list[RawVideo]:
         """Return a video for each dataset whose elements have as many bytes as shapes beside it say."""

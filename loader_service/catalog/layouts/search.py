@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, PATHS_REMEDY, PNG_SIGNATURE, START_OF_IMAGE, codec_of
 from loader_service.catalog.hdf5.peek import as_bytes, peek
@@ -11,7 +12,14 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import parent_of, unnumbered
 from loader_service.catalog.layouts import LAYOUTS
 from loader_service.catalog.layouts.inner_images import explain_inside
-from loader_service.catalog.layouts.layout import Candidates, ForeignDataset, FoundVideo, first_middle_last
+from loader_service.catalog.layouts.layout import (
+    Candidates,
+    ForeignDataset,
+    FoundVideo,
+    Layout,
+    first_middle_last,
+    names_of,
+)
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.patterns import matches
 from loader_service.errors import CatalogError
@@ -43,12 +51,15 @@ class ForeignBytesError(CatalogError):
 #: Those whose videos a schema names by a path each.
 _WITH_PATHS = tuple(layout for layout in LAYOUTS if not layout.group_a_frame)
 
+#: Elements of datasets in which layouts look for rows that are images.
+_KINDS_OF_ROWS = frozenset[ElementKind]().union(*(layout.kinds for layout in LAYOUTS if layout.in_rows))
+
 
 def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None, *, declared: bool = False) -> list[FoundVideo]:
     """Return the sequences of encoded frames in one file, in natural order of their paths; none, if there are none.
 
-    Without a pattern the first layout that fits decides for the whole file. With one, each dataset that it matches is,
-    or belongs to, a sequence.
+    Without a pattern the first layout that fits decides for the whole file, but that frames which are rows of datasets
+    may be kept in several ways. With one, each dataset that it matches is, or belongs to, a sequence.
 
     Raises
     ------
@@ -60,13 +71,43 @@ def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None, *, declared: bo
         return _find_named(hdf5, tree, pattern)
     contents = Candidates(hdf5, tree, _in_order(tree.datasets.values()))
     tried = _WITH_PATHS if declared else LAYOUTS
-    found = next((found for found in (layout.find(contents) for layout in tried) if found), [])
+    found = _find_first(contents, tried)
     if not found:
         _refuse_strangers(tree, contents)
     if not declared:
         _refuse_matrices_of_images(hdf5, tree)
         _refuse_images_in_columns(hdf5, tree)
     return found
+
+
+def _find_first(contents: Candidates, tried: Sequence[Layout[Any]]) -> list[FoundVideo]:
+    """Return the videos of the first layout that has some; those of rows with what other layouts of rows find."""
+    for number, layout in enumerate(tried):
+        found = layout.find(contents)
+        if found:
+            return _with_other_rows(contents, found, tried[number + 1 :]) if layout.in_rows else found
+    return []
+
+
+def _with_other_rows(contents: Candidates, found: list[FoundVideo], tried: Sequence[Layout[Any]]) -> list[FoundVideo]:
+    """Return videos whose frames are rows, with those that other such layouts find in what is left."""
+    first = len(found)
+    left = _not_in(found, [info for info in contents.candidates if info.kind in _KINDS_OF_ROWS])
+    for layout in tried if left else ():
+        if layout.in_rows:
+            found = [*found, *layout.find(replace(contents, candidates=left))]
+            left = _not_in(found, left)
+    if len(found) == first:
+        return found
+    found.sort(key=lambda video: natural_key(video.dataset_path))
+    names = names_of([contents.tree.datasets[video.dataset_path] for video in found])
+    return [replace(video, name=name) for video, name in zip(found, names, strict=True)]
+
+
+def _not_in(videos: Sequence[FoundVideo], infos: Sequence[DatasetInfo]) -> list[DatasetInfo]:
+    """Return the datasets that belong to none of the videos."""
+    claimed = {video.dataset_path for video in videos}.union(*[video.helpers for video in videos])
+    return [info for info in infos if info.path not in claimed]
 
 
 def find_declared(hdf5: HDF5File, tree: Tree, paths: Mapping[str, bool]) -> list[FoundVideo]:
@@ -120,8 +161,7 @@ def _find_named(hdf5: HDF5File, tree: Tree, pattern: str) -> list[FoundVideo]:
     for layout in LAYOUTS:
         videos = layout.find(Candidates(hdf5, tree, left, strangers, named=True))
         found += videos
-        claimed = {video.dataset_path for video in videos}.union(*(video.helpers for video in videos))
-        left = [info for info in left if info.path not in claimed]
+        left = _not_in(videos, left)
     if left:
         stranger = strangers.get(left[0].path) or next(iter(strangers.values()), None)
         if stranger is not None:

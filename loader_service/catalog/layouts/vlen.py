@@ -27,6 +27,7 @@ class Vlen(Layout[FoundVideo]):
     """The position of a frame is its number in the dataset."""
 
     name = "vlen"
+    in_rows = True
     expected = "a vlen uint8 dataset per video"
     kinds = frozenset({ElementKind.VLEN_BYTES})
 

@@ -91,6 +91,8 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
         used |= {key_in(whole.root, path) for path in paths}
     left_out = {key: reason for key, reason in found.left_out.items() if key not in used}
     for whole, said in zip(filled, bounds, strict=True):
+        for path in () if said is None else sorted(said.paths):
+            left_out[path if alone else key_in(whole.root, path)] = "says which rows are a video each, in a file"
         lost = 0 if said is None else whole.frame_count - int((said.ends - said.starts).sum())
         if said is not None and lost:
             shown = [repr(path) for path in sorted(said.paths)[:2]]

@@ -112,6 +112,7 @@ def cut_padded(found: Found, read: Read) -> Found:
     for key, info in _keys(whole):
         if key not in {*parts, *values} and info.path != lengths[0] and info.basename not in LABEL_NAMES:
             left_out[key] = f"expected {most} frames, or one small value, a video, found {info.describe()} in a file"
+    left_out[lengths[0]] = f"says how many frames of {films[0].path!r} each video has, in a file"
     return Found("padded", videos_of(parts, values, lengths[1], helpers=frozenset({lengths[0]})), left_out)
 
 

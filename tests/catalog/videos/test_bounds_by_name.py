@@ -56,7 +56,8 @@ def test_rows_are_cut_at_the_pair_of_each_video_and_have_its_name(tmp_path, pair
         expected = {name: list(range(start, start + length)) for name, (start, length) in _GAMES.items()}
         assert _rows(found) == expected
         assert names_of(found) == sorted(_GAMES)
-        assert not found.left_out
+        assert all("says which rows are a video each" in line for line in found.left_out)
+        assert found.left_out
         (tmp_path / "schema.toml").write_text(schema_toml(found))
     with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
         assert _rows(declared) == expected
@@ -142,7 +143,7 @@ def test_what_has_the_name_of_a_video_is_its_value_and_so_by_the_schema_that_is_
     _write(tmp_path, pairs)
     with closing(catalog_of(tmp_path)) as found:
         assert found.frame_counts.tolist() == list(lengths)
-        assert not found.left_out
+        assert all("says which rows are a video each" in line for line in found.left_out)
         _check_own_values(found, len(lengths))
         (tmp_path / "schema.toml").write_text(schema_toml(found))
     with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:

@@ -63,7 +63,8 @@ def test_attributes_of_file_group_or_dataset_cut_as_a_dataset_does_and_in_siblin
     with closing(catalog_of(tmp_path, tmp_path / "0.h5")) as found:
         assert found.frame_counts.tolist() == [3, 2, 4]
         assert {field.name for field in found.fields} == {"frames", "action"}
-        assert not found.left_out
+        (line,) = found.left_out
+        assert line.startswith(f"'{owner}@{name}': says which rows are a video each")
         (tmp_path / "schema.toml").write_text(schema_toml(found))
     with closing(catalog_of(tmp_path, tmp_path / "1.h5", schema=str(tmp_path / "schema.toml"))) as declared:
         assert declared.frame_counts.tolist() == [5, 2]

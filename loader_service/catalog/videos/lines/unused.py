@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from loader_service.catalog.videos.episodes import Episode, Found
 
 
+_OWN_ENDS = "says how many bytes images have, which end where their own bytes say"
+
+
 def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection[str] = ()) -> dict[str, str]:
     """Return why each dataset is in no field that is in none, but those of which that is said already.
 
@@ -42,6 +45,7 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
         By path within the video, or by path where there is no such video; by pattern, with ``*``, where many are alike.
     """
     used = paths_of(found)
+    told = _told(found)
     roots: dict[str | None, Episode] = {each.root: each for each in found.episodes if each.root is not None}
     reasons: dict[str, str] = {}
     for info in tree.datasets.values():
@@ -53,14 +57,17 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
             if episode is None
             else not info.shape or 1 in info.shape[:1]
         )
-        if info.path in used or read or info.path in labels or info.basename in INDEX_NAMES:
+        if (info.path in used and info.path not in told) or read or info.path in labels:
             continue
         key = info.path if episode is None else key_in(episode.root, info.path)
         if key in reasons or key in said or any(each in said for each in _above(info.path)):
             continue
-        reason = _outside(found) if episode is None else _inside(info, episode)
-        remedy = "" if episode is None or not episode.frame_count else _as_value(tree, found, info, key)
-        reasons[key] = f"{reason}, found {info.describe()}{remedy}"
+        reason = told.get(info.path) or (_OWN_ENDS if info.basename in INDEX_NAMES else "")
+        if not reason:
+            expected = _outside(found) if episode is None else _inside(info, episode)
+            remedy = "" if episode is None or not episode.frame_count else _as_value(tree, found, info, key)
+            reason = f"{expected}, found {info.describe()}{remedy}"
+        reasons[key] = reason
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
 
 
@@ -71,6 +78,19 @@ def paths_of(found: Found, keys: Collection[str] | None = None) -> set[str]:
     used.update(*[episode.helpers for episode in found.episodes], [each.dataset_path for each in found.episodes])
     used.update(*[part.frames.helpers for part in parts if part.frames is not None])
     return used
+
+
+def _told(found: Found) -> dict[str, str]:
+    """Return what datasets say that are read for others, by path: how long images are, or where lists begin."""
+    told = {}
+    for episode in found.episodes:
+        for part in episode.parts.values():
+            if part.bounds is not None:
+                told[part.bounds.path] = f"says where each list of {part.path!r} begins"
+            if part.frames is not None and part.frames.layout.helpers_say:
+                said = part.frames.layout.helpers_say.format(repr(part.path))
+                told.update(dict.fromkeys(part.frames.helpers, said))
+    return told
 
 
 def _is_beside(info: DatasetInfo, found: Found) -> bool:
