@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
 
@@ -37,6 +38,11 @@ _FEATURES = re.compile(r"feat|embed|logit|token|vec|code", re.IGNORECASE)
 #: What three grey frames are called, and no colours of one picture.
 _FILMS = re.compile(r"(^|_|\b)(video|frames|clip|movie|film)(_|\b|$)", re.IGNORECASE)
 
+#: What several pictures are called.
+_SEVERAL = re.compile(
+    r"(^|_)(image|img|picture|photo|slice|patche|tile|crop|sample|face|digit|scan)s(_|$)", re.IGNORECASE
+)
+
 #: Of the pixels of a picture.
 _CHANNELS = frozenset({1, 3, 4})
 
@@ -53,18 +59,21 @@ def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
     return (info.shape[1], info.shape[2]) if info.shape[0] == 3 and not _FILMS.search(info.basename) else None
 
 
-def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetInfo], list[DatasetInfo]]:
+def find_single_pictures(
+    datasets: Sequence[DatasetInfo], texts: Sequence[DatasetInfo] = ()
+) -> tuple[list[DatasetInfo], list[DatasetInfo]]:
     """Return the datasets that are one picture each, and those that can be that, or rows.
 
     A dataset with such sides is a picture when nothing else has its first axis and other axes behind. Of bytes, it is
-    one for sure, unless it has one channel and nothing says picture; of other numbers, if a picture of the same sides
-    lies beside it: else it may be rows of points.
+    one for sure, unless it has one channel and nothing says picture, or a list beside it has an entry for each of what
+    may be its colours; of other numbers, if a picture of the same sides lies beside it: else it may be rows of points.
 
     Parameters
     ----------
-    datasets
-        All arrays of a file.
+    datasets, texts
+        All arrays of a file, and its lists of texts.
     """
+    threes = {info.parent for info in (*datasets, *texts) if info.shape == (3,) and _may_be_of_rows(info)}
     groups: dict[str, list[DatasetInfo]] = {}
     for info in datasets:
         groups.setdefault(info.parent, []).append(info)
@@ -86,7 +95,8 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
         certain = set() if few or series else {free[info.path] for info in colours if not _POINTS.search(info.basename)}
         for info in members:
             if (free.get(info.path) or info.shape[:2]) in certain and len(info.shape) in {2, 3}:
-                sure.append(info)
+                apart = info.shape[2:] and info.shape[2] not in _CHANNELS  # three grey ones, it may be
+                (maybe if apart and (group in threes or _SEVERAL.search(info.basename)) else sure).append(info)
             elif info.path in free and (
                 all(len(lengths[place]) < 2 for place in _places(info)) or (series and info.dtype == "uint8")
             ):
@@ -100,6 +110,19 @@ def find_single_pictures(datasets: Sequence[DatasetInfo]) -> tuple[list[DatasetI
     if not sure and all(info.path.startswith(_GRIDS) for info in datasets):
         maybe = [info for info in datasets if len(info.shape) > 1]
     return sure, maybe
+
+
+def _may_be_of_rows(info: DatasetInfo) -> bool:
+    """Tell whether a list of three may have an entry for each of three pictures: no mean of colours, side or name."""
+    return not is_floating(info.dtype) and not _OF_COLOURS.search(info.basename)
+
+
+#: What is said of a picture, or of its colours, in three numbers or texts.
+_OF_COLOURS = re.compile(
+    r"size|shape|dim|res(olution)?$|spacing|origin|offset|scale|cent(er|re)|pos(ition)?|coord|box|crop|mean|std|colou?r|rgb|"
+    r"channel|band|filter|wave_?length|stain",
+    re.IGNORECASE,
+)
 
 
 def _may_be_series(bytes_: Sequence[DatasetInfo]) -> bool:
@@ -199,6 +222,7 @@ def _counted(members: Sequence[DatasetInfo]) -> set[int]:
     """Return the first axes that datasets have which are no pictures, nor maps with the sides of one."""
     sides = {found for info in members if (found := sides_of(info)) is not None}
     maps = {info.shape[:2] for info in members if info.dtype == "uint8" and info.shape[:2] in sides}
+    labels = {info.path for info in members if info.basename in LABEL_NAMES}
     cameras = {
         (3,),
         (3, 3),
@@ -207,7 +231,7 @@ def _counted(members: Sequence[DatasetInfo]) -> set[int]:
     return {
         info.shape[0]
         for info in members
-        if sides_of(info) is None and info.shape not in sides and info.shape not in cameras
+        if sides_of(info) is None and info.shape not in sides and (info.shape not in cameras or info.path in labels)
         if len(info.shape) != 3 or info.shape[:2] not in maps  # flow, normals or classes beside a picture
     }
 

@@ -40,7 +40,11 @@ if TYPE_CHECKING:
 
 
 def find_picture_videos(
-    plain: Sequence[DatasetInfo], scalars: Sequence[DatasetInfo] = (), *, declared: bool = False
+    plain: Sequence[DatasetInfo],
+    scalars: Sequence[DatasetInfo] = (),
+    texts: Sequence[DatasetInfo] = (),
+    *,
+    declared: bool = False,
 ) -> Found | None:
     """Return a video of one frame for each picture, or for each group of pictures of the same names; None without any.
 
@@ -48,8 +52,8 @@ def find_picture_videos(
     ----------
     plain
         All arrays of a file.
-    scalars
-        Its single numbers.
+    scalars, texts
+        Its single numbers, and its lists of texts.
     declared
         Whether a schema says that each picture is a video.
 
@@ -58,7 +62,7 @@ def find_picture_videos(
     TwoReadingsError
         When lines can be rows; when names are numbers or ids, which are the same in several groups.
     """
-    sure, maybe = find_single_pictures(plain)
+    sure, maybe = find_single_pictures(plain, texts)
     if not sure:
         rest = [info for info in plain if info not in maybe and info.basename not in LABEL_NAMES]
         if maybe and not declared and all(len(info.shape) == 1 for info in rest):

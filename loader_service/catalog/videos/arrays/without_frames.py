@@ -74,6 +74,11 @@ class FileArrays:
         return [info for info in infos if is_number(info.dtype) and info.shape == () and not self._is_aside(info)]
 
     @cached_property
+    def texts(self) -> list[DatasetInfo]:
+        """Lists of texts, of an axis or more."""
+        return [info for info in self.entries if info.kind is ElementKind.TEXT]
+
+    @cached_property
     def named(self) -> list[DatasetInfo]:
         """Arrays of numbers of an axis or more, those called as labels are included."""
         return [info for info in self.entries if not is_vlen(info.dtype) and info.kind is not ElementKind.TEXT]
@@ -116,7 +121,7 @@ READINGS: tuple[Callable[[HDF5File, FileArrays], Found | None], ...] = (
     # Asks of pictures in whose names two numbers count.
     lambda _, file: refuse_two_numbers(file.unnamed),
     # A dataset, or a group of them, for each picture. Asks of lines that may be rows, and of names in several groups.
-    lambda _, file: find_picture_videos(file.named, file.scalars),
+    lambda _, file: find_picture_videos(file.named, file.scalars, file.texts),
     # Columns with the number of a video in their names. Asks of videos of one length.
     lambda _, file: find_numbered_columns([*file.named, *file.scalars]),
     # Asks of pictures that have frames as their last axis.
