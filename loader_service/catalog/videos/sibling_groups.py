@@ -65,7 +65,7 @@ def _are_recordings(groups: Groups) -> bool:
 
 
 def are_roles(groups: Groups) -> bool:
-    """Tell whether few groups are called by what was seen or done, and so are fields; no recordings by their number."""
+    """Tell whether few groups are called by what was seen or done, and by no number of a recording: fields, maybe."""
     names = [basename_of(root) for root in groups]
     recordings = are_numbered(names) and all(map(is_recording, names))
     return have_roles(names) and len(groups) <= MOST_PARTS and not recordings
@@ -125,7 +125,8 @@ def belong_to_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int, n
 def _refuse_parts_of_rows(groups: Groups, arrays: Sequence[DatasetInfo], length: int) -> None:
     inside = {info.path for members in groups.values() for info in members.values()}
     alike = sorted((info for info in arrays if info.shape[0] == length), key=lambda info: info.path in inside)
-    parts = are_parts(map(basename_of, groups))
+    names = list(map(basename_of, groups))
+    parts = are_parts(names) or have_roles(names)
     beside = [info for info in alike if info.path not in inside and (parts or len(info.shape) > 1)]
     if not (beside or parts) or length == len(groups):
         return

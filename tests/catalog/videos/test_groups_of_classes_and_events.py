@@ -94,3 +94,24 @@ def test_a_sound_that_a_group_leaves_out_has_the_schema_that_serves_it_with_the_
         assert names_of(found) == ["clip0000", "clip0001", "clip0002"]
         np.testing.assert_array_equal(_sample(reader, 2, "audio", (4002,)), numbers(2, 4002))
         np.testing.assert_array_equal(_sample(reader, 2, "events", (12, 3)), numbers(2, 12, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "asked"),
+    [
+        ("observation", (30, 30, 30), "fields of one table or a video of each group"),
+        ("robot", (30, 31, 35), "a video each group, with the rows of 'flux'"),
+        ("camera", (30, 31, 35), "a video each group, with the rows of 'flux'"),
+    ],
+)
+def test_groups_that_a_number_and_a_word_for_what_was_seen_tell_apart_are_asked_about(tmp_path, name, counts, asked):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, count in enumerate(counts):
+            root[f"{name}_{number}/flux"], root[f"{name}_{number}/ivar"] = np.ones((count, 5)), np.ones(count)
+    with pytest.raises(CatalogError, match=asked) as error:
+        catalog_of(tmp_path)
+    served = []
+    for schema in schemas_in(str(error.value)):
+        with _served_by(tmp_path, schema) as found:
+            served.append(found.frame_counts.tolist())
+    assert list(counts) in served

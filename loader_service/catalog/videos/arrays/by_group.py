@@ -15,6 +15,7 @@ from loader_service.catalog.videos.arrays.frames_in_groups import refuse_groups_
 from loader_service.catalog.videos.arrays.group_readings import (
     refuse_numbered_parts,
     with_fields_of_groups,
+    with_groups,
     with_whole_groups,
 )
 from loader_service.catalog.videos.arrays.parts_readings import parts_or_videos
@@ -23,6 +24,7 @@ from loader_service.catalog.videos.arrays.picture_videos import refuse_grey_grou
 from loader_service.catalog.videos.axes.time_axes import refuse_other_time_axis
 from loader_service.catalog.videos.episodes import Found, found_of
 from loader_service.catalog.videos.frame_axis import (
+    are_numbered,
     frame_counts_of,
     have_numbers_or_ids,
     longer_columns,
@@ -57,10 +59,11 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     counts = {root: frame_counts_of(list(members.values())) for root, members in groups.items()}
     names = [basename_of(root) for root in groups]
     equal = len({count[0] for count in counts.values()}) == 1
-    if are_roles(groups):
+    if are_roles(groups) and not (equal and are_numbered(names)):
         if equal:
             return None
-        raise with_fields_of_groups(rivals([info for each in groups.values() for info in each.values()]), groups)
+        error = with_groups(rivals([info for each in groups.values() for info in each.values()]), groups)
+        raise error if by_number(groups) else with_fields_of_groups(error, groups)
     words = not have_numbers_or_ids(names)
     if words and not have_one_form(groups):
         numbered_ones = numbered_among(groups)
