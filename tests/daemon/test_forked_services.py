@@ -1,4 +1,4 @@
-"""Services of most tests are forked from a process with their imports: to others they are as any started one."""
+"""Services of most tests, their workers and scans, are forked from what has their imports, and look as if started."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 from loader_client import connect
+from loader_service.failpoints import ENVIRONMENT_VARIABLE
+from tests.support import processes
 from tests.support.services import new_endpoint, running_service
 
 
@@ -30,6 +32,29 @@ def test_a_forked_service_looks_to_other_processes_like_one_that_was_started(sma
             found.append(_seen(service.pid))
     forked, started = found
     assert forked == started
+
+
+def test_a_forked_worker_looks_to_other_processes_like_one_that_was_started(small_videos):
+    endpoint, found = new_endpoint(), []
+    for afresh in (False, True):
+        with running_service(small_videos / "part0.h5", endpoint=endpoint, afresh=afresh) as service:
+            (worker,) = service.worker_pids
+            seen = _seen(worker)
+            words = [word for word in seen.pop("words") if not word.isdigit()]  # those are the daemon's pid
+            shared = set(processes.descriptors(worker).values()) & set(processes.descriptors(service.pid).values())
+            found.append({**seen, "words": words, "shared": {each.partition(":")[0] for each in shared}})
+    forked, started = found
+    assert forked == started
+
+
+def test_a_worker_in_which_something_is_to_fail_is_not_forked(small_videos):
+    failing = {ENVIRONMENT_VARIABLE: "worker.starting=delay@1000"}
+    maps = []
+    for environment in ({}, failing):
+        with running_service(small_videos / "part0.h5", environment=environment) as service:
+            (worker,) = service.worker_pids
+            maps.append(any("h5py" in path for path in processes.mapped_files(worker)))
+    assert maps == [True, False], "HDF5 is among the imports of what is forked, and of no worker that has just started"
 
 
 def test_a_forked_service_has_the_environment_of_its_test(small_videos, monkeypatch, tmp_path):

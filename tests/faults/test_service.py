@@ -237,7 +237,7 @@ def test_a_service_starts_over_stale_sockets_and_a_stale_lock(videos: str, undis
 def test_a_service_without_descriptors_for_a_new_worker_goes_on_with_those_it_has(
     videos: str, undisturbed: Log, step: int
 ) -> None:
-    with running_service(videos, workers=2) as service:
+    with running_service(videos, workers=2, afresh=True) as service:
         steps = train_numpy(service.endpoint)
         log = list(itertools.islice(steps, step))
         victim, survivor = service.worker_pids

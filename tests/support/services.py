@@ -158,7 +158,8 @@ def started_service(
     package
         A copy of the package's folder to run in place of the one under test.
     afresh
-        Whether its imports matter: otherwise it is forked by a process that has done them, at half the cost of a start.
+        Whether its imports matter: otherwise it is forked by a process that has done them, at half the cost of a start,
+        and its workers and scans are forks of it.
     **options
         Options of ``loader-service start``: ``task_timeout=2`` is ``--task-timeout=2``; True is a flag.
     """

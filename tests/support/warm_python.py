@@ -136,10 +136,13 @@ class WarmCommand(WarmProcess):
         As those of `WarmProcess`.
     """
 
-    modules = ("loader_service.cli", "loader_service.commands.serve_command")
+    modules = ("loader_service.cli", "loader_service.commands.serve_command", "tests.support.warm_workers")
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
-        program = "import runpy; runpy.run_module('loader_service', run_name='__main__', alter_sys=True)"
+        program = (
+            "import runpy; from tests.support.warm_workers import fork_programs; fork_programs(); "
+            "runpy.run_module('loader_service', run_name='__main__', alter_sys=True)"
+        )
         super().__init__(program, ["-m", *command[3:]], command, **options)
 
 

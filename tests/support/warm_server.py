@@ -15,7 +15,7 @@ import select
 import socket
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,18 +46,21 @@ def _child_for(asking: socket.socket) -> Callable[[], None] | None:
     while more := asking.recv(_MOST_BYTES):
         text += more
     reading, writing = os.pipe()
+    waiting, going = os.pipe()
     between = os.fork()
     if between == 0:
         grandchild = os.fork()
         if grandchild == 0:
-            os.close(reading)
-            os.close(writing)
+            os.read(waiting, 1)
+            for descriptor in (reading, writing, waiting, going):
+                os.close(descriptor)
             return _program(json.loads(text), given)
         os.write(writing, str(grandchild).encode())
         os._exit(0)
-    os.waitpid(between, 0)  # only now is the grandchild an orphan
+    os.waitpid(between, 0)  # only now is the grandchild an orphan, which has the parent that it will see
+    os.write(going, b"1")
     asking.sendall(os.read(reading, 100))
-    for descriptor in (reading, writing, *given):
+    for descriptor in (reading, writing, waiting, going, *given):
         os.close(descriptor)
     return None
 
@@ -74,14 +77,14 @@ def _program(request: dict[str, Any], given: list[int]) -> Callable[[], None]:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv[:], sys.orig_argv[:] = request["argv"], request["command"]
-    _show_command(request["command"])
+    show_command(request["command"])
     sys.path[0] = ""
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     return lambda: exec(compile(request["program"], "<string>", "exec"), main.__dict__)
 
 
-def _show_command(words: list[str]) -> None:
+def show_command(words: Sequence[str]) -> None:
     """Have ``/proc`` show this command line, cut to the room of the one that this process was started with."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = (int(fields[place - 3]) for place in (48, 49))  # as proc(5) numbers them
