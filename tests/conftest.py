@@ -7,16 +7,19 @@ import logging
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
+import types
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 
+from loader_service import children, failpoints
 from loader_service.protocol import segment_files
 from tests.support import processes, warm_python
 from tests.support.leaks import Belongings
@@ -154,6 +157,18 @@ def _keep_for_good() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def warm_packing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the processes that pack forked from one with their imports, which take 0.3 s of CPU; see `warm_python`."""
+
+    def start(words: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        is_plain = failpoints.ENVIRONMENT_VARIABLE in options["env"] or warm_python.comes_too_late(os.environ)
+        is_warm = "loader_service.pack.pack_worker" in words and not is_plain
+        return (warm_python.WarmPackWorker if is_warm else subprocess.Popen)(words, **options)
+
+    monkeypatch.setattr(children, "subprocess", types.SimpleNamespace(**{**vars(subprocess), "Popen": start}))
 
 
 @pytest.fixture(autouse=True)

@@ -146,6 +146,23 @@ class WarmCommand(WarmProcess):
         super().__init__(program, ["-m", *command[3:]], command, **options)
 
 
+class WarmPackWorker(WarmProcess):
+    """What a process that packs is.
+
+    Parameters
+    ----------
+    command
+        Its command.
+    **options
+        As those of `WarmProcess`.
+    """
+
+    modules = ("loader_service.pack.pack_worker", "tests.support.warm_workers")
+
+    def __init__(self, command: Sequence[str], **options: Any) -> None:
+        super().__init__("from tests.support import warm_workers; warm_workers.boot_program()", [], command, **options)
+
+
 def comes_too_late(environment: Mapping[str, str]) -> bool:
     """Return whether a process with an environment has to be loaded with it, rather than forked."""
     names = (name for name in {*os.environ, *environment} if name.startswith(_READ_BEFORE))
