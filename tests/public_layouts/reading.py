@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import cv2
+import h5py
 import numpy as np
 import numpy.typing as npt
 
 from loader_service.catalog.columns import Catalog
+from loader_service.catalog.names import LABEL_NAMES
 from loader_service.commands import reports
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.worker.decode import DecodeLimits
@@ -71,6 +75,7 @@ def _check(folder: Path, files: list[Path], expected: Serves | Refused, options:
     try:
         check_catalog(catalog, expected)
         if not options:
+            _check_each_dataset(catalog, files[0])
             _check_schemas(folder, files[0], "; ".join(catalog.left_out))
     finally:
         catalog.close()
@@ -99,6 +104,23 @@ def _check_schemas(folder: Path, file: Path, line: str) -> None:
         path.write_text(schema, encoding="utf-8")
         with closing(catalog_of(folder, file, schema=str(path))) as found:
             assert found.frame_count > 0, f"{schema}: {describe(found)}"
+
+
+def _check_each_dataset(catalog: Catalog, file: Path) -> None:
+    """Expect each dataset of a file in a field, a label, or a line."""
+    sources = [source.replace("{video}", "*").strip("/") for facts in catalog.facts for source in facts.sources]
+    keys = [match[1].partition(" (")[0] for line in catalog.left_out if (match := re.match(r"'(.*?)': ", line))]
+    patterns = [*(f"{each}{end}" for each in (*sources, *keys) for end in ("", "/*")), *(f"*/{key}" for key in keys)]
+    patterns += ["*"] * ("" in sources)  # datasets of the root group are its frames
+    lines = "\n".join(catalog.left_out)
+    paths: list[str] = []
+    with h5py.File(file) as root:
+        root.visititems(lambda path, node: paths.append(path) if isinstance(node, h5py.Dataset) else None)
+    for path in paths:
+        name = path.rpartition("/")[2]
+        told = name in {*LABEL_NAMES, "type"} or f"{name}'" in lines  # `type` is a mark of Octave's
+        if not told and not any(fnmatchcase(path, pattern) for pattern in patterns):
+            raise AssertionError(f"{path!r} is no field, no label, and has no line; fields are of {sources}")
 
 
 def check_catalog(catalog: Catalog, expected: Serves) -> None:
