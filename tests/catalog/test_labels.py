@@ -11,6 +11,7 @@ import pytest
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.schema import Schema, SchemaField
 from loader_service.worker.reader import Reader
+from tests.public_layouts.pictures import jpegs, write_vlen
 from tests.support.catalogs import catalog_of, names_of
 from tests.support.episodes import write_table
 from tests.support.videos import LAYOUTS, make_videos, write_videos
@@ -376,3 +377,44 @@ def test_an_attribute_beside_labels_of_all_rows_is_left_out_with_a_line(tmp_path
         file.attrs["label"] = "log10(years)"
     with closing(catalog_of(tmp_path)) as catalog:
         assert any("@label" in line and "a label for each row" in line for line in catalog.left_out)
+
+
+def test_a_label_deeper_in_the_group_of_its_video_is_its_label_also_beside_a_file_of_one_video(tmp_path):
+    for name, videos in (("a", [""]), ("b", ["v0/", "v1/"])):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            for number, video in enumerate(videos):
+                write_vlen(root, f"{video}frames", jpegs(number, 4))
+                root[f"{video}meta/label"] = ("cat", "dog")[number]
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.classes == ("cat", "dog")
+        assert found.labels.tolist() == [0, 0, 1]
+
+
+def test_labels_at_two_places_of_inner_groups_are_asked_about_and_label_says_which(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(2):
+            write_vlen(root, f"v{number}/frames", jpegs(number, 4))
+            root[f"v{number}/meta/label"], root[f"v{number}/old/label"] = 5 + number, 7
+    with pytest.raises(CatalogError, match=r"'meta/label' and 'old/label'.*--label '\*/meta/label'"):
+        catalog_of(tmp_path)
+    with closing(catalog_of(tmp_path, label="*/meta/label")) as found:
+        assert found.labels.tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("name", ["label_names", "class_names", "classes", "list_classes"])
+def test_names_of_classes_beside_numbers_are_shown_and_numbers_stay(tmp_path, name):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["images"], root["labels"] = np.zeros((6, 16, 16, 3), np.uint8), np.array([5, 2, 1, 1, 5, 2])
+        root[name] = [b"walk", b"run", b"jump"]
+    with closing(catalog_of(tmp_path)) as found:
+        assert f"'{name}': it names 3 classes: 0 'walk', 1 'run', 2 'jump'" in "\n".join(found.left_out)
+        assert [field.dtype for field in found.fields if field.name == "labels"] == ["int64"]
+
+
+def test_files_whose_classes_are_named_otherwise_have_a_line(tmp_path):
+    for file, names in (("a", [b"walk", b"run"]), ("b", [b"run", b"walk"]), ("c", [b"walk", b"run"])):
+        with h5py.File(tmp_path / f"{file}.h5", "w") as root:
+            root["images"], root["labels"] = np.zeros((6, 16, 16, 3), np.uint8), np.arange(6) % 2
+            root["class_names"] = names
+    with closing(catalog_of(tmp_path)) as found:
+        assert "b.h5' has other names than" in "\n".join(found.left_out)

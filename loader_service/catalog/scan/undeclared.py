@@ -54,6 +54,7 @@ from loader_service.catalog.videos.encoded.paired_groups import refuse_paired_gr
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
 from loader_service.catalog.videos.lines.chance_notes import lines_of_chance, lines_of_zeros
+from loader_service.catalog.videos.lines.class_names import lines_of_classes
 from loader_service.catalog.videos.lines.paired_rows import lines_of_pairs
 from loader_service.catalog.videos.lines.row_notes import lines_of_rows
 from loader_service.catalog.videos.lines.unfilled import lines_of_rings, lines_of_unfilled, lines_of_unwritten
@@ -182,12 +183,13 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions, known: Kno
     tree, again = (tree, {}) if options.frames is not None else without_second_names(tree)
     found = known.find(hdf5, tree, lambda looked_at: _decide(looked_at, tree, options))
     _say_attributes(hdf5, tree, found, options)
+    found.left_out.update(lines_of_classes(hdf5, tree, found) if found.left_out else {})
     most = {} if tree.is_packed else line_of_most(hdf5, tree, found)
     return Found(found.layout, found.episodes, most | found.left_out | again)
 
 
 def _decide(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
-    """Return what `find_undeclared` does, but for lines in which values of attributes, or sizes, stand."""
+    """Return what `find_undeclared` does, but for lines in which values, or sizes, stand."""
     aside = set_aside(tree) | no_arrays(tree)
     frames = _encoded(hdf5, tree, aside, options.frames)
     if not frames:

@@ -13,11 +13,12 @@ from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.attributes import open_attribute, read_attribute
 from loader_service.catalog.hdf5.enum_names import enum_names, text_of, with_names
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
-from loader_service.catalog.inner_paths import join, parent_of, to_bytes
+from loader_service.catalog.inner_paths import join, parent_of, to_bytes, unnumbered
 from loader_service.catalog.labels.encode import MOST_CLASSES, Label
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.videos.beside.order_of_names import are_counted, rows_of_names, without_order
+from loader_service.catalog.videos.episodes import key_in, owner_of
 from loader_service.errors import CatalogError
 from loader_service.sizes import counted
 
@@ -36,7 +37,7 @@ def read_labels(file: h5py.File, tree: Tree, videos: Sequence[Episode], pattern:
 
     An attribute ``label`` of the video's dataset or own group comes first; if no video has one, a dataset ``label`` or
     ``labels`` in its own group with one entry, beside the videos, or in the root with one entry per video: the order is
-    that of texts beside it that name the videos, or that of numbered names.
+    that of texts beside it that name the videos, or that of numbered names. Last come those deeper in its own group.
 
     Parameters
     ----------
@@ -122,7 +123,35 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
     beside = root is not None and "" not in containers and unlabelled and not _are_of_rows(tree, root, videos)
     if root is not None and beside and not _is_list_of_names(file, root, len(videos)):
         return [*_in_order(file, tree, root, [video.name for video in videos])]
-    return labels
+    return _from_inner_groups(file, tree, videos) if unlabelled else labels
+
+
+def _from_inner_groups(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> list[Label | None]:
+    """Return the label of each video that lies deeper in its group, at one path in all groups: ``meta/label``."""
+    named = [info for path, info in tree.datasets.items() if path.endswith(LABEL_NAMES)]
+    single = [info for info in named if math.prod(info.shape) == 1 and not is_vlen(info.dtype)]
+    inside = _by_owner([info for info in single if info.basename in LABEL_NAMES], videos)
+    places = sorted({key_in(root, info.path) for root, infos in inside.items() for info in infos})
+    if len(set(map(unnumbered, places))) < len(places):
+        return [None] * len(videos)  # of frames, or objects, with a group each
+    if len(places) > 1:
+        raise CatalogError(
+            f"found labels at {' and '.join(map(repr, places[:2]))} in the groups of videos; say which are meant: "
+            f"--label '*/{places[0]}'"
+        )
+    found = [next(iter(inside.get(video.root, ())), None) for video in videos]
+    return [None if info is None else to_label(_read(file, info), repr(info.path)) for info in found]
+
+
+def _by_owner(infos: Sequence[DatasetInfo], videos: Sequence[Episode]) -> dict[str | None, list[DatasetInfo]]:
+    """Return datasets by the group of the video in which they lie, at any depth."""
+    by_root: dict[str | None, Episode] = {video.root: video for video in videos if video.root is not None}
+    inside: dict[str | None, list[DatasetInfo]] = {}
+    for info in infos:
+        owner = owner_of(by_root, info.path)
+        if owner is not None:
+            inside.setdefault(owner.root, []).append(info)
+    return inside
 
 
 def _in_order(
@@ -199,9 +228,11 @@ def _from_named_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode],
     if len(by_group) < len(found):
         raise CatalogError(f"--label {pattern!r}: expected one dataset, or one in each video's group; got {len(found)}")
     labels: list[Label | None] = []
+    inside = _by_owner(found, videos)
     for video in videos:
         places = (video.dataset_path, parent_of(video.dataset_path), video.root or "")
-        info = next((by_group[place] for place in places if place in by_group), None)
+        deeper = inside.get(video.root, [None])
+        info = next((by_group[place] for place in places if place in by_group), deeper[0] if len(deeper) == 1 else None)
         labels.append(None if info is None else to_label(_read(file, info), repr(info.path)))
     return labels
 

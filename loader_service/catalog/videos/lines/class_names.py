@@ -1,0 +1,64 @@
+"""Shows lists of names of classes, beside which labels are numbers: these stay as they are. Reads such lists alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loader_service.catalog.hdf5.tree import ElementKind
+from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.sides import is_list
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from loader_service.catalog.hdf5.file import HDF5File
+    from loader_service.catalog.hdf5.tree import Tree
+    from loader_service.catalog.videos.episodes import Found
+
+_WORD = r"(label|class|target|category|action|activity)(es|s)?"
+_CALLED = re.compile(rf"{_WORD}_?(names?|list|map|str)|list_(classes|labels)|classes|categories", re.IGNORECASE)
+
+#: How such a line begins.
+_NAMES = "it names "
+
+#: Names that are read, and shown.
+_MOST_READ, _MOST_SHOWN = 100_000, 20
+
+
+def lines_of_classes(hdf5: HDF5File, tree: Tree, found: Found) -> dict[str, str]:
+    """Return a line with the names, by number, for each list of texts that is called so and is no field."""
+    lines = {}
+    for path in found.left_out:
+        info = tree.datasets.get(path) if _CALLED.fullmatch(basename_of(path)) else None
+        if info is None or info.kind is not ElementKind.TEXT or not is_list(info.shape):
+            continue
+        if 0 < max(info.shape) <= _MOST_READ:
+            names = [each.decode("utf-8", "replace") for each in np.ravel(hdf5.entries(path)).tolist()]
+            shown = ", ".join(f"{number} {name!r}" for number, name in enumerate(names[:_MOST_SHOWN]))
+            more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+            lines[path] = (
+                f"{_NAMES}{counted(len(names), 'class')}: {shown}{more}; labels stay the file's numbers, in a file"
+            )
+    return lines
+
+
+def lines_of_other_classes(files: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, str]:
+    """Return a line for each list of names that is another in some file: one number stands for two classes there.
+
+    `files`: their paths, and the lines of each.
+    """
+    first: dict[str, tuple[str, str]] = {}
+    lines = {}
+    for path, said in files:
+        for key, line in said.items() if len(files) > 1 else ():
+            if line.startswith(_NAMES) and first.setdefault(key, (path, line))[1] != line:
+                lines.setdefault(
+                    f"{key} (files)",
+                    f"{path!r} has other names than {first[key][0]!r}, or in another order, so one number may be two "
+                    "classes; serve them apart, or write the labels of all by one list",
+                )
+    return lines
