@@ -58,3 +58,16 @@ def test_arrays_of_fewer_numbers_than_half_of_the_frames_are_values_as_before(tm
         root["offset_0"], root["offset_1"] = np.float32([1, 2, 3]), np.float32([1, 2])
     with closing(catalog_of(tmp_path)) as found:
         assert not any("unlike lengths" in line for line in found.left_out)
+
+
+def test_lists_of_frames_of_several_videos_have_a_line_that_says_what_to_write(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for video in ("0601", "0602"):
+            for number, picture in enumerate(pixels(0, 6)):
+                root[f"{video}/frames/{number:04d}"] = picture
+                root[f"{video}/fixations/{number:04d}"] = np.zeros((_COUNTS[number], 2), np.int16)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [6, 6]
+        (line,) = found.left_out
+    assert line.startswith("'fixations/*': 6 datasets such as ")
+    assert "unlike lengths, one for a frame; write one vlen dataset" in line

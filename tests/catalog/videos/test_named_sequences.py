@@ -23,12 +23,12 @@ def _encoded(number):
     return cv2.imencode(".jpg", _picture(number))[1].tobytes()
 
 
-def _write(tmp_path, counts, name="{word}_{number:04d}", *, encoded=False):
+def _write(tmp_path, counts, name="{word}_{number:04d}", *, encoded=False, first=0):
     """Write so many frames of each word; the value of each is its number, and 100 for each word before its own."""
-    with h5py.File(tmp_path / "a.h5", "w") as root:
+    with h5py.File(tmp_path / "a.h5", "a") as root:
         for place, (word, count) in enumerate(counts.items()):
             for number in range(count):
-                value = 100 * place + number
+                value = 100 * place + number + first
                 data = np.void(_encoded(value)) if encoded else _picture(value)
                 root[name.format(word=word, number=number)] = data
 
@@ -102,3 +102,30 @@ def test_matrices_that_words_before_numbers_tell_apart_have_a_line_with_the_sche
     with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
         assert names_of(declared) == ["alice", "bob"]
         assert declared.frame_counts.tolist() == [5, 7]
+
+
+@pytest.mark.parametrize("encoded", [False, True], ids=["raw", "encoded"])
+@pytest.mark.parametrize("groups", [["v1", "v2"], ["walk/v1", "run/v2"]])
+def test_both_schemas_for_words_before_numbers_serve_all_groups_that_have_them(tmp_path, groups, encoded):
+    for place, group in enumerate(groups):
+        _write(tmp_path, {"alice": 6, "bob": 6}, group + "/{word}_{number:04d}", encoded=encoded, first=10 * place)
+    with pytest.raises(CatalogError, match=r"a video for each name or a video of each group with a field for") as no:
+        catalog_of(tmp_path)
+    each, whole = (_served(tmp_path, schema, encoded=encoded) for schema in schemas_in(str(no.value))[:2])
+    alice, bob = (
+        {group: list(range(n, n + 6)) for n, group in zip((k, k + 10), groups, strict=True)} for k in (0, 100)
+    )
+    expected = {"alice": alice, "bob": bob}
+    assert each == {(f"{group}/{word}", "frames"): of[group] for word, of in expected.items() for group in groups}
+    assert whole == {(group, word): of[group] for word, of in expected.items() for group in groups}
+
+
+def test_flow_between_numbered_pictures_is_one_entry_less_and_leaves_none_of_them_out(tmp_path):
+    _write(tmp_path, {"flow_x": 5, "flow_y": 5, "img": 6}, "v1/{word}_{number:05d}")
+    _write(tmp_path, {"flow_x": 7, "flow_y": 7, "img": 8}, "v2/{word}_{number:05d}")
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [6, 8]
+        reader = Reader(found)
+        assert _values(reader, 1, "img", 8, encoded=False) == list(range(200, 208))
+        assert _values(reader, 1, "flow_y", 7, encoded=False) == list(range(100, 107))
+        reader.close()

@@ -18,7 +18,7 @@ from loader_service.catalog.videos.single_pictures import sides_of
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.schema import FieldKind
@@ -49,15 +49,31 @@ def refuse_named_sequences(datasets: Sequence[DatasetInfo]) -> None:
             more = f" and {len(sequences) - 2} more names" if len(sequences) > 2 else ""
             raise TwoReadingsError(
                 f"{group or '/'!r}: found {shown}{more} (* is a number), which may be cameras or videos",
-                readings_of(group, sequences, encoded=False),
+                readings_of(group, alike_groups(sequences, datasets), encoded=False),
             )
 
 
-def readings_of(group: str, sequences: Sequences, *, encoded: bool) -> list[Reading]:
+def alike_groups(sequences: Sequences, datasets: Iterable[DatasetInfo]) -> dict[str, Sequences]:
+    """Return the groups that have sequences of the same names, with these."""
+    first = next(iter(sequences.values()))[0]
+    groups: dict[str, list[DatasetInfo]] = {}
+    for info in datasets:
+        if (info.kind, len(info.shape)) == (first.kind, len(first.shape)):
+            groups.setdefault(info.parent, []).append(info)
+    found = {group: sequences_of(members) for group, members in groups.items()}
+    return {group: each for group, each in found.items() if each.keys() == sequences.keys()}
+
+
+def readings_of(group: str, groups: Mapping[str, Sequences], *, encoded: bool) -> list[Reading]:
     """Return what sequences of frames in one group can be: a video each, by the word before the number, or one video.
 
     Of different counts they are one video that ends with the shortest. Words may be classes, too, of a picture each.
+    `groups`: all that have the same ones, as of `alike_groups`; each of several is a video.
     """
+    sequences = groups[group]
+    several = len(groups) > 1
+    parts = [set(each) for each in zip(*(each.split("/") for each in groups), strict=False)]
+    place = "/".join("*" if len(each) > 1 else min(each) for each in parts)
     all_frames = [info for each in sequences.values() for info in each]
     kind: FieldKind = "image" if encoded else kind_of_frames(all_frames[0])
     shape = None if encoded else common_shape([info.shape for info in all_frames])
@@ -65,18 +81,20 @@ def readings_of(group: str, sequences: Sequences, *, encoded: bool) -> list[Read
     rests = {match["rest"] for match in words if match}
     readings = []
     if None not in words and len(rests) == 1:
-        pattern = join(group, VIDEO + rests.pop())
+        pattern = join(place, VIDEO + rests.pop())
         each = Schema(("groups",), (SchemaField("frames", kind, (pattern,), "", shape),))
         readings.append(Reading("a video for each name", each))
     named = {name: free_name(re.sub(r"[_.\- ]*\*", "", name).strip("_.- ")) or "frames" for name in sequences}
-    fields = tuple(SchemaField(named[name], kind, (join(group, name),), "", shape) for name in sequences)
-    equal = len({len(each) for each in sequences.values()}) == 1
-    whole = Schema(("files",), fields, lengths="equal" if equal else "shortest")
+    own = VIDEO if several else group
+    fields = tuple(SchemaField(named[name], kind, (join(own, name),), "", shape) for name in sequences)
+    equal = all(len({len(each) for each in one.values()}) == 1 for one in groups.values())
+    whole = Schema(("groups" if several else "files",), fields, lengths="equal" if equal else "shortest")
     ending = "" if equal else ", which ends with the shortest"
-    single = Schema(("groups",), (SchemaField("frames", kind, (join(group, VIDEO),), "", shape),))
+    single = Schema(("groups",), (SchemaField("frames", kind, (join(place, VIDEO),), "", shape),))
+    what = "a video of each group" if several else "one video"
     return [
         *readings,
-        Reading(f"one video with a field for each name{ending}", whole),
+        Reading(f"{what} with a field for each name{ending}", whole),
         Reading("a picture each", single),
     ]
 

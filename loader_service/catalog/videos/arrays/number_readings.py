@@ -82,7 +82,7 @@ def _by_words(members: Sequence[DatasetInfo]) -> list[Reading]:
     forms = {(info.parent, info.dtype, info.shape) for info in members}
     if len(forms) > 1 or len(sequences) < 2 or sum(map(len, sequences.values())) < len(members):
         return []
-    each, *_ = readings_of(members[0].parent, sequences, encoded=False)
+    each, *_ = readings_of(members[0].parent, {members[0].parent: sequences}, encoded=False)
     return [each] if each.schema.videos == ("groups",) else []
 
 

@@ -273,8 +273,12 @@ _DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def _frame_count(numbered: Sequence[NumberedFrames]) -> int:
-    """Return how many frames the fields of one group have: as many as those that look like frames."""
-    return next(len(frames.members) for frames in numbered if frames.looks_like_frames)
+    """Return how many frames the fields of one group have: as many as those that look like frames.
+
+    Flow between frames looks like frames, too, and is one less.
+    """
+    counts = [len(frames.members) for frames in numbered if frames.looks_like_frames]
+    return counts[0] + (counts[0] + 1 in counts)
 
 
 def _pattern(root: str, frames: NumberedFrames) -> str:

@@ -27,21 +27,29 @@ _LEAST_SHARE = 0.5
 def set_lists_aside(tree: Tree, found: Found) -> None:
     """Take lists of unlike lengths that are numbered as frames are for no fields, with a line for those of one name.
 
-    Such a list lies in the group of its video, or anywhere in a file that has but one. The line has the schema by which
-    each frame is a sample with its lists.
+    Such a list lies in the group of its video, or anywhere in a file that has but one. There the line has the schema by
+    which each frame is a sample with its lists.
     """
-    for episode in found.episodes:
+    alone = len(found.episodes) == 1
+    for episode, place in zip(found.episodes, _places(found), strict=True):
         frames = _numbered(episode)
         if frames is None:
             continue
         part, first, numbers = frames
-        for lists in _families(tree, episode, alone=len(found.episodes) == 1):
+        for lists in _families(tree, episode, "" if alone else place):
             own = {_number_of(info.path) for info in lists}
             if len({info.shape for info in lists}) > 1 and own <= numbers and len(own) >= _LEAST_SHARE * len(numbers):
                 episode.helpers |= {info.path for info in lists}
                 pattern = _pattern(lists[0].path, "*")
-                key = pattern if episode.is_outside(pattern) else key_in(episode.root, pattern)
-                found.left_out[key] = _line(part, first, lists, samples=own == numbers)
+                key = key_in(place, pattern) if pattern.startswith(f"{place}/") else pattern
+                found.left_out[key] = _line(part, first, lists, samples=alone and own == numbers)
+
+
+def _places(found: Found) -> list[str]:
+    """Return the group of each video, or what lies around it, if that has no other one."""
+    roots = [episode.root or "" for episode in found.episodes]
+    above = list(map(parent_of, roots))
+    return above if "" not in above and len(set(above)) == len(above) else roots
 
 
 def _numbered(episode: Episode) -> tuple[VideoField, str, set[int]] | None:
@@ -59,10 +67,10 @@ def _numbered(episode: Episode) -> tuple[VideoField, str, set[int]] | None:
     return None
 
 
-def _families(tree: Tree, episode: Episode, *, alone: bool) -> list[list[DatasetInfo]]:
-    """Return arrays that nothing has taken, and that one number tells apart, by their names without it."""
+def _families(tree: Tree, episode: Episode, place: str) -> list[list[DatasetInfo]]:
+    """Return arrays of a group that nothing has taken, and that one number tells apart, by their names without it."""
     families: dict[str, list[DatasetInfo]] = {}
-    inside = "" if alone or not episode.root else f"{episode.root}/"
+    inside = f"{place}/" if place else ""
     for info in tree.datasets.values():
         if info.shape and info.dtype and info.path.startswith(inside) and len(_NUMBER.findall(info.basename)) == 1:
             families.setdefault(join(info.parent, unnumbered(info.basename)), []).append(info)
@@ -81,7 +89,7 @@ def _pattern(path: str, number: str) -> str:
 
 
 def _line(part: VideoField, frame: str, lists: Sequence[DatasetInfo], *, samples: bool) -> str:
-    """Return the line for the lists of one name; `frame`: the first frame; `samples`: whether each has a list."""
+    """Return the line for the lists of one name; `frame`: the first frame; `samples`: whether a schema serves them."""
     shown = f"{len(lists)} datasets such as {lists[0].describe()} are lists of unlike lengths, one for a frame"
     first, tails = lists[0], {info.shape[1:] for info in lists}
     what = "vlen dataset of numbers" if is_number(first.dtype) else "dataset of texts"
