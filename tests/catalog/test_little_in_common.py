@@ -58,3 +58,30 @@ def test_what_few_files_have_more_is_left_out_with_a_line(tmp_path):
     with closing(catalog_of(tmp_path)) as found:
         assert [field.name for field in found.fields] == ["x"]
         assert any("'extra': not in" in line for line in found.left_out)
+
+
+def test_a_question_about_several_files_shows_a_schema_that_works_on_them(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(2):
+            root[f"v{number}/x"], root[f"v{number}/alpha"] = np.zeros((4 + number, 2)), np.zeros((4 + number, 30))
+    with h5py.File(tmp_path / "b.h5", "w") as root:
+        root["v0/x"], root["v0/beta"], root["v1/beta"] = np.zeros((4, 2)), np.zeros((4, 30)), np.zeros((5, 30))
+        root["v1/x"] = np.zeros((5, 2))
+    with pytest.raises(CatalogError, match="which are no field of all files") as error:
+        catalog_of(tmp_path)
+    (schema,) = schemas_in(str(error.value))
+    (tmp_path / "s.toml").write_text(schema)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "s.toml"))) as found:
+        assert found.frame_counts.tolist() == [4, 5, 4, 5]
+
+
+def test_a_schema_of_the_first_file_alone_is_not_shown(tmp_path):
+    for file, videos in (("a", [""]), ("b", ["v0/", "v1/"])):
+        with h5py.File(tmp_path / f"{file}.h5", "w") as root:
+            for video in videos:
+                write_vlen(root, f"{video}frames", jpegs(1, 5))
+                root[f"{video}x"], root[f"{video}{file}"] = np.zeros((5, 2)), np.zeros((5, 900))
+    with pytest.raises(CatalogError, match="which are no field of all files") as error:
+        catalog_of(tmp_path)
+    assert "`videos =" not in str(error.value)
+    assert "--source" in str(error.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from loader_service.catalog.scan.assemble import Scanned, assemble
 from loader_service.catalog.scan.joining import how_to_join
 from loader_service.catalog.scan.scan_pool import Outcome, ScanPool
 from loader_service.catalog.splits.file_names import check_one_split, files_of_split
+from loader_service.catalog.videos.readings import FilesQuestionError
 from loader_service.control_groups import usable_cores
 from loader_service.errors import CatalogError
 from loader_service.record_class import record
@@ -94,9 +96,28 @@ def scan(
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
     if options.split is None and not files_chosen.chosen_by_name:
         check_one_split((each.path, each.scan) for each in files)
-    header, columns = assemble(files, skipped, labelling, options.named)
+    try:
+        header, columns = assemble(files, skipped, labelling, options.named)
+    except FilesQuestionError as error:
+        raise CatalogError(_tried(error, files, options, processes)) from error
     header = replace(header, split=asked or "", left_out=(*header.left_out, *filter(None, [files_chosen.left_out])))
     return keep_catalog(cache_dir, _cache_key(identities, options, labelling, told), header, columns)
+
+
+def _tried(error: FilesQuestionError, files: Sequence[Scanned], options: ScanOptions, processes: int | None) -> str:
+    """Return the words of a question about several files, with the readings whose schema works on some of them."""
+    paths = list(dict.fromkeys(files[number].path for number in (0, 1, -1)))
+    plain = replace(options, frames=None, label=None, labels=None, on_bad_file="raise")
+    tried = []
+    for reading in error.question.readings:
+        declared = replace(plain, schema=reading.schema)
+        outcomes = list(zip(paths, _scan_in_order(paths, declared, processes, lambda: None), strict=True))
+        scanned = [Scanned(path, each.scan) for path, each in outcomes if isinstance(each, PackedScan)]
+        with suppress(CatalogError):
+            if len(scanned) == len(paths):
+                assemble(scanned, (), Labelling(None, None, {}), declared.named)
+                tried.append(reading)
+    return error.question.text(tried) + error.behind
 
 
 @record(frozen=True)

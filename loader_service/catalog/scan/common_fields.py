@@ -20,7 +20,7 @@ from loader_service.catalog.scan.names_in_each_file import line_of_names_in_each
 from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
 from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.catalog.videos.lines.class_names import lines_of_other_classes
-from loader_service.catalog.videos.readings import TwoReadingsError
+from loader_service.catalog.videos.readings import FilesQuestionError, TwoReadingsError
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
 
@@ -143,7 +143,7 @@ def _check_any(
         found = f"the {len(files)} files have no frames or arrays in common: {reasons}; give only files that are alike,"
         readings = readings_of_numbers(by_file, files[0][1].layout)
         if readings:
-            raise CatalogError(TwoReadingsError(f"{found} or, if they are one field", readings).text(readings))
+            raise FilesQuestionError(TwoReadingsError(f"{found} or, if they are one field", readings))
         joined = how_to_join_scans(files, _parts_of(files[0][1]))
         raise CatalogError(f"{found} or say with --schema where the fields are{joined}")
 

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, unnumbered
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
-from loader_service.errors import CatalogError
+from loader_service.catalog.videos.readings import FilesQuestionError, Reading, TwoReadingsError, free_name
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def refuse_little_in_common(files: Files, scans: Sequence[FileScan], shared: Map
     same = _fields({key: first[key] for key in shared if key in first and first[key].kind != "value"})
     if same:
         readings.append(Reading("what all have alone", Schema((scans[0].layout,), same)))
-    raise CatalogError(TwoReadingsError(found, readings).text(readings))
+    raise FilesQuestionError(TwoReadingsError(found, readings))
 
 
 def readings_of_numbers(files: Files, layout: VideoLayout) -> list[Reading]:

@@ -10,8 +10,7 @@ import numpy as np
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.scan.joining import Parts, how_to_join_scans
 from loader_service.catalog.videos.frame_axis import are_numbered
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, free_name
-from loader_service.errors import CatalogError
+from loader_service.catalog.videos.readings import FilesQuestionError, Reading, TwoReadingsError, free_name
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def refuse_names_in_each_file(files: Sequence[tuple[str, FileScan]]) -> None:
             readings.insert(1, Reading("rows with a field for each name", rows))
     found = f"{path!r} and {alike[0]!r} hold datasets of the same names, such as {names[0]!r} and {names[1]!r}"
     joined = how_to_join_scans(files, Parts.DATASETS)
-    raise CatalogError(f"{TwoReadingsError(found, readings).text(readings)}{joined}")
+    raise FilesQuestionError(TwoReadingsError(found, readings), joined)
 
 
 def line_of_names_in_each_file(files: Sequence[tuple[str, FileScan]]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.sides import of_siblings
+from loader_service.errors import CatalogError
 from loader_service.protocol.fields import SERVICE_FIELDS
 from loader_service.record_class import record
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -57,6 +58,23 @@ class TwoReadingsError(Exception):
         remedy = f"say which in a --schema FILE: {lines}" if tried else "serve them by --source package.module:Name"
         sides = any(field.shape for reading in tried for field in reading.schema.fields)
         return f"{self.found}{meant}; {remedy}{_SIDES * sides}"
+
+
+class FilesQuestionError(CatalogError):
+    """Several files can be read in more than one way together; `scan` tries the schemas before they are shown.
+
+    Parameters
+    ----------
+    question
+        With all readings.
+    behind
+        What else helps, as the end of the message.
+    """
+
+    def __init__(self, question: TwoReadingsError, behind: str = "") -> None:
+        super().__init__(f"{question.text(question.readings)}{behind}")
+        self.question = question
+        self.behind = behind
 
 
 #: What is said of shapes in schemas.

@@ -132,7 +132,7 @@ def _from_inner_groups(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -
     single = [info for info in named if math.prod(info.shape) == 1 and not is_vlen(info.dtype)]
     inside = _by_owner([info for info in single if info.basename in LABEL_NAMES], videos)
     places = sorted({key_in(root, info.path) for root, infos in inside.items() for info in infos})
-    if len(set(map(unnumbered, places))) < len(places):
+    if any(unnumbered(place) != place for place in places):
         return [None] * len(videos)  # of frames, or objects, with a group each
     if len(places) > 1:
         raise CatalogError(
