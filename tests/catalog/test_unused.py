@@ -291,3 +291,13 @@ def test_the_lengths_of_padded_videos_say_what_they_are(tmp_path: Path) -> None:
     assert [line.partition(", in a file")[0] for line in lines] == [
         "'lengths': says how many frames of 'videos' each video has"
     ]
+
+
+def test_what_has_an_entry_for_each_video_says_that_nothing_tells_whose_it_is(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number in range(5):
+            file[f"target_{number}/field"] = np.ones((10 + number, 12), np.float32)
+        file["planet_params"] = np.ones((5, 8))
+    with closing(catalog_of(tmp_path, tmp_path / "a.h5")) as catalog:
+        (line,) = [line for line in catalog.left_out if "planet_params" in line]
+    assert "expected it in the group of each video, since nothing says whose each of its entries is" in line

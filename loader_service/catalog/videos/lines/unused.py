@@ -64,7 +64,7 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
             continue
         reason = told.get(info.path) or (_OWN_ENDS if info.basename in INDEX_NAMES else "")
         if not reason:
-            expected = _outside(found) if episode is None else _inside(info, episode)
+            expected = _outside(info, found) if episode is None else _inside(info, episode)
             remedy = "" if episode is None or not episode.frame_count else _as_value(tree, found, info, key)
             reason = f"{expected}, found {info.describe()}{remedy}"
         reasons[key] = reason
@@ -109,9 +109,11 @@ def _above(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
-def _outside(found: Found) -> str:
+def _outside(info: DatasetInfo, found: Found) -> str:
     if found.layout == "vlen":
         return f"expected an entry for each of the {counted(len(found.episodes), 'row')} of a dataset"
+    if found.layout == "groups" and info.shape[:1] == (len(found.episodes),) and len(found.episodes) > 1:
+        return "expected it in the group of each video, since nothing says whose each of its entries is"
     what = "rows of a table" if found.layout == "table" else "videos"
     return f"expected it in the group of a video, or with an entry for each, of the {what}"
 
