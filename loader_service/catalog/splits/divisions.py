@@ -104,32 +104,45 @@ def _attributes_of(hdf5: HDF5File, tree: Tree, episode: Episode) -> dict[str, st
 
 
 def _by_values(hdf5: HDF5File, found: Found) -> Division | None:
-    """Return the splits that a value of each video says."""
-    for key in dict.fromkeys(key for episode in found.episodes[:1] for key in episode.parts):
+    """Return the splits that a value of each video says: one that is called so, else one that has their words alone."""
+    keys = [key for episode in found.episodes[:1] for key in episode.parts]
+    called = [key for key in keys if basename_of(key).removeprefix("@").lower() in _COLUMNS]
+    for key in [*called, *(key for key in keys if key not in called and len(found.episodes) > 1)]:
         parts = [episode.parts.get(key) for episode in found.episodes]
-        if basename_of(key).removeprefix("@").lower() not in _COLUMNS:
-            continue
         texts = [part for part in parts if part is not None and part.kind == "value" and is_text(part.dtype)]
-        if len(texts) == len(parts):
-            said = _of_words(read_values(hdf5, texts).tolist(), key, by_rows=False)
-            if said is not None:
-                return said
+        if len(texts) < len(parts) or (key not in called and not _is_word(read_values(hdf5, texts[:1])[0])):
+            continue
+        said = _of_words(read_values(hdf5, texts).tolist(), key, by_rows=False)
+        if said is not None and (key in called or _is_told(said)):
+            return said
     return None
 
 
 def _by_column(hdf5: HDF5File, tree: Tree, count: int, by_rows: bool) -> Division | None:
-    """Return the splits that a dataset with a word, or a number, for each row or video says."""
-    for info in tree.datasets.values():
-        if info.basename.lower() not in _COLUMNS or info.shape not in {(count,), (count, 1), (1, count)} or count < 2:
-            continue
+    """Return the splits that a dataset with a word, or a number, for each row or video says, as `_by_values` does."""
+    shapes = {(count,), (count, 1), (1, count)}
+    infos = [info for info in tree.datasets.values() if info.shape in shapes] if count > 1 else []
+    called = [info for info in infos if info.basename.lower() in _COLUMNS]
+    texts = [info for info in infos if info.kind is ElementKind.TEXT and info not in called]
+    for info in [*called, *texts]:
         node = hdf5.node(info.path)
         if info.kind is ElementKind.TEXT:
-            said = _of_words(np.ravel(node[()]).tolist(), info.path, by_rows=by_rows)
+            begins = info in called or _is_word(np.ravel(node[:1])[0])
+            said = _of_words(np.ravel(node[()]).tolist(), info.path, by_rows=by_rows) if begins else None
         else:
             said = _of_numbers(node, info, by_rows=by_rows) if info.dtype and node.dtype.kind in "biuf" else None
-        if said is not None:
+        if said is not None and (info in called or _is_told(said)):
             return said
     return None
+
+
+def _is_word(value: Any) -> bool:
+    return _text(value).lower() in WORDS
+
+
+def _is_told(said: Division) -> bool:
+    """Tell whether texts that are called by no split's name are splits: those of training, and others."""
+    return "train" in said.kept and len(said.kept) > 1
 
 
 def _of_numbers(node: Any, info: DatasetInfo, *, by_rows: bool) -> Division | None:

@@ -33,6 +33,7 @@ _FORMS = {
     "column": {"split": _WORDS},
     "wide column": {"split": _WORDS[:, None]},
     "texts of any length": {"subset": _WORDS.astype(object)},
+    "column of any name": {"usage": _WORDS},
 }
 
 

@@ -1,0 +1,40 @@
+"""Texts that are words of splits, and nothing else, say the splits of videos or rows whatever they are called."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from tests.support.catalogs import catalog_of, names_of
+
+
+def _write_videos(tmp_path, words, *, attribute):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, word in enumerate(words):
+            group = root.create_group(f"videos/vid{number}")
+            group["embeddings"] = np.full((20 + number, 8), number, np.float32)
+            if attribute:
+                group.attrs["data_type"] = word
+            else:
+                group["data_type"] = word
+
+
+@pytest.mark.parametrize("attribute", [True, False])
+def test_videos_of_splits_by_a_text_of_any_name_are_never_mixed(tmp_path, attribute):
+    _write_videos(tmp_path, ["train", "train", "val", "train"], attribute=attribute)
+    with pytest.raises(CatalogError, match=r"'train' \(3 videos\), 'val' \(1 video\)"):
+        catalog_of(tmp_path)
+    with closing(catalog_of(tmp_path, split="val")) as found:
+        assert names_of(found) == ["videos/vid2"]
+
+
+@pytest.mark.parametrize("words", [["train", "bus", "car"], ["train", "train", "train"], ["query", "gallery", "query"]])
+def test_texts_with_other_words_one_split_or_no_training_are_values(tmp_path, words):
+    _write_videos(tmp_path, words, attribute=True)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.video_count == 3
+        assert "data_type" in {field.name for field in found.fields}
