@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.inner_paths import basename_of, parent_of
-from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
 
@@ -73,7 +72,7 @@ def find_single_pictures(
     datasets, texts
         All arrays of a file, and its lists of texts.
     """
-    threes = {info.parent for info in (*datasets, *texts) if info.shape == (3,) and _may_be_of_rows(info)}
+    threes = {info.parent for info in (*datasets, *texts) if info.shape[:1] == (3,) and _may_be_of_rows(info)}
     groups: dict[str, list[DatasetInfo]] = {}
     for info in datasets:
         groups.setdefault(info.parent, []).append(info)
@@ -113,8 +112,13 @@ def find_single_pictures(
 
 
 def _may_be_of_rows(info: DatasetInfo) -> bool:
-    """Tell whether a list of three may have an entry for each of three pictures: no mean of colours, side or name."""
-    return not is_floating(info.dtype) and not _OF_COLOURS.search(info.basename)
+    """Tell whether a list of three may have an entry for each of three pictures: no mean of colours, side or name.
+
+    Three masks of one size have such, too.
+    """
+    if len(info.shape) == 3 and info.shape[2] not in _CHANNELS:
+        return bool(_TRUTH_OF_PICTURES.search(info.basename))
+    return len(info.shape) == 1 and not is_floating(info.dtype) and not _OF_COLOURS.search(info.basename)
 
 
 #: What is said of a picture, or of its colours, in three numbers or texts.
@@ -222,7 +226,7 @@ def _counted(members: Sequence[DatasetInfo]) -> set[int]:
     """Return the first axes that datasets have which are no pictures, nor maps with the sides of one."""
     sides = {found for info in members if (found := sides_of(info)) is not None}
     maps = {info.shape[:2] for info in members if info.dtype == "uint8" and info.shape[:2] in sides}
-    labels = {info.path for info in members if info.basename in LABEL_NAMES}
+    labels = {info.path for info in members if _LABELS.search(info.basename)}
     cameras = {
         (3,),
         (3, 3),
@@ -234,6 +238,10 @@ def _counted(members: Sequence[DatasetInfo]) -> set[int]:
         if sides_of(info) is None and info.shape not in sides and (info.shape not in cameras or info.path in labels)
         if len(info.shape) != 3 or info.shape[:2] not in maps  # flow, normals or classes beside a picture
     }
+
+
+#: What has one number a row is called.
+_LABELS = re.compile(r"^(y|labels?|targets?|class(es)?)(_|$)", re.IGNORECASE)
 
 
 def _timed(datasets: Sequence[DatasetInfo]) -> dict[str, set[int]]:

@@ -25,10 +25,12 @@ def _write(tmp_path, **datasets):
     "datasets",
     [
         {"dt": _THREE, "gt": np.array([b"one", b"two", b"three"])},
-        {"dt": _THREE, "target": np.arange(3)},
+        {"dt": _THREE, "number": np.arange(3)},
         {"images": _THREE},
+        {"image": _THREE, "mask": _THREE // 128},
+        {"volume": _THREE.astype(np.float32), "mask": _THREE // 128},
     ],
-    ids=["texts", "numbers", "plural"],
+    ids=["texts", "numbers", "plural", "masks", "volume"],
 )
 def test_three_pictures_that_may_be_colours_are_asked_about(tmp_path, datasets):
     _write(tmp_path, **datasets)
@@ -40,8 +42,9 @@ def test_three_pictures_that_may_be_colours_are_asked_about(tmp_path, datasets):
             assert found.frame_count == count
 
 
-def test_three_pictures_with_three_labels_are_rows(tmp_path):
-    _write(tmp_path, images=_THREE, labels=np.arange(3))
+@pytest.mark.parametrize("name", ["labels", "y_test", "target"])
+def test_three_pictures_with_three_labels_are_rows(tmp_path, name):
+    _write(tmp_path, **{"images": _THREE, name: np.arange(3)})
     with closing(catalog_of(tmp_path)) as found:
         assert (found.kind, found.frame_count) == ("rows", 3)
 
