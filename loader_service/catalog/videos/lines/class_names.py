@@ -52,7 +52,7 @@ def lines_of_other_classes(files: Sequence[tuple[str, Mapping[str, str]]]) -> di
     `files`: their paths, and the lines of each.
     """
     first: dict[str, tuple[str, str]] = {}
-    lines = {}
+    lines: dict[str, str] = {}
     for path, said in files:
         for key, line in said.items() if len(files) > 1 else ():
             if line.startswith(_NAMES) and first.setdefault(key, (path, line))[1] != line:
