@@ -129,7 +129,10 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
 def _from_inner_groups(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> list[Label | None]:
     """Return the label of each video that lies deeper in its group, at one path in all groups: ``meta/label``."""
     named = [info for path, info in tree.datasets.items() if path.endswith(LABEL_NAMES)]
-    single = [info for info in named if math.prod(info.shape) == 1 and not is_vlen(info.dtype)]
+    used = {part.path for video in videos for part in video.parts.values()} if named else set()
+    own = {video.root for video in videos}
+    apart = [info for info in named if info.path not in used and info.parent not in own]
+    single = [info for info in apart if math.prod(info.shape) == 1 and not is_vlen(info.dtype)]
     inside = _by_owner([info for info in single if info.basename in LABEL_NAMES], videos)
     places = sorted({key_in(root, info.path) for root, infos in inside.items() for info in infos})
     if any(unnumbered(place) != place for place in places):
