@@ -8,9 +8,10 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.errors import CatalogError
 from tests.catalog.advice import schemas_in
 from tests.public_layouts.pictures import jpegs, write_vlen
-from tests.support.catalogs import catalog_of
+from tests.support.catalogs import catalog_of, names_of
 
 
 def _write(path, arrays):
@@ -70,3 +71,38 @@ def test_the_other_reading_has_a_line_whose_schema_works(tmp_path, arrays, serve
 def test_what_is_told_has_no_such_line(tmp_path, arrays):
     _write(tmp_path, arrays)
     assert _lines(tmp_path)[1] == []
+
+
+def test_groups_of_the_same_names_in_all_videos_of_one_length_have_a_line_whose_schema_makes_each_a_video(tmp_path):
+    actions = [f"{person}/{action}" for person in ("s1", "s5", "s6") for action in ("eating", "walking")]
+    _write(tmp_path, {f"{action}/{name}": (20, 8) for action in actions for name in ("joints", "views/left")})
+    counts, (line,) = _lines(tmp_path)
+    assert counts == [20, 20, 20]
+    assert "row n of 's1/eating' and of 's1/walking' are served as one sample" in line
+    (tmp_path / "schema.toml").write_text(schemas_in(line)[0])
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert names_of(found) == actions
+        assert {field.name for field in found.fields} == {"joints", "views_left"}
+
+
+@pytest.mark.parametrize(("words", "lengths"), [(("left", "right"), (20, 20)), (("eating", "walking"), (20, 24))])
+def test_sides_of_what_is_seen_and_groups_as_long_as_each_other_in_videos_of_any_length_have_none(
+    tmp_path, words, lengths
+):
+    arrays = {f"s{n}/{word}/joints": (length, 8) for n, length in enumerate(lengths) for word in words}
+    _write(tmp_path, arrays | {name.replace("joints", "hands"): shape for name, shape in arrays.items()})
+    counts, lines = _lines(tmp_path)
+    assert counts == list(lengths)
+    assert not any("served as one sample" in line for line in lines)
+
+
+def test_groups_inside_of_groups_are_asked_about_with_a_video_each_of_them(tmp_path):
+    lengths = {"s1/eating": 9, "s1/walking": 11, "s5/eating": 8, "s5/walking": 12}
+    arrays = {f"{group}/{name}": (length, 8) for group, length in lengths.items() for name in ("joints", "views/left")}
+    _write(tmp_path, arrays)
+    with pytest.raises(CatalogError, match="a video each of the groups such as 's1/eating'") as caught:
+        catalog_of(tmp_path)
+    schema = next(each for each in schemas_in(str(caught.value)) if '"{video}/views/left"' in each)
+    (tmp_path / "schema.toml").write_text(schema)
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        assert dict(zip(names_of(found), found.frame_counts.tolist(), strict=True)) == lengths

@@ -54,17 +54,37 @@ def with_whole_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsErr
 def _each_inner_group(members: Mapping[str, DatasetInfo]) -> list[Reading]:
     """Return the reading of groups inside a group as a video each, if all hold the same names: ``water/set.000``.
 
+    They lie in it, or below it, and hold all of it, at any depth: ``Walking/pose`` beside ``Walking/views/left``.
     `members`: by their paths inside the group.
     """
-    inner: dict[str, dict[str, DatasetInfo]] = {}
-    for path, info in members.items():
-        if "/" in path:
-            inner.setdefault(info.parent, {})[info.basename] = info
-    first, *others = inner.values() or [{}]
-    if not others or len(first) < 2 or any(each.keys() != first.keys() for each in others):
-        return []
-    fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in first)
-    return [Reading(f"a video each of the groups such as {next(iter(inner))!r}", Schema(("groups",), fields))]
+    for depth in range(1, max(path.count("/") for path in members) + 1):
+        inner: dict[str, dict[str, DatasetInfo]] = {}
+        for path, info in members.items():
+            parts = path.split("/")
+            if len(parts) > depth:
+                inside = "/".join(parts[depth:])
+                inner.setdefault(info.path.removesuffix(f"/{inside}"), {})[inside] = info
+        first, *others = inner.values()
+        if others and len(first) > 1 and all(each.keys() == first.keys() for each in others):
+            return _by_length(next(iter(inner)), first)
+    return []
+
+
+def _by_length(group: str, members: Mapping[str, DatasetInfo]) -> list[Reading]:
+    """Return the readings of a group, and of those beside it, as a video each: of the arrays of each length."""
+    lengths: dict[int, list[str]] = {}
+    for name, info in members.items():
+        lengths.setdefault(info.shape[0], []).append(name)
+    readings = []
+    for names in sorted(lengths.values(), key=lambda names: -sum(members[name].size_bytes for name in names)):
+        fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in names)
+        rows = f", with the rows of {names[0]!r}" if len(lengths) > 1 else ""
+        readings.append(Reading(f"a video each of the groups such as {group!r}{rows}", Schema(("groups",), fields)))
+    return readings[:_MOST_LENGTHS]
+
+
+#: Lengths of which a reading is shown, those of the most bytes first.
+_MOST_LENGTHS = 2
 
 
 def with_fields_of_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:

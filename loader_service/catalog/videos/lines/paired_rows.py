@@ -33,6 +33,11 @@ _PORTIONS = (
     "other; {2} in a --schema makes each a video, in a file"
 )
 
+_INSIDE = (
+    "row n of {0!r} and of {1!r} are served as one sample, and so in each of {2} videos; if they do not belong "
+    "together, {3} in a --schema makes each a video, in a file"
+)
+
 _TABLES = (
     "row n of {0!r} and of {1!r} are served as one sample; if they do not belong together, {2} in a --schema serves "
     "the rows of {0!r} alone, in a file"
@@ -50,7 +55,7 @@ def lines_of_pairs(found: Found) -> dict[str, str]:
     if found.layout == "groups" and 1 < len(filled) <= MOST_PARTS:
         portions |= _of_groups(filled)
     if found.layout == "groups" and 1 < len(filled) <= _MOST_NAMES:
-        return portions | _of_datasets(filled)
+        return portions | _of_datasets(filled) | _of_inner_groups(filled)
     return portions or _of_fields(filled[0]) if found.layout == "table" and len(filled) == 1 else {}
 
 
@@ -110,6 +115,26 @@ def _of_portions(video: Episode) -> dict[str, str]:
     first, second, *_ = groups
     fields = tuple(SchemaField(free_name(name), "array", (join(VIDEO, name),)) for name in sorted(groups[first]))
     return {f"{first} (pairs)": _PORTIONS.format(first, second, in_one_line(Schema(("groups",), fields)))}
+
+
+def _of_inner_groups(filled: Sequence[Episode]) -> dict[str, str]:
+    """Return the line of groups, called by words, that hold the same names in all videos: ``walking`` and ``eating``.
+
+    Where other videos have another length, and they have that, too, they belong together.
+    """
+    groups: dict[str, dict[str, VideoField]] = {}
+    for key, part in _timed(filled[0]):
+        group, _, inside = key.partition("/")
+        groups.setdefault(group, {})[inside] = part
+    names = {frozenset(members) for members in groups.values()}
+    alike = 1 < len(groups) <= MOST_PARTS and len(names) == 1 and "" not in next(iter(groups.values()))
+    if not alike or not _are_words(list(groups)) or len({episode.frame_count for episode in filled}) > 1:
+        return {}
+    first, second, *_ = (join(filled[0].root or "", group) for group in groups)
+    members = next(iter(groups.values()))
+    fields = tuple(SchemaField(free_name(name), part.kind, (join(VIDEO, name),)) for name, part in members.items())
+    shown = in_one_line(Schema(("groups",), fields))
+    return {f"{first} (pairs)": _INSIDE.format(first, second, len(filled), shown)}
 
 
 #: What is written one after the other, with its number.
