@@ -1,9 +1,10 @@
-"""What a scan of a small file costs, in calls of functions: the same on a busy machine and on an idle one."""
+"""What a scan costs, in calls of functions and in bytes: the same on a busy machine and on an idle one."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -69,6 +70,26 @@ def test_a_question_about_four_times_as_many_datasets_takes_four_times_as_many_c
                 )
         calls.append(_calls(path, refused="of different length"))
     assert calls[1] < 4.5 * calls[0]
+
+
+def test_chunks_that_hdf5_has_to_decompress_are_read_once(tmp_path):
+    path = tmp_path / "a.h5"
+    rows = np.random.default_rng(0).integers(0, 256, (80, 60_000), np.uint8)
+    for row, picture in zip(rows, jpegs(0, 80), strict=True):
+        row[: len(picture)] = np.frombuffer(picture, np.uint8)
+    with h5py.File(path, "w") as root:
+        for number in range(4):
+            root.create_dataset(f"v{number}/images", data=rows, chunks=(40, 60_000), compression=1)
+            root[f"v{number}/state"] = np.zeros((80, 3))
+    scan_file(str(path), ScanOptions())  # what is imported once is imported now
+    before = _bytes_read()
+    assert len(scan_file(str(path), ScanOptions()).names) == 4
+    assert _bytes_read() - before < 1.05 * path.stat().st_size
+
+
+def _bytes_read():
+    """Return how many bytes this process has asked the system for, of files and pipes."""
+    return int(Path("/proc/self/io").read_text(encoding="ascii").split()[1])
 
 
 def _calls(path, known=None, *, refused=""):

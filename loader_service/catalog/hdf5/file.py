@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
+#: Datasets and groups that stay open: what was decompressed of a dataset is gone when nobody has it open, and several
+#: look at each.
+_MOST_OPEN = 8
+
 
 @dataclass(frozen=True)
 class HDF5File:
@@ -45,6 +49,7 @@ class HDF5File:
     direct: bool
     collections: Collections = field(default_factory=dict)
     _references: dict[str, Any] = field(default_factory=dict)
+    _nodes: dict[str, Any] = field(default_factory=dict)  # by path, the last one last
 
     @classmethod
     def of(cls, file: h5py.File, descriptor: ByteSource, size_bytes: int) -> HDF5File:
@@ -61,8 +66,14 @@ class HDF5File:
         return question(self, *about)
 
     def node(self, path: str) -> Any:
-        """Return the dataset or group at a path; raises what h5py raises."""
-        return self.file[to_bytes(path)] if path else self.file
+        """Return the dataset or group at a path, some of which stay open; raises what h5py raises."""
+        if not path:
+            return self.file
+        node = self._nodes.pop(path, None)
+        self._nodes[path] = node = self.file[to_bytes(path)] if node is None else node
+        if len(self._nodes) > _MOST_OPEN:
+            del self._nodes[next(iter(self._nodes))]
+        return node
 
     def entries(self, path: str) -> Any:
         """Return all entries of a dataset, or, behind an @, of an attribute, as one array."""
