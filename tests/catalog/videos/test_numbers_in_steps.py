@@ -178,3 +178,29 @@ def test_the_schema_of_a_line_cuts_numbered_frames_where_scenes_end(tmp_path, co
     with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
         assert found.frame_counts.tolist() == [2, 3] * len(groups)
         np.testing.assert_array_equal(_rows(found, 1, "pose"), _POSES[2:])
+
+
+@pytest.mark.parametrize("form", ["step_{}", "Step#{}", "Timestep{}"])
+def test_groups_of_a_step_each_are_asked_about_whatever_stands_before_their_number(tmp_path, form):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(_COUNT):
+            root[f"{form.format(number)}/x"] = np.full(40, number, np.float32)
+            root[f"{form.format(number)}/id"] = np.arange(40)
+    with pytest.raises(CatalogError, match="a frame each, as it seems") as caught:
+        catalog_of(tmp_path)
+    (tmp_path / "schema.toml").write_text(schemas_in(str(caught.value))[0])
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as found:
+        np.testing.assert_array_equal(_rows(found, 0, "x")[:, 7], np.arange(_COUNT))
+
+
+def test_volumes_that_numbers_tell_apart_beside_a_list_of_their_first_axis_have_a_line_for_frames(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(_COUNT):
+            root[f"velocity_{number:04d}"] = np.full((4, 8, 6, 3), number, np.float32)
+        root["z"], root["x"] = np.linspace(0, 1, 4), np.linspace(0, 1, 6)
+    with closing(catalog_of(tmp_path)) as found:
+        (line,) = [each for each in found.left_out if "(numbers)" in each]
+    (tmp_path / "schema.toml").write_text(*schemas_in(line))
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))) as declared:
+        assert declared.frame_counts.tolist() == [_COUNT]
+        np.testing.assert_array_equal(_rows(declared, 0, "velocity")[:, 3, 7, 5, 2], np.arange(_COUNT))

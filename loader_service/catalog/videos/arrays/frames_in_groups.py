@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Groups = Mapping[str, Mapping[str, DatasetInfo]]
 
 #: How a group of one frame is called, or, inside of a video, one that only has a number.
-_FRAME = re.compile(rf"({FRAMES}|t)s?[_-]?([0-9]+)$", re.IGNORECASE)
+_FRAME = re.compile(rf"({FRAMES}|t)s?[_#-]?([0-9]+)$", re.IGNORECASE)
 _NUMBER = re.compile(r"([0-9]+)$")
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_floating
-from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.inner_paths import basename_of, by_form
 from loader_service.catalog.natural import are_dates, are_seconds, are_times
 from loader_service.catalog.videos.arrays.named_sequences import readings_of, sequences_of
 from loader_service.catalog.videos.beside.constants_beside import MATRICES
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
-    from loader_service.catalog.videos.episodes import Found
+    from loader_service.catalog.videos.episodes import Episode, Found
 
 
 def refuse_matrices(members: Sequence[DatasetInfo], beside: Collection[tuple[int, ...]]) -> None:
@@ -51,6 +52,8 @@ def refuse_matrices(members: Sequence[DatasetInfo], beside: Collection[tuple[int
 
 def lines_of_numbers(found: Found) -> dict[str, str]:
     """Return a line where datasets of one shape, which only numbers tell apart, are videos and may be frames."""
+    if found.layout == "table":
+        return _lines_of_columns(found.episodes[0])
     if found.layout != "groups" or not found.episodes or found.episodes[0].root is not None:
         return {}
     parts = [episode.parts.get("") for episode in found.episodes if episode.root is None]
@@ -74,6 +77,25 @@ def lines_of_numbers(found: Found) -> dict[str, str]:
         for reading in readings
         if first.shape[0] > 1
     }
+
+
+def _lines_of_columns(table: Episode) -> dict[str, str]:
+    """Return a line for columns of a table that are volumes, or maps of vectors, and that only numbers tell apart."""
+    if len(table.parts) <= _LEAST_NUMBERED:
+        return {}
+    infos = [part.info for part in table.parts.values() if part.info and part.kind == "array" and len(part.shape) > 1]
+    return {
+        f"{alike[0].path} (numbers)": f"{len(alike)} datasets such as {alike[0].describe()} are columns of one table, "
+        f"whose rows are their first axis; if their numbers count frames, {in_one_line(reading.schema)} in a --schema "
+        f"makes {reading.words}, in a file"
+        for alike in by_form(infos, attrgetter("path")).values()
+        if len(alike) > _LEAST_NUMBERED
+        for reading in by_their_numbers(alike)
+    }
+
+
+#: Fewer numbered columns may be those of two sensors.
+_LEAST_NUMBERED = 2
 
 
 def _by_words(members: Sequence[DatasetInfo]) -> list[Reading]:

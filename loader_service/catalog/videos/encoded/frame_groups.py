@@ -227,7 +227,7 @@ def _frame_group(root: str) -> str:
 
 
 #: A number behind a word for a frame, or in a group that is called so; pictures that only have numbers are samples.
-_FRAME = re.compile(rf"(.*/)?(({FRAMES})s?[_-]?/?|t[_-]?)[0-9]+(?=/|$)", re.IGNORECASE)
+_FRAME = re.compile(rf"(.*/)?(({FRAMES})s?[_#-]?/?|t[_#-]?)[0-9]+(?=/|$)", re.IGNORECASE)
 
 #: What groups of one picture are called that is no frame.
 _SAMPLE = re.compile(
