@@ -11,6 +11,7 @@ import pytest
 from loader_service.errors import CatalogError
 from loader_service.worker.reader import Reader
 from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs, write_vlen
 from tests.support.catalogs import catalog_of
 
 _ENDS = {"vertices_c": np.array([0, 4, 11, 20]), "faces_vc": np.array([0, 9, 14, 31])}
@@ -69,3 +70,48 @@ def test_bounds_that_do_not_reach_the_last_entry_are_those_of_nothing(tmp_path):
         catalog_of(tmp_path)
     assert "'vertices_c'" in str(error.value)
     assert "list in 'faces_vc'" not in str(error.value)
+
+
+_LIST_ENDS = np.array([3, 3, 7, 9])
+
+
+def _check_lists(found, name, values):
+    starts = np.append(0, _LIST_ENDS[:-1])
+    with closing(Reader(found)) as reader:
+        lists = reader.read_lists(0, range(4), name)
+    for each, start, end in zip(lists, starts, _LIST_ENDS, strict=True):
+        assert np.array_equal(each, values[start:end])
+
+
+@pytest.mark.parametrize("write", ["frames", "rows"])
+def test_ends_of_lists_called_an_index_as_in_nwb_make_each_row_a_list(tmp_path, write):
+    values = np.arange(36, dtype=np.float32).reshape(9, 4)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        if write == "frames":
+            write_vlen(root, "frames", jpegs(1, 4))
+        else:
+            root["x"], values = np.ones((4, 7)), values[:, 0]
+        root["boxes"], root["boxes_index"] = values, _LIST_ENDS.astype(np.uint8)
+    with closing(catalog_of(tmp_path)) as found:
+        _check_lists(found, "boxes", values)
+        assert "'boxes_index': says where each list of 'boxes' begins" in "\n".join(found.left_out)
+
+
+def test_units_of_nwb_are_offered_as_rows_with_their_spikes(tmp_path):
+    times = np.arange(9.0) / 10
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["units/id"], root["units/quality"] = np.arange(4), np.ones(4)
+        root["units/spike_times"], root["units/spike_times_index"] = times, _LIST_ENDS
+    with pytest.raises(CatalogError, match="4 rows, each with its list in 'units/spike_times'") as error:
+        catalog_of(tmp_path)
+    (tmp_path / "s.toml").write_text(schemas_in(str(error.value))[0])
+    with closing(catalog_of(tmp_path, schema=str(tmp_path / "s.toml"))) as found:
+        _check_lists(found, "units_spike_times", times)
+
+
+def test_an_index_beside_what_has_as_many_rows_bounds_nothing(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["x"], root["x_index"] = np.ones((4, 3)), np.arange(1, 5)
+        root["y"], root["y_index"] = np.ones((9, 3)), np.array([3, 2, 7, 9])
+    with closing(catalog_of(tmp_path)) as found:
+        assert {field.name for field in found.fields} == {"x", "x_index", "y_index"}

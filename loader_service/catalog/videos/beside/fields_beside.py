@@ -63,10 +63,11 @@ def add_members(hdf5: HDF5File, tree: Tree, found: Found, aside: Mapping[str, st
             continue
         episode = owner_of(by_root, path)
         if episode is not None:
-            lists = flat_list_part(hdf5.entries, tree, info, episode.frame_count) if found.layout != "table" else None
+            lists = flat_list_part(hdf5.entries, tree, info, episode.frame_count)
             if lists is not None and lists.bounds is not None:
                 episode.parts[key_in(episode.root, path)] = lists
                 episode.helpers |= {lists.bounds.path}
+                used |= {lists.bounds.path}  # ends alone are as many as frames
             else:
                 _add_dataset(tree, found, episode, info)
     if found.layout != "table":

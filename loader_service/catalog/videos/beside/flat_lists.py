@@ -1,4 +1,7 @@
-"""Lists of numbers that lie end to end in one dataset, with their bounds beside them: ``boxes``, ``boxes_offsets``."""
+"""Lists of numbers that lie end to end in one dataset, with their bounds beside them: ``boxes``, ``boxes_offsets``.
+
+Of ``boxes_index``, as NWB has it, each entry is the end of a list, and the first one begins at 0.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,20 @@ if TYPE_CHECKING:
 #: What the name of the bounds ends with.
 BOUNDS_ENDING = "_offsets"
 
+#: What the name of ends alone ends with.
+ENDS_ENDING = "_index"
+
+
+def count_of_lists(bounds: DatasetInfo) -> int:
+    """Return how many lists a dataset bounds."""
+    return bounds.shape[0] - (not bounds.path.endswith(ENDS_ENDING))
+
+
+def read_bounds(bounds: DatasetInfo, read: Read) -> Int64s:
+    """Return where each list begins, and where the last one ends."""
+    numbers = np.asarray(read(bounds.path), np.int64)
+    return np.append(0, numbers) if bounds.path.endswith(ENDS_ENDING) else numbers
+
 
 def flat_list_part(read: Read, tree: Tree, info: DatasetInfo, frames: int | None = None) -> VideoField | None:
     """Return a dataset as lists, one for each frame of its video, where its bounds lie beside it; else None.
@@ -33,17 +50,18 @@ def flat_list_part(read: Read, tree: Tree, info: DatasetInfo, frames: int | None
     info
         ``(entries of all frames, …)`` numbers that lie together.
     frames
-        Of the video: the bounds are one more, from 0 to the number of entries, and never fall. None: as they say.
+        Of the video: as many lists, whose bounds go from 0 to the number of entries, and never fall. None: as they say.
     """
-    beside = tree.datasets.get(info.path + BOUNDS_ENDING) or (_called_as_bounds(tree, info) if frames is None else None)
+    beside = tree.datasets.get(info.path + BOUNDS_ENDING) or tree.datasets.get(info.path + ENDS_ENDING)
+    beside = beside or (_called_as_bounds(tree, info) if frames is None else None)
     if beside is None or len(beside.shape) != 1 or beside.shape[0] < 2 or not is_whole(beside.dtype):
         return None
-    if frames is not None and beside.shape[0] != frames + 1:
+    if frames is not None and (count_of_lists(beside) != frames or info.shape[:1] == (frames,)):
         return None
     is_numbers = is_number(info.dtype) and bool(info.shape)
     if not is_numbers or 0 in info.shape[1:] or (info.address is None and info.shape[0]):
         return None
-    bounds = np.asarray(read(beside.path), np.int64)
+    bounds = read_bounds(beside, read)
     if bounds[0] or bounds[-1] != info.shape[0] or (np.diff(bounds) < 0).any():
         return None
     return VideoField("array", info.dtype, (0, *info.shape[1:]), info.path, info=info, bounds=beside)
@@ -76,7 +94,7 @@ def lists_of_rows(tree: Tree, read: Read) -> list[Reading]:
     """Return the reading of datasets with bounds beside them as lists of rows, with what has one entry a row."""
     infos = [info for info in tree.datasets.values() if info.shape and is_number(info.dtype)]
     counts = {
-        info.path: part.bounds.shape[0] - 1
+        info.path: count_of_lists(part.bounds)
         for info in infos
         if (part := flat_list_part(read, tree, info)) is not None and part.bounds is not None
     }

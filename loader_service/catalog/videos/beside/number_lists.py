@@ -12,7 +12,7 @@ from loader_service.catalog.dtypes import is_vlen
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.hdf5.vlen_places import places_of_lists
 from loader_service.catalog.layouts.vlen import Vlen
-from loader_service.catalog.videos.beside.flat_lists import flat_extents
+from loader_service.catalog.videos.beside.flat_lists import flat_extents, read_bounds
 from loader_service.catalog.videos.episodes import VideoField
 from loader_service.errors import CatalogError
 
@@ -112,7 +112,7 @@ def _locate(hdf5: HDF5File, part: VideoField) -> tuple[int, Extents]:
     """Return the way to the lists of a dataset, as its place in `LIST_WAYS`, and their extents."""
     itemsize = np.dtype(part.dtype).itemsize
     if part.bounds is not None and part.info is not None:
-        bounds = np.asarray(hdf5.node(part.bounds.path)[()], np.int64)
+        bounds = read_bounds(part.bounds, hdf5.entries)
         return 0, flat_extents(part.info.address, bounds, math.prod(part.shape[1:]) * itemsize)
     places = places_of_lists(hdf5, part.path, itemsize)
     return (1, _plain(hdf5, part, itemsize)) if places is None else (0, places)

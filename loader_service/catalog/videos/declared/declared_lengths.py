@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.videos.beside.flat_lists import count_of_lists
 from loader_service.errors import CatalogError
 from loader_service.sizes import counted
 
@@ -20,7 +21,7 @@ def entries_of(part: VideoField) -> int:
     if part.frames is not None:
         return part.frames.frame_count
     if part.bounds is not None:
-        return part.bounds.shape[0] - 1
+        return count_of_lists(part.bounds)
     if part.info is None or not part.info.shape:
         return 0
     if part.element >= 0:
