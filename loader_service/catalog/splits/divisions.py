@@ -23,8 +23,8 @@ from loader_service.catalog.split_words import WORDS, said_by, stands_apart
 from loader_service.catalog.splits.found_splits import Division, Kept
 from loader_service.catalog.splits.split_masks import is_inside, split_masks
 from loader_service.catalog.videos.beside.order_of_names import are_counted, rows_of_names, without_order
-from loader_service.catalog.videos.episodes import Episode, Found
-from loader_service.catalog.videos.video_values import read_values
+from loader_service.catalog.videos.episodes import Episode, Found, VideoField
+from loader_service.catalog.videos.video_values import NoFieldError, read_values
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -110,12 +110,20 @@ def _by_values(hdf5: HDF5File, found: Found) -> Division | None:
     for key in [*called, *(key for key in keys if key not in called and len(found.episodes) > 1)]:
         parts = [episode.parts.get(key) for episode in found.episodes]
         texts = [part for part in parts if part is not None and part.kind == "value" and is_text(part.dtype)]
-        if len(texts) < len(parts) or (key not in called and not _is_word(read_values(hdf5, texts[:1])[0])):
+        if len(texts) < len(parts) or (key not in called and not all(map(_is_word, _values(hdf5, texts[:1])))):
             continue
-        said = _of_words(read_values(hdf5, texts).tolist(), key, by_rows=False)
+        said = _of_words(_values(hdf5, texts), key, by_rows=False)
         if said is not None and (key in called or _is_told(said)):
             return said
     return None
+
+
+def _values(hdf5: HDF5File, parts: Sequence[VideoField]) -> list[Any]:
+    """Return the texts of videos, or an empty one, which is no word, where some are too long for a field."""
+    try:
+        return read_values(hdf5, parts).tolist()
+    except NoFieldError:
+        return [""]
 
 
 def _by_column(hdf5: HDF5File, tree: Tree, count: int, by_rows: bool) -> Division | None:
