@@ -78,6 +78,8 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
         if parts:
             _note_parts([tree.datasets[path] for path in sorted(parts)], filled, found, read)
         return found
+    if not declared:
+        _refuse_most_lost(filled, bounds, found, alone=alone)
     episodes: list[Episode] = []
     used: set[str] = set()
     for whole, each in zip(filled, bounds, strict=True):
@@ -101,6 +103,34 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
                 f"{lost} of {whole.frame_count} rows lie in no video, as {named} say, in a file"
             )
     return Found("spans", episodes, left_out)
+
+
+def _refuse_most_lost(filled: Sequence[Episode], bounds: Sequence[Bounds | None], found: Found, *, alone: bool) -> None:
+    """Refuse bounds that leave most of the rows in no video: events of a recording, such as fixations of eyes.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for videos of these rows, and for all rows.
+    """
+    said = [(whole, each) for whole, each in zip(filled, bounds, strict=True) if each is not None]
+    rows = sum(whole.frame_count for whole, _ in said)
+    inside = sum(int((each.ends - each.starts).sum()) for _, each in said)
+    if 2 * inside >= rows:
+        return
+    whole, first = said[0]
+    named = " and ".join(map(repr, sorted(first.paths)[:2]))
+    uncut = _uncut(whole, alone)
+    raise TwoReadingsError(
+        f"{named} say where {len(first.starts)} parts of the {whole.frame_count} rows of {whole.dataset_path!r} begin "
+        f"and end, and {rows - inside} of {rows} rows lie in none: videos, or events of a recording",
+        [
+            Reading(
+                "all rows together", replace(uncut, videos=("table",) if found.layout == "table" else uncut.videos)
+            ),
+            Reading("a video of each part", _spans(whole, alone)),
+        ],
+    )
 
 
 def _readings(whole: Episode, error: CatalogError, *, alone: bool) -> list[Reading]:
