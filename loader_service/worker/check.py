@@ -37,7 +37,8 @@ def check_video(
     """Yield frame, field and reason of each frame that cannot be decoded: of the first, middle and last, or of all."""
     for part in parts:
         count = int(catalog.counts_with(part.names)[video])
-        frames = range(count) if every_frame else sorted({0, count // 2, count - 1})
+        some = {0, count // 2, count - 1} if count else ()  # a video of one frame has nothing between frames
+        frames = range(count) if every_frame else sorted(some)
         outs = [np.empty((1, *_shape(catalog.field(name))), catalog.field(name).dtype) for name in part.names]
         for frame in frames:
             try:

@@ -196,6 +196,23 @@ def test_lengths_that_were_not_asked_for_travel_with_ragged_lists_alone(catalog:
     assert [field.name for field in stream_fields(facts, Spec(2, Frame(), fields=("boxes",)))] == ["boxes"]
 
 
+@pytest.mark.parametrize("every_frame", [False, True])
+def test_a_check_finds_nothing_bad_between_the_frames_of_a_video_that_has_one(
+    tmp_path: Path, every_frame: bool
+) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["frames"], file["action"] = np.zeros((4, 16, 16, 3), np.uint8), np.zeros((3, 2))
+        file["episode_ends"] = [3, 4]
+    catalog = catalog_of(tmp_path)
+    assert [field.name for field in catalog.fields] == ["frames", "action"]
+    reader = Reader(catalog)
+    parts = check.parts_of(catalog, reader)
+    assert not [
+        bad for video in (0, 1) for bad in check.check_video(catalog, reader, parts, video, every_frame=every_frame)
+    ]
+    reader.close()
+
+
 def test_a_check_of_all_frames_reads_lists_and_what_lies_between_frames(tmp_path: Path) -> None:
     write_boxes(tmp_path / "a.h5")
     with h5py.File(tmp_path / "a.h5", "a") as file:
