@@ -170,6 +170,15 @@ def test_single_entries_and_small_arrays_of_one_shape_are_such_values_as_they_ar
         assert found.column("values", "goal").tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
+def test_numbered_lengths_alone_cut_where_they_sum_to_the_rows(tmp_path):
+    _write(tmp_path, {f"length_{number}": length for number, length in enumerate((5, 7, 4))} | {"fps_0": 24})
+    with closing(catalog_of(tmp_path)) as found:
+        assert _rows(found) == {"0": list(range(5)), "1": list(range(5, 12)), "2": list(range(12, 16))}
+    _write(tmp_path, {"length_0": 5, "length_1": 7})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [16]
+
+
 def test_numbered_starts_and_lengths_that_overlap_are_asked_about_and_others_cut_nothing(tmp_path):
     _write(tmp_path, {"start_0": 0, "length_0": 9, "start_1": 5, "length_1": 11})
     with pytest.raises(CatalogError, match="found 0 and 9 for '0', and so videos that overlap"):

@@ -68,10 +68,11 @@ def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
         if pair is not None:
             by_group.setdefault((parent_of(owner), False), {})[basename_of(owner)] = pair
             continue
-        bounds = _of_lengths(owner, infos, frame_count, read) if LENGTHS.search(basename_of(owner)) else None
+        numbered = _numbered(infos)
+        lengths = infos if LENGTHS.search(basename_of(owner)) else [] if numbered else _numbered_lengths(infos)
+        bounds = _of_lengths(owner, lengths, frame_count, read) if lengths else None
         if bounds is not None:
             return bounds
-        numbered = _numbered(infos)
         if numbered:
             by_group[owner, True] = numbered
     for (group, by_number), named in by_group.items():
@@ -94,6 +95,16 @@ def _numbered(infos: Sequence[DatasetInfo]) -> dict[str, Pair]:
     return {number: pair for number, pair in pairs.items() if pair is not None}
 
 
+def _numbered_lengths(infos: Sequence[DatasetInfo]) -> list[DatasetInfo]:
+    """Return the lengths that one number tells apart: ``length_0``, ``length_1``; none where words do, too."""
+    named = [(NUMBERED.fullmatch(info.basename), info) for info in infos]
+    words = {info: _EDGES.sub("", f"{name[1]}{name[3]}") for name, info in named if name is not None}
+    lengths = [info for info, word in words.items() if LENGTHS.search(word)]
+    return lengths if len({words[info] for info in lengths}) == 1 else []
+
+
+_EDGES = re.compile(r"^_+|_+$")
+
 #: What a group is called that says where videos lie, by the name of each.
 _MEANT = re.compile(rf"(^|_)(offsets?|starts?|ends?|lengths?|({RECORDINGS})s?)$", re.IGNORECASE)
 
@@ -103,7 +114,7 @@ _ONE, _PAIR = {(), (1,)}, (2,)
 
 def _of_group(infos: Sequence[DatasetInfo]) -> Pair | None:
     """Return the numbers of a group that are called as a start, and as an end or a length, if there is one of each."""
-    words = {info: NUMBERED.sub(r"\1\3", info.basename).strip("_") for info in infos}
+    words = {info: _EDGES.sub("", NUMBERED.sub(r"\1\3", info.basename)) for info in infos}
     starts = [info for info in infos if STARTS.search(words[info])]
     others = [info for info in infos if ENDS.search(words[info]) or LENGTHS.search(words[info])]
     return (starts[0], others[0]) if len(starts) == len(others) == 1 else None
@@ -121,7 +132,9 @@ def _of_lengths(group: str, infos: Sequence[DatasetInfo], frame_count: int, read
             f"order: {infos[0].basename!r}, {infos[1].basename!r}, …; write 'episode_lengths' with an entry for each"
         )
     ends, paths = np.cumsum(lengths), frozenset(info.path for info in infos)
-    return Bounds(ends - lengths, ends, paths, tuple(info.basename for info in infos))
+    numbers = [NUMBERED.fullmatch(info.basename) for info in infos] if not LENGTHS.search(basename_of(group)) else []
+    names = [name[2] for name in numbers if name is not None] or [info.basename for info in infos]
+    return Bounds(ends - lengths, ends, paths, tuple(names))
 
 
 def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read, *, meant: bool) -> Bounds | None:
