@@ -179,3 +179,13 @@ def test_a_question_about_hits_and_events_has_the_schema_that_cuts_the_hits_at_t
     with pytest.raises(CatalogError, match="4 videos, end to end, of which 'event_hits_index' has the first") as said:
         catalog_of(tmp_path)
     assert _declared(tmp_path, str(said.value))[-1] == [3, 5, 2, 4]
+
+
+def test_boxes_with_the_image_of_each_have_a_line_with_the_schema_that_cuts_them(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["images"], root["boxes"] = np.zeros((5, 16, 16, 3), np.uint8), np.ones((12, 4), np.float32)
+        root["image_id"], root["category"] = np.repeat(np.arange(5), [2, 3, 1, 4, 2]), np.arange(12)
+    counts, lines = _sizes(tmp_path)
+    assert counts == [5]
+    assert "12 rows as of 'boxes', of each thing those of one 'image_id'" in lines
+    assert _declared(tmp_path, lines) == [[2, 3, 1, 4, 2]]

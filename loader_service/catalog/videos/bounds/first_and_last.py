@@ -14,6 +14,7 @@ from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.sides import is_list
 from loader_service.catalog.videos.bounds.bound_lists import Bounds, check_spans, covers
+from loader_service.catalog.videos.bounds.row_owners import find_by_owners
 from loader_service.catalog.videos.readings import Reading, fields_of, in_one_line
 from loader_service.catalog.vocabulary import FRAMES, RECORDINGS
 from loader_service.errors import CatalogError
@@ -92,22 +93,37 @@ def _apart(first: DatasetInfo, last: DatasetInfo, rows: tuple[Int64s, Int64s], f
 
 def lines_of_first_and_last(tree: Tree, found: Found, read: Read) -> dict[str, str]:
     """Return a line for rows that belong to those of the one table, or video, of a file, and are in no field of it."""
-    whole, infos = found.episodes[0], tree.datasets.values()
-    lists = [info for info in infos if info.kind in _NUMBERS and info.shape[:1] == (whole.frame_count,)]
-    alone = len(lists) < 2 and not (lists and lists[0].shape[1:] == (2,))  # no pair for each row either
-    if alone or len(found.episodes) > 1:
+    if len(found.episodes) > 1:
         return {}
+    whole, infos = found.episodes[0], tree.datasets.values()
     served = {part.path for part in whole.parts.values()} | whole.helpers
     others = [info for info in infos if info.dtype and info.shape and info.path not in served]
+    lists = [info for info in infos if info.kind in _NUMBERS and info.shape[:1] == (whole.frame_count,)]
     lines = {}
     for count in dict.fromkeys(info.shape[0] for info in others):
         rows = [info for info in others if info.shape[0] == count]
-        for reading in rows_by_first_and_last(lists, rows, read):
+        for reading in rows_by_first_and_last(lists, rows, read) or _rows_by_owners(rows, read):
             lines[f"{rows[0].path} (rows)"] = (
                 f"{reading.words}; {in_one_line(reading.schema)} in a --schema serves these rows alone, cut there; "
                 f"beside the {whole.frame_count} that are served, write a list for each as a vlen dataset, in a file"
             )
     return lines
+
+
+def _rows_by_owners(rows: Sequence[DatasetInfo], read: Read) -> list[Reading]:
+    """Return the reading of datasets of one length as the rows of each thing that a column says: ``image_id``."""
+    count = rows[0].shape[0]
+    bounds = find_by_owners(rows, count, read) if len(rows) > 1 and count <= _MOST_OWNED else None
+    if bounds is None:
+        return []
+    named = " and ".join(map(repr, sorted(bounds.paths)))
+    fields = fields_of([info for info in rows if info.path not in bounds.paths], "array")
+    words = f"{count} rows as of {rows[0].path!r}, of each thing those of one {named}"
+    return [Reading(words, Schema(("spans",), fields))] if fields else []
+
+
+#: More rows than these are not read for a line.
+_MOST_OWNED = 2**22
 
 
 def rows_by_first_and_last(lists: Sequence[DatasetInfo], rows: Sequence[DatasetInfo], read: Read) -> list[Reading]:
