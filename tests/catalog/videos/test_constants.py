@@ -92,3 +92,18 @@ def test_frames_of_several_names_have_a_pattern_for_all_videos(tmp_path: Path) -
     with pytest.raises(CatalogError, match=r"--frames '\*/flow_x_\*'"):
         catalog_of(tmp_path)
     assert catalog_of(tmp_path, frames="*/flow_x_*").frame_counts.tolist() == [4, 4, 4]
+
+
+@pytest.mark.parametrize(("name", "sides"), [("class_weights", (10,)), ("mean", (10,)), ("adj", (10, 10))])
+def test_what_is_of_all_rows_by_its_name_and_as_long_by_chance_has_a_line_whose_remedy_works(
+    tmp_path: Path, name: str, sides: tuple[int, ...]
+) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["spectra"], file[name] = np.ones((10, 40), np.float32), np.ones(sides, np.float32)
+    assert any(f"{name!r} has 10 entries" in line and "by chance" in line for line in catalog_of(tmp_path).left_out)
+    (tmp_path / "schema.toml").write_text(
+        'videos = "files"\n[[field]]\nname = "spectra"\nkind = "array"\ndataset = "spectra"\n'
+        f'[[field]]\nname = "{name}"\nkind = "value"\ndataset = "{name}"\n'
+    )
+    declared = catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))
+    assert {field.name: field.kind for field in declared.fields} == {"spectra": "array", name: "value"}

@@ -58,11 +58,17 @@ _MAP = re.compile(
 )
 
 #: What a list of the names of all classes is called.
-_CLASSES = re.compile(r"^(class|label|category|target)_?names?$|^(classes|categories|vocab(ulary)?)$", re.IGNORECASE)
+_CLASSES = re.compile(
+    r"^(class|label|category|target|feature|column|variable|gene)_?names?$|^(classes|categories|vocab(ulary)?|columns)$",
+    re.IGNORECASE,
+)
 
 #: What is called that is of a whole video, or of all: a list, or a matrix of two axes.
 _STATIC = re.compile(
-    r"(^|_)(intrinsics?|extrinsics?|calibrations?|camera_matrix|distortion|limits|wave_?lengths)$", re.IGNORECASE
+    r"(^|_)(intrinsics?|extrinsics?|calibrations?|camera_matrix|distortion|limits|wave_?lengths|freq(uencie)?s|bins?|"
+    r"(bin_?)?edges|(class|label)_?weights|(feature|channel|class)_?(means?|stds?)|cov(ariance)?(_?matrix)?|adj(acency)?)$|"
+    r"^(means?|stds?|variances?)$",
+    re.IGNORECASE,
 )
 
 #: What the class of a whole video is called, which may be written as zeros and a one.
