@@ -121,7 +121,7 @@ def _by_values(hdf5: HDF5File, found: Found) -> Division | None:
 def _values(hdf5: HDF5File, parts: Sequence[VideoField]) -> list[Any]:
     """Return the texts of videos, or an empty one, which is no word, where some are too long for a field."""
     try:
-        return read_values(hdf5, parts).tolist()
+        return list(read_values(hdf5, parts).tolist())
     except NoFieldError:
         return [""]
 
