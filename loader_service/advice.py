@@ -108,7 +108,7 @@ def volume_advice(catalog: Catalog) -> str | None:
     if catalog.kind != "rows":
         return None
     counts = set(catalog.frame_counts.tolist())
-    alike = len(counts) == 1 and catalog.video_count > 1
+    alike = len(counts) == 1 and 1 < catalog.video_count == catalog.file_count  # not runs of rows, as of a split
     least_axes = 1 if alike else 2
     found = [
         SchemaField(facts.field.name, "array", facts.sources[:1], "", (0,) * (len(facts.field.shape) + 1))

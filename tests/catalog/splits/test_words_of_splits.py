@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.advice import volume_advice
 from loader_service.errors import CatalogError
 from tests.support.catalogs import catalog_of, names_of
 
@@ -38,3 +39,11 @@ def test_texts_with_other_words_one_split_or_no_training_are_values(tmp_path, wo
     with closing(catalog_of(tmp_path)) as found:
         assert found.video_count == 3
         assert "data_type" in {field.name for field in found.fields}
+
+
+def test_runs_of_rows_of_a_split_are_called_no_files(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["spectrograms"], root["splits"] = np.ones((12, 6, 6), np.float32), [b"train", b"train", b"val"] * 4
+    with closing(catalog_of(tmp_path, split="train")) as found:
+        assert found.frame_counts.tolist() == [2, 2, 2, 2]
+        assert "files has" not in (volume_advice(found) or "")
