@@ -236,7 +236,7 @@ def numbered_frames_end_to_end(folder: Path) -> Serves:
     )
 
 
-_TIMES = ("0", "0.05", "0.1", "0.15", "0.2", "0.25")
+_TIMES = ("0", "0.05", "0.1", "0.15", "0.2", "1", "1.05")
 
 
 @case("no one project: JPEGs called by seconds, with as many decimals as they need (frames/0.05)", option=True)

@@ -170,6 +170,16 @@ def test_single_entries_and_small_arrays_of_one_shape_are_such_values_as_they_ar
         assert found.column("values", "goal").tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
+@pytest.mark.parametrize("second", ["length", "end"])
+def test_rows_that_are_counted_from_one_are_cut_so(tmp_path, second):
+    pairs = {}
+    for number, (start, length) in enumerate(((1, 5), (6, 7), (13, 4))):
+        pairs |= {f"start_{number}": start, f"{second}_{number}": length if second == "length" else start + length - 1}
+    _write(tmp_path, pairs)
+    with closing(catalog_of(tmp_path)) as found:
+        assert _rows(found) == {"0": list(range(5)), "1": list(range(5, 12)), "2": list(range(12, 16))}
+
+
 def test_numbered_lengths_alone_cut_where_they_sum_to_the_rows(tmp_path):
     _write(tmp_path, {f"length_{number}": length for number, length in enumerate((5, 7, 4))} | {"fps_0": 24})
     with closing(catalog_of(tmp_path)) as found:

@@ -143,6 +143,10 @@ def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read, *
     names = sorted(named, key=natural_key)
     numbers = np.array([[np.ravel(read(info.path))[at] for at, info in _places(named[name])] for name in names])
     starts, seconds = numbers.astype(np.int64).T
+    from_one = starts - 1  # rows that are counted from 1
+    for ends in (from_one + seconds, seconds) if starts.min() == 1 else ():
+        if covers(from_one, ends, frame_count):
+            starts, seconds = from_one, ends - from_one
     ways = [
         _Way("a length", starts + seconds),
         _Way("the row behind the last", seconds),
