@@ -105,8 +105,8 @@ def test_of_small_files_given_ahead_the_one_that_crashes_is_named(data, sabotage
 
 def test_answers_of_small_files_are_taken_together(data, monkeypatch):
     waits = []
-    monkeypatch.setattr(scan_pool, "_QUICK_S", 10.0)
-    monkeypatch.setattr(scan_pool, "_TOGETHER_S", 0.5)
+    monkeypatch.setattr(scan_pool, "_QUICK_S", 10.0)  # whatever else this machine does
+    monkeypatch.setattr(scan_pool, "_AHEAD_S", 10.0)
     monkeypatch.setattr(scan_pool, "readable", lambda *given: waits.append(given) or readable(*given))
     with ScanPool(ScanOptions(), 1) as pool:
         assert len(list(pool.scan(copies(data, 64)))) == 64

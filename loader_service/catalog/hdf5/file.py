@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 #: Datasets and groups that stay open: what was decompressed of a dataset is gone when nobody has it open, and several
-#: look at each.
+#: look at each. Of each `CHUNK_CACHE_BYTES` are kept, so 128 MiB of all at the most.
 _MOST_OPEN = 8
 
 

@@ -46,16 +46,19 @@ _END_S = 5.0
 #: How long nothing may happen without a look at the time, in seconds.
 _LONGEST_WAIT_S = 1.0
 
-#: Files that a process is given ahead while each takes less than so long, in seconds: it need not wait for this process
-#: between two of them, which takes as long as a small file.
-_AHEAD, _QUICK_S = 16, 0.01
+#: Files that a process is given ahead at most, and their time together, while each takes less than so long, in seconds:
+#: it need not wait for this process between two of them, which takes as long as a small file.
+_AHEAD, _AHEAD_S, _QUICK_S = 16, 0.12, 0.05
 
 #: Letters of the names of these at most: as JSON they are then fewer bytes than a pipe holds, so none waits to write.
 _AHEAD_LETTERS = 2048
 
-#: How long answers may lie in the pipe while a process has files for longer, in seconds: to wake up for each of them
-#: takes twice as long as to read it.
-_TOGETHER_S = 0.01
+#: Files that a process has when its answers may lie in the pipe for half of its time for them: to wake up for each of
+#: them takes twice as long as to read it.
+_MANY_AHEAD = 4
+
+#: Bytes of answers that may lie in a pipe, half of what it holds: a process waits where it is full.
+_LYING_BYTES = 2**15
 
 
 class ScanPool:
@@ -139,7 +142,8 @@ class ScanPool:
     def _await(self) -> None:
         """Wait until a process has sent something that is wanted now, or ended, or has had its time."""
         patience_s = min(process.deadline for process in self._processes) - time.monotonic()
-        longest_s = _TOGETHER_S if any(process.is_ahead for process in self._processes) else _LONGEST_WAIT_S
+        busy_s = [process.busy_s for process in self._processes if process.is_ahead]
+        longest_s = min(busy_s) / 2 if busy_s else _LONGEST_WAIT_S
         descriptors = [descriptor for process in self._processes for descriptor in process.wanted_descriptors]
         readable(descriptors, min(patience_s, longest_s))
 
@@ -193,7 +197,7 @@ class ScanProcess(Generic[_Answer]):
         self._ends = [self._child.errors.descriptor]  # readable when it has ended
         self._received = bytearray()
         self._is_ready = False
-        self._is_quick = False
+        self._pace_s = self._answer_bytes = math.inf  # of a file
         self._began = time.monotonic()  # with what it is at
         self.ready_since = self._began  # or when it was started
         self.asked: list[str] = []  # and not answered yet, in order
@@ -202,14 +206,21 @@ class ScanProcess(Generic[_Answer]):
     @property
     def has_room(self) -> bool:
         """Whether it can be given a file."""
-        if not self.asked or not self._is_quick:
+        if not self.asked or self._pace_s > _QUICK_S:
             return self._is_ready and not self.asked
-        return len(self.asked) < _AHEAD and sum(map(len, self.asked)) < _AHEAD_LETTERS
+        has_time = len(self.asked) < _AHEAD and self.busy_s < _AHEAD_S
+        return has_time and sum(map(len, self.asked)) < _AHEAD_LETTERS
+
+    @property
+    def busy_s(self) -> float:
+        """How long it takes for what it was asked, in seconds, if that goes on as it did."""
+        return self._pace_s * len(self.asked)
 
     @property
     def is_ahead(self) -> bool:
-        """Whether it has files for longer than answers may wait."""
-        return self._is_quick and len(self.asked) > _AHEAD // 2
+        """Whether it has so many files, of little time and short answers, that these may wait."""
+        fits = self._answer_bytes * len(self.asked) < _LYING_BYTES
+        return fits and len(self.asked) > _MANY_AHEAD and self.busy_s < 2 * _AHEAD_S
 
     @property
     def wanted_descriptors(self) -> list[int]:
@@ -276,7 +287,7 @@ class ScanProcess(Generic[_Answer]):
                     raise
                 answers[self.asked.pop(0)] = answer
         if answers:
-            self._is_quick = spent_s / len(answers) < _QUICK_S
+            self._pace_s, self._answer_bytes = spent_s / len(answers), place / len(answers)
             self._begin()
         if self._is_ready and not self.asked:
             self.deadline = math.inf
