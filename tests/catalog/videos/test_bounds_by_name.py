@@ -180,6 +180,29 @@ def test_rows_that_are_counted_from_one_are_cut_so(tmp_path, second):
         assert _rows(found) == {"0": list(range(5)), "1": list(range(5, 12)), "2": list(range(12, 16))}
 
 
+def test_whole_numbers_as_floats_cut_and_seconds_do_not(tmp_path):
+    _write(tmp_path, {"start_0": 0.0, "length_0": 5.0, "start_1": 5.0, "length_1": 11.0})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [5, 11]
+    _write(tmp_path, {"start_0": 0.0, "end_0": 0.5, "start_1": 0.5, "end_1": 16.0})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [16]
+
+
+def test_numbered_attributes_cut_as_datasets_do(tmp_path):
+    _write(tmp_path, {})
+    with h5py.File(tmp_path / "a.h5", "a") as root:
+        root.attrs.update(start_0=0, length_0=5, start_1=5, length_1=11)
+    with closing(catalog_of(tmp_path)) as found:
+        assert _rows(found) == {"0": list(range(5)), "1": list(range(5, 16))}
+
+
+def test_one_numbered_pair_of_some_rows_cuts_nothing(tmp_path):
+    _write(tmp_path, {"crop_start_0": 2, "crop_length_0": 10})
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [16]
+
+
 def test_numbered_lengths_alone_cut_where_they_sum_to_the_rows(tmp_path):
     _write(tmp_path, {f"length_{number}": length for number, length in enumerate((5, 7, 4))} | {"fps_0": 24})
     with closing(catalog_of(tmp_path)) as found:

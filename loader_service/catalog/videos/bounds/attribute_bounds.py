@@ -11,7 +11,7 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
 from loader_service.catalog.inner_paths import upwards
 from loader_service.catalog.videos.bounds.bound_lists import says_bounds
 from loader_service.catalog.videos.bounds.bounds import find_bounds
-from loader_service.catalog.videos.bounds.bounds_by_name import find_by_name
+from loader_service.catalog.videos.bounds.bounds_by_name import NUMBERED, find_by_name
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def named_as_bounds(tree: Tree) -> dict[str, list[str]]:
     for owner, names in tree.attributed.items():
         for name in names:
             if name not in meant:
-                meant[name] = says_bounds(name)
+                meant[name] = says_bounds(NUMBERED.sub(r"\1\3", name).strip("_"))
             if meant[name]:
                 named.setdefault(owner, []).append(name)
     return named
@@ -76,7 +76,7 @@ def _of_groups(named: Mapping[str, Sequence[str]], frame_count: int, read: Read)
     values: dict[str, Any] = {
         f"{owner}@/{name}": np.asarray(read(f"{owner}@{name}"))
         for owner, names in named.items()
-        if owner and len(names) > 1
+        if len(names) > 1
         for name in names
     }
     infos = [_as_dataset(path, each) for path, each in values.items() if each.dtype.kind in "iu"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loader_service.catalog.dtypes import is_whole
+from loader_service.catalog.dtypes import is_floating, is_whole
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.split_words import meaning_of
@@ -61,7 +61,7 @@ def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
     for info in datasets:
         if info.shape == _PAIR and is_whole(info.dtype):
             by_group.setdefault((info.parent, False), {})[info.basename] = (info, info)
-        elif info.shape in _ONE and is_whole(info.dtype):
+        elif info.shape in _ONE and (is_whole(info.dtype) or is_floating(info.dtype)):
             single.setdefault(info.parent, []).append(info)
     for owner, infos in single.items():
         pair = _of_group(infos) if owner and len(infos) > 1 else None
@@ -77,8 +77,8 @@ def find_by_name(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) 
             by_group[owner, True] = numbered
     for (group, by_number), named in by_group.items():
         splits = any(meaning_of(name) is not None for name in named)
-        meant = by_number or bool(_MEANT.search(basename_of(group)))
-        bounds = None if splits else _fitting(group, named, frame_count, read, meant=meant)
+        meant = (by_number and len(named) > 1) or bool(_MEANT.search(basename_of(group)))
+        bounds = None if splits else _fitting(group, named, frame_count, read, (meant, by_number))
         if bounds is not None:
             return bounds
     return None
@@ -123,25 +123,32 @@ def _of_group(infos: Sequence[DatasetInfo]) -> Pair | None:
 def _of_lengths(group: str, infos: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
     """Return the videos whose lengths, one each, sum to the rows, in the order of the numbers in their names."""
     infos = sorted(infos, key=lambda info: natural_key(info.basename))
-    lengths = np.array([int(np.ravel(read(info.path))[0]) for info in infos])
-    if len(infos) < 2 or (lengths < 0).any() or lengths.sum() != frame_count:
+    lengths = np.array([np.ravel(read(info.path))[0] for info in infos])
+    if len(infos) < 2 or (lengths % 1).any() or (lengths < 0).any() or lengths.sum() != frame_count:
         return None
     if len({unnumbered(info.basename) for info in infos}) > 1:
         raise CatalogError(
             f"{group!r} has {len(infos)} lengths that sum to {frame_count}, the number of rows, and their names say no "
             f"order: {infos[0].basename!r}, {infos[1].basename!r}, …; write 'episode_lengths' with an entry for each"
         )
+    lengths = lengths.astype(np.int64)
     ends, paths = np.cumsum(lengths), frozenset(info.path for info in infos)
     numbers = [NUMBERED.fullmatch(info.basename) for info in infos] if not LENGTHS.search(basename_of(group)) else []
     names = [name[2] for name in numbers if name is not None] or [info.basename for info in infos]
     return Bounds(ends - lengths, ends, paths, tuple(names))
 
 
-def _fitting(group: str, named: dict[str, Pair], frame_count: int, read: Read, *, meant: bool) -> Bounds | None:
-    if len(named) < 2 and not meant:
+def _fitting(
+    group: str, named: dict[str, Pair], frame_count: int, read: Read, said: tuple[bool, bool]
+) -> Bounds | None:
+    """Return what pairs say; `said`: that they bound videos, by their group or number, and that numbers name them."""
+    meant, by_number = said
+    if len(named) < 2 and not (meant or by_number):
         return None
     names = sorted(named, key=natural_key)
     numbers = np.array([[np.ravel(read(info.path))[at] for at, info in _places(named[name])] for name in names])
+    if (numbers % 1).any():
+        return None  # seconds, as MATLAB's whole numbers are none
     starts, seconds = numbers.astype(np.int64).T
     from_one = starts - 1  # rows that are counted from 1
     for ends in (from_one + seconds, seconds) if starts.min() == 1 else ():
