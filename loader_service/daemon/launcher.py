@@ -177,9 +177,9 @@ class PrivateService:
             self._tell(error)
 
     def _leave(self) -> None:
-        """End the process, and remove what it left if it could not do that itself."""
+        """End the process, and remove what it left, or one before it, unless it has done that itself."""
         self._process.end()
-        if self._process.code == 0:
+        if self._process.code == 0 and self._ready_at is not None:
             return
         with contextlib.suppress(OSError, ConfigError):  # the next start of any service tidies up as well
             with EndpointLock(self._place):
