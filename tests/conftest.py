@@ -12,14 +12,14 @@ import sys
 import tempfile
 import types
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 
-from loader_service import children, failpoints
+from loader_service import children
 from loader_service.protocol import segment_files
 from tests.support import processes, warm_python
 from tests.support.leaks import Belongings
@@ -160,15 +160,10 @@ def _keep_for_good() -> None:
 
 
 @pytest.fixture
-def warm_packing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the processes that pack forked from one with their imports, which take 0.3 s of CPU; see `warm_python`."""
-
-    def start(words: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-        is_plain = failpoints.ENVIRONMENT_VARIABLE in options["env"] or warm_python.comes_too_late(os.environ)
-        is_warm = "loader_service.pack.pack_worker" in words and not is_plain
-        return (warm_python.WarmPackWorker if is_warm else subprocess.Popen)(words, **options)
-
-    monkeypatch.setattr(children, "subprocess", types.SimpleNamespace(**{**vars(subprocess), "Popen": start}))
+def warm_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have private services, and processes that pack, forked from one with their imports, which take 0.3 s of CPU."""
+    forking = types.SimpleNamespace(**{**vars(subprocess), "Popen": warm_python.start_child})
+    monkeypatch.setattr(children, "subprocess", forking)
 
 
 @pytest.fixture(autouse=True)

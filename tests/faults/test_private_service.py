@@ -22,6 +22,8 @@ from tests.support import processes
 from tests.support.machine import at_most
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.usefixtures("warm_children")
+
 
 def private_services() -> set[int]:
     """Return the private services of this process."""

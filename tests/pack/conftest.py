@@ -6,5 +6,5 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def forked_packing(warm_packing: None) -> None:
+def forked_packing(warm_children: None) -> None:
     """Have the processes that pack forked from one that has imported what they need."""

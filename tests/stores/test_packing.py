@@ -29,7 +29,7 @@ from tests.pack.test_records import write_records, write_tar
 from tests.support.services import command_line
 from tests.support.videos import frame_jpeg, make_videos, write_videos
 
-pytestmark = pytest.mark.usefixtures("warm_packing")
+pytestmark = pytest.mark.usefixtures("warm_children")
 
 
 def examples(count: int, first: int = 0) -> list[bytes]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from loader_service import failpoints
 from tests.support import processes
 from tests.support.waiting import eventually
 
@@ -33,6 +34,9 @@ _COMMAND_BYTES = 16_000
 
 #: Variables that the interpreter and libraries look at when they are loaded: a process that is forked comes too late.
 _READ_BEFORE = ("LD_", "PYTHON", "OPENBLAS_", "OMP_", "MALLOC_")
+
+#: Which Python that is; a test may put another one in its place.
+_PYTHON = sys.executable
 
 _started: dict[Path, subprocess.Popen[bytes]] = {}
 
@@ -161,6 +165,27 @@ class WarmPackWorker(WarmProcess):
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
         super().__init__("from tests.support import warm_workers; warm_workers.boot_program()", [], command, **options)
+
+
+class WarmPrivateService(WarmProcess):
+    """What a private service is; takes what `WarmPackWorker` takes."""
+
+    modules = WarmCommand.modules
+
+    def __init__(self, command: Sequence[str], **options: Any) -> None:
+        program = "from tests.support import warm_workers as w; w.fork_programs(); w.boot_program()"
+        super().__init__(program, [], command, **options)
+
+
+#: What may be forked of the programs that this process starts as the product does.
+_FORKED = {"loader_service.pack.pack_worker": WarmPackWorker, "loader_service.entry_point": WarmPrivateService}
+
+
+def start_child(words: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """Start a program as `subprocess.Popen` does, or have it forked: not where places in it are to fail."""
+    is_plain = failpoints.ENVIRONMENT_VARIABLE in options["env"] or comes_too_late(os.environ) or words[0] != _PYTHON
+    kinds = [] if is_plain else [_FORKED[word] for word in words[:5] if word in _FORKED]
+    return (kinds[0] if kinds else subprocess.Popen)(words, **options)
 
 
 def comes_too_late(environment: Mapping[str, str]) -> bool:
