@@ -190,6 +190,25 @@ def test_a_trainer_that_closes_while_its_service_starts_again_waits_for_nothing(
     assert not private_services()
 
 
+def test_one_closed_before_it_is_ready_again_leaves_nothing_of_its_last_life(
+    videos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, second, begun = (tmp_path / name for name in ("python", "second", "begun"))
+    waits = f"trap 'exit 0' TERM; touch {begun}; while true; do sleep 0.05; done"
+    program.write_text(f'#!/bin/sh\n[ -e {second} ] && {{ {waits}; }}\nexec {sys.executable} "$@"\n')
+    program.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(program))
+        connection = loader_client.connect(videos, workers=1)
+    socket = Path(connection.endpoint.removeprefix("ipc://"))
+    second.touch()
+    kill()
+    eventually(begun.exists, "it is started again")
+    assert socket.exists()
+    connection.close()
+    assert not socket.exists()
+
+
 _FORKING = """
 import os, signal, sys, time
 import loader_client
