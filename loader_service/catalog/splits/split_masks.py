@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loader_service.catalog.dtypes import is_whole
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.splits.split_names import PARENTS
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: What is left of the name of a mask when the split's word is taken out.
 _MASKS = re.compile(r"(?:^|_)(?:is|mask|flag|in)$")
+
+#: Rows of which 0 and 1 can be the numbers.
+_FEWEST = 2
 
 #: A word of a split that says as well whether a row is of use.
 _EITHER = "valid"
@@ -45,17 +49,24 @@ def split_masks(
     found = [
         (info, said)
         for info, said in named
-        if info.dtype == "bool"
+        if (info.dtype == "bool" or (is_whole(info.dtype) and count > _FEWEST))
         and info.shape[0] == count
         and (is_inside(info, said) or not said.rest or _MASKS.search(said.rest))
     ]
-    masks = {info.path: np.asarray(hdf5.node(info.path)[()], bool) for info, _ in found}
-    either = [info.path for info, said in found if said.word.lower() == _EITHER and not is_inside(info, said)]
+    values = {info.path: np.asarray(hdf5.node(info.path)[()]) for info, _ in found}
+    masks = {path: each.astype(bool) for path, each in values.items() if each.dtype == bool or _are_flags(each)}
+    kept = [(info, said) for info, said in found if info.path in masks]
+    either = [info.path for info, said in kept if said.word.lower() == _EITHER and not is_inside(info, said)]
     others = [mask for path, mask in masks.items() if path not in either]
     for path in either:
         if not others or (masks[path] & np.any(others, axis=0)).any():
             del masks[path]
     return masks
+
+
+def _are_flags(values: npt.NDArray[np.generic]) -> bool:
+    """Tell whether whole numbers are 0 and 1 alone, and both: so many of them name no rows once each."""
+    return set(np.unique(values).tolist()) == {0, 1}
 
 
 def is_inside(info: DatasetInfo, said: Said) -> bool:

@@ -29,6 +29,8 @@ _FORMS = {
     "shuffled lists in a group": {"splits/train": _TRAIN[::-1], "splits/test": _TEST},
     "masks": {"train_mask": _mask(_TRAIN), "test_mask": _mask(_TEST)},
     "masks with a word alone": {"train": _mask(_TRAIN), "test": _mask(_TEST)},
+    "flags as numbers": {"train_mask": _mask(_TRAIN).astype(np.uint8), "test_mask": _mask(_TEST).astype(np.int64)},
+    "flags with a word alone": {"train": _mask(_TRAIN).astype(np.uint8), "test": _mask(_TEST).astype(np.uint8)},
     "is": {"is_train": _mask(_TRAIN), "is_test": _mask(_TEST)},
     "column": {"split": _WORDS},
     "wide column": {"split": _WORDS[:, None]},
