@@ -56,7 +56,8 @@ def flat_list_part(read: Read, tree: Tree, info: DatasetInfo, frames: int | None
     beside = beside or (_called_as_bounds(tree, info) if frames is None else None)
     if beside is None or len(beside.shape) != 1 or beside.shape[0] < 2 or not is_whole(beside.dtype):
         return None
-    if frames is not None and (count_of_lists(beside) != frames or info.shape[:1] == (frames,)):
+    has_ends_alone = beside.path.endswith(ENDS_ENDING)  # which may be an index of what has a row a frame
+    if frames is not None and (count_of_lists(beside) != frames or (has_ends_alone and info.shape[:1] == (frames,))):
         return None
     is_numbers = is_number(info.dtype) and bool(info.shape)
     if not is_numbers or 0 in info.shape[1:] or (info.address is None and info.shape[0]):
