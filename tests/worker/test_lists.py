@@ -203,7 +203,9 @@ def test_a_check_finds_nothing_bad_between_the_frames_of_a_video_that_has_one(
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["frames"], file["action"] = np.zeros((4, 16, 16, 3), np.uint8), np.zeros((3, 2))
         file["episode_ends"] = [3, 4]
-    catalog = catalog_of(tmp_path)
+    fields = [f'{{name = "{name}", kind = "array", dataset = "{name}"}}' for name in ("frames", "action")]
+    (tmp_path / "schema.toml").write_text(f'videos = "spans"\nfield = [{", ".join(fields)}]\n')
+    catalog = catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))
     assert [field.name for field in catalog.fields] == ["frames", "action"]
     reader = Reader(catalog)
     parts = check.parts_of(catalog, reader)

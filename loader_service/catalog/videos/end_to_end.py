@@ -23,6 +23,7 @@ from loader_service.catalog.videos.bounds.bound_lists import (
     is_index,
 )
 from loader_service.catalog.videos.bounds.bounds import find_bounds, find_pairs_apart, find_sums, from_flags
+from loader_service.catalog.videos.bounds.cut_lines import lines_of_cut, short_of_rows
 from loader_service.catalog.videos.bounds.inner_bounds import line_of_parts, paths_of_parts
 from loader_service.catalog.videos.bounds.row_columns import find_by_rows
 from loader_service.catalog.videos.bounds.row_owners import find_by_owners, line_of_turns
@@ -92,16 +93,8 @@ def cut_at_ends(hdf5: HDF5File, tree: Tree, found: Found, *, declared: bool = Fa
         used |= paths | {info.path for info in beside[id(whole)] if info.basename in LABEL_NAMES}
         used |= {key_in(whole.root, path) for path in paths}
     left_out = {key: reason for key, reason in found.left_out.items() if key not in used}
-    for whole, said in zip(filled, bounds, strict=True):
-        for path in () if said is None else sorted(said.paths):
-            left_out[path if alone else key_in(whole.root, path)] = "says which rows are a video each, in a file"
-        lost = 0 if said is None else whole.frame_count - int((said.ends - said.starts).sum())
-        if said is not None and lost:
-            shown = [repr(path) for path in sorted(said.paths)[:2]]
-            named = " and ".join(shown if len(said.paths) < 3 else [", ".join(shown), f"{len(said.paths) - 2} more"])
-            left_out[f"{whole.dataset_path} (between videos)"] = (
-                f"{lost} of {whole.frame_count} rows lie in no video, as {named} say, in a file"
-            )
+    for whole, each in zip(filled, bounds, strict=True):
+        left_out.update(() if each is None else lines_of_cut(whole, each, alone=alone))
     return Found("spans", episodes, left_out)
 
 
@@ -295,7 +288,10 @@ def _cut(
     declared: bool,
 ) -> list[Episode]:
     taken = bounds.paths.union(*({part.path for part in each.values()} for each in own))
-    kept = {key: part for key, part in whole.parts.items() if declared or part.place not in taken}
+    short = short_of_rows(whole, bounds)
+    kept = {
+        key: part for key, part in whole.parts.items() if declared or (part.place not in taken and key not in short)
+    }
     if whole.root and not declared:  # `spans` has no group of its own, so a schema names each by its path in the file
         kept = {key: replace(part, pattern=f"{VIDEO}/{key}") for key, part in kept.items()}
     episodes = []

@@ -238,3 +238,13 @@ def test_an_odd_frame_is_named_by_its_row_in_the_dataset_and_not_in_its_video(tm
         return
     with pytest.raises(CatalogError, match=r"'images', frame 5: expected .* frame 3"):
         catalog_of(tmp_path)
+
+
+def test_what_has_a_row_less_than_all_videos_together_is_no_field_of_them_and_has_a_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["frames"], root["action"] = pixels(1, 6, 16, 16), np.zeros((5, 2))
+        root["episode_ends"] = [4, 6]
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [4, 2]
+        assert [field.name for field in found.fields] == ["frames"]
+        assert "'action': expected an entry for each of the 6 rows of all videos, found one less" in found.left_out[-1]
