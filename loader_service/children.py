@@ -260,7 +260,9 @@ class Child:
         try:
             self.kill()
             if os.getpid() == self._owner_pid:
-                self._popen.wait(_REAP_S)
+                if self.pidfd >= 0:
+                    self.wait(_REAP_S)  # `Popen.wait` sleeps between looks, longer each time
+                self._popen.wait(_REAP_S if self.pidfd < 0 else 0)
         except subprocess.TimeoutExpired:
             _LOG.warning("process %d was killed, and has not ended within %g s: look at its disk", self.pid, _REAP_S)
         for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):

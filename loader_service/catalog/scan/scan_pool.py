@@ -84,6 +84,8 @@ class ScanPool:
 
     def __exit__(self, *_: object) -> None:
         for process in self._processes:
+            process.kill()  # they take a while to end, all at once
+        for process in self._processes:
             process.end()
 
     def scan(self, paths: Sequence[str], tick: Callable[[], None] | None = None) -> Iterator[Outcome]:
@@ -293,6 +295,10 @@ class ScanProcess(Generic[_Answer]):
             self.deadline = math.inf
         del self._received[:place]
         return answers
+
+    def kill(self) -> None:
+        """Kill it, and do not wait for its end; harmless when it has ended."""
+        self._child.kill()
 
     def end(self) -> None:
         """Kill and reap it; harmless when it has ended."""
