@@ -45,7 +45,7 @@ def unused(tree: Tree, found: Found, said: Mapping[str, str], labels: Collection
         By path within the video, or by path where there is no such video; by pattern, with ``*``, where many are alike.
     """
     used = paths_of(found)
-    told = _told(found)
+    told = {} if tree.is_packed else _told(found)  # the format of `pack` needs no explaining
     roots: dict[str | None, Episode] = {each.root: each for each in found.episodes if each.root is not None}
     reasons: dict[str, str] = {}
     for info in tree.datasets.values():
