@@ -9,13 +9,14 @@ from loader_service.catalog.names import PACKED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: What only libraries write: axes of HDF5 and NetCDF, kinds of arrays of MATLAB and Octave, versions of formats.
+#: What only libraries write: axes of HDF5 and NetCDF, kinds of arrays of MATLAB, Octave and R, versions of formats.
 _NOTES = frozenset(
     """
     DIMENSION_LIST DIMENSION_LABELS REFERENCE_LIST _Netcdf4Dimid _NCProperties _Netcdf4Coordinates _FillValue
     _nc3_strict PYTABLES_FORMAT_VERSION DEEPDISH_IO_VERSION HICKLE_VERSION HICKLE_PYTHON_VERSION MATLAB_class
     MATLAB_empty MATLAB_int_decode MATLAB_sparse MATLAB_object_decode MATLAB_fields H5PATH OCTAVE_NEW_FORMAT NX_class
-    PSEUDOATOM HDF5_Version h5py_version NeXus_version encoding-type encoding-version pandas_type pandas_version
+    PSEUDOATOM rhdf5-NA.OK storage.mode HDF5_Version h5py_version NeXus_version encoding-type encoding-version
+    pandas_type pandas_version
     """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
 ) | {PACKED}
 

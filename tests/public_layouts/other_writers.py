@@ -62,6 +62,28 @@ def features_of_r(folder: Path) -> Refused:
     return Refused(["'X'", "40 entries along their last axis", " R, ", "moveaxis"])
 
 
+@case("grimbough/rhdf5: h5write of array(c(width, height, frames)) in a group of each video, and a list's logicals")
+def videos_of_r(folder: Path) -> Serves:
+    """As rhdf5 2.42 wrote them: whole numbers of four bytes, chunks, and its marks of one entry beside each."""
+    videos = []
+    with h5py.File(folder / "vids.h5", "w") as root:
+        for number in range(3):
+            frames, speed = numbers(number, 5 + number, 20, 30), numbers(9 + number, 5 + number)
+            fields = {
+                "frames": frames.astype(np.int32),
+                "speed": speed,
+                "seen": np.arange(5 + number, dtype=np.int32) % 2,
+            }
+            for name, values in fields.items():
+                dataset = root.create_dataset(f"video{number}/{name}", data=values, chunks=True, compression=6)
+                dataset.attrs["rhdf5-NA.OK"] = np.ones(1, np.int32)
+            root[f"video{number}/seen"].attrs["storage.mode"] = np.array([b"logical"])
+            videos.append(
+                Video(f"video{number}", {f"./{name}|{name}": Array(values) for name, values in fields.items()})
+            )
+    return Serves(videos, left_out=["'frames.*R, which wrote it, reverses axes"])
+
+
 @case("MaxWell Biosystems: data.raw.h5 (routed/raw (channels, samples), frame_nos, channels)")
 def electrodes(folder: Path) -> Refused:
     """What has an entry for each row, and for each column, says what these are."""
