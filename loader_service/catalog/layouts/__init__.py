@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.layouts.datasets import Datasets
 from loader_service.catalog.layouts.flat import Flat
 from loader_service.catalog.layouts.layout import Layout
@@ -28,3 +29,6 @@ LAYOUTS: tuple[Layout[Any], ...] = (
 
 #: The same by the names that catalogs have for them.
 LAYOUT_NAMED = {layout.name: layout for layout in LAYOUTS}
+
+#: Elements that can hold an image: all at which some layout looks.
+IMAGE_KINDS = frozenset[ElementKind]().union(*(layout.kinds for layout in LAYOUTS))

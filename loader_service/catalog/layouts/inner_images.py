@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.codecs import JPEG, LOOK_BYTES, PNG, PNG_SIGNATURE, START_OF_IMAGE, picture_size
 from loader_service.catalog.hdf5.peek import peek
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
+from loader_service.catalog.layouts import IMAGE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 #: Bytes of an element that are looked at, and datasets of a file.
 _MOST_BYTES, _MOST_DATASETS = 2**14, 64
-
-#: Elements that can hold an image.
-KINDS = frozenset({ElementKind.VLEN_BYTES, ElementKind.BYTES, ElementKind.OPAQUE, ElementKind.TEXT})
 
 
 def image_inside(data: bytes) -> tuple[str, int] | None:
@@ -51,7 +49,7 @@ def explain_inside(hdf5: HDF5File, infos: Iterable[DatasetInfo]) -> str:
 def _may_hold_one(info: DatasetInfo) -> bool:
     rows = 1 if len(info.shape) < 2 and info.kind is ElementKind.BYTES else info.shape[0] if info.shape else 1
     wide = info.kind is ElementKind.VLEN_BYTES or info.size_bytes >= LOOK_BYTES * rows
-    return info.kind in KINDS and wide and len(info.shape) < 3 and 0 not in info.shape
+    return info.kind in IMAGE_KINDS and wide and len(info.shape) < 3 and 0 not in info.shape
 
 
 def _look_inside(hdf5: HDF5File, info: DatasetInfo) -> tuple[str, int] | None:

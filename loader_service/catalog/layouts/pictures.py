@@ -84,8 +84,7 @@ class Looks(NamedTuple):
 def look_at(hdf5: HDF5File, videos: Sequence[FoundVideo], located: Sequence[Located], odd: OddFrames) -> Looks:
     """Return each video's format, and how large its pictures are.
 
-    What is odd is added to `odd`. The first frame of each video is read, and the last
-    and one in the middle of some of them.
+    What is odd is added to `odd`. The first frame of each video is read, and the last and one in the middle of some.
 
     Raises
     ------

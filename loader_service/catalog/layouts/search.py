@@ -10,7 +10,7 @@ from loader_service.catalog.codecs import DEPTH, LOOK_BYTES, PATHS_REMEDY, PNG_S
 from loader_service.catalog.hdf5.peek import as_bytes, peek
 from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, Tree
 from loader_service.catalog.inner_paths import parent_of, unnumbered
-from loader_service.catalog.layouts import LAYOUTS
+from loader_service.catalog.layouts import IMAGE_KINDS, LAYOUTS
 from loader_service.catalog.layouts.inner_images import explain_inside
 from loader_service.catalog.layouts.layout import (
     Candidates,
@@ -51,9 +51,6 @@ class ForeignBytesError(CatalogError):
 #: Those whose videos a schema names by a path each.
 _WITH_PATHS = tuple(layout for layout in LAYOUTS if not layout.group_a_frame)
 
-#: Elements of datasets in which layouts look for rows that are images.
-_KINDS_OF_ROWS = frozenset[ElementKind]().union(*(layout.kinds for layout in LAYOUTS if layout.in_rows))
-
 
 def find_frames(hdf5: HDF5File, tree: Tree, pattern: str | None, *, declared: bool = False) -> list[FoundVideo]:
     """Return the sequences of encoded frames in one file, in natural order of their paths; none, if there are none.
@@ -92,7 +89,7 @@ def _find_first(contents: Candidates, tried: Sequence[Layout[Any]]) -> list[Foun
 def _with_other_rows(contents: Candidates, found: list[FoundVideo], tried: Sequence[Layout[Any]]) -> list[FoundVideo]:
     """Return videos whose frames are rows, with those that other such layouts find in what is left."""
     first = len(found)
-    left = _not_in(found, [info for info in contents.candidates if info.kind in _KINDS_OF_ROWS])
+    left = _not_in(found, [info for info in contents.candidates if info.kind in IMAGE_KINDS])
     for layout in tried if left else ():
         if layout.in_rows:
             found = [*found, *layout.find(replace(contents, candidates=left))]
@@ -148,11 +145,10 @@ def find_declared(hdf5: HDF5File, tree: Tree, paths: Mapping[str, bool]) -> list
 
 
 def _find_named(hdf5: HDF5File, tree: Tree, pattern: str) -> list[FoundVideo]:
-    kinds = frozenset[object]().union(*(layout.kinds for layout in LAYOUTS))
     left = _in_order(
         info
         for info in tree.datasets.values()
-        if matches(pattern, info.path) or (info.kind in kinds and matches(pattern, info.parent))
+        if matches(pattern, info.path) or (info.kind in IMAGE_KINDS and matches(pattern, info.parent))
     )
     if not left:
         raise CatalogError(f"no dataset matches --frames {pattern!r}; found {tree.describe()}")

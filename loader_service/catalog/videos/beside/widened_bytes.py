@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.codecs import LOOK_BYTES, Codec, codec_of
-from loader_service.catalog.layouts.inner_images import KINDS, explain_inside
+from loader_service.catalog.layouts import IMAGE_KINDS
+from loader_service.catalog.layouts.inner_images import explain_inside
 from loader_service.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def refuse_inner_images(hdf5: HDF5File, found: Found) -> None:
     """
     for part in found.episodes[0].parts.values() if found.episodes else ():
         info = part.info
-        if info is None or part.frames is not None or info.kind not in KINDS:
+        if info is None or part.frames is not None or info.kind not in IMAGE_KINDS:
             continue
         if wrong := explain_inside(hdf5, [info]):
             raise CatalogError(wrong)
