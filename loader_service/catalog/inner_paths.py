@@ -47,6 +47,12 @@ def common_group(paths: Sequence[str]) -> str:
     return "/".join(shared)
 
 
+def common_pattern(paths: Sequence[str]) -> str:
+    """Return some paths, of one depth, as one, with a star for each part in which they differ."""
+    parts = zip(*(path.split("/") for path in paths), strict=False)
+    return "/".join(each[0] if len(set(each)) == 1 else "*" for each in parts)
+
+
 def differing_parts(paths: Sequence[str]) -> list[str]:
     """Return, of each path, its first part that not all have; empty for one that ends before."""
     common = common_group(paths)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import join, unnumbered
+from loader_service.catalog.inner_paths import common_pattern, join, unnumbered
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.cameras import DEVICE
 from loader_service.catalog.videos.frame_axis import LEAST_SIDE, have_roles
@@ -72,8 +72,7 @@ def readings_of(group: str, groups: Mapping[str, Sequences], *, encoded: bool) -
     """
     sequences = groups[group]
     several = len(groups) > 1
-    parts = [set(each) for each in zip(*(each.split("/") for each in groups), strict=False)]
-    place = "/".join("*" if len(each) > 1 else min(each) for each in parts)
+    place = common_pattern(list(groups))
     all_frames = [info for each in sequences.values() for info in each]
     kind: FieldKind = "image" if encoded else kind_of_frames(all_frames[0])
     shape = None if encoded else common_shape([info.shape for info in all_frames])

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
-from loader_service.catalog.inner_paths import by_form, join, renumbered
+from loader_service.catalog.inner_paths import by_form, common_pattern, join, renumbered
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.frame_axis import LEAST_SIDE
@@ -149,7 +149,7 @@ def _families(datasets: Sequence[DatasetInfo]) -> Families:
         if _count_frames([[number for number, _ in each] for each in ordered]):
             name, first = members[0].basename, runs[0]
             stars = f"{name[: first[begin].start()]}{VIDEO}{name[first[last].end() : first[frame].start()]}*"
-            pattern = join(_common_pattern(groups), stars + name[first[frame].end() :])
+            pattern = join(common_pattern(groups), stars + name[first[frame].end() :])
             families[pattern] = dict(zip(videos, ([info for _, info in each] for each in ordered), strict=True))
     return {pattern: each for pattern, each in families.items() if has_two_numbers(pattern)}
 
@@ -163,12 +163,6 @@ def _count_frames(videos: Sequence[Sequence[int]]) -> bool:
     spans = [numbers[-1] - numbers[0] + 1 for numbers in videos]
     dense = all(len(numbers) >= LEAST_SHARE * span for numbers, span in zip(videos, spans, strict=True))
     return len(videos) > 1 and max(spans) > 1 and dense and len({numbers[0] for numbers in videos}) == 1
-
-
-def _common_pattern(groups: Sequence[str]) -> str:
-    """Return groups as one path, with a star for each part in which they differ."""
-    parts = zip(*(group.split("/") for group in groups), strict=True)
-    return "/".join(each[0] if len(set(each)) == 1 else "*" for each in parts)
 
 
 def _are_frames(members: Sequence[DatasetInfo]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
-from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.inner_paths import basename_of, common_pattern, join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.natural import are_dates, are_seconds, are_times, decimals_of
 from loader_service.catalog.videos.encoded.frame_readings import (
@@ -149,8 +149,7 @@ def _one_video(groups: Sequence[str], stem: str, first: VideoField) -> str:
             "write the frames of each video as one dataset, (frames, height, width, channels), or read them in a "
             "Python source of your own (--source package.module:Name)"
         )
-    parts = zip(*(group.split("/") for group in groups), strict=True)
-    pattern = join("/".join(each[0] if len(set(each)) == 1 else "*" for each in parts), stem)
+    pattern = join(common_pattern(groups), stem)
     return f"--frames {pattern!r} makes one video{' of each group' if len(groups) > 1 else ''}"
 
 
