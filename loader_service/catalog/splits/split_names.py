@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind, Tree
@@ -67,9 +68,14 @@ def splits_by_name(tree: Tree) -> NamedSplits | None:
     named = [info for info in tree.datasets.values() if _ANY.search(info.path)]
     if not named:
         return None
-    found = _confirmed(named, _is_data)
+    return _surest(tree, partial(_confirmed, named))
+
+
+def _surest(tree: Tree, find: Callable[[IsData], NamedSplits | None]) -> NamedSplits | None:
+    """Return the splits of what is surely data; where there are none, of what may be, unless it may be their lists."""
+    found = find(_is_data)
     if found is None:
-        found = _confirmed(named, _may_be_data)
+        found = find(_may_be_data)
         found = None if found is None or _may_be_lists(tree, found) else found
     return found
 
@@ -100,11 +106,7 @@ def _confirmed(named: Iterable[DatasetInfo], is_data: IsData) -> NamedSplits | N
 
 def only_split(tree: Tree, name: str) -> NamedSplits | None:
     """Return a split that is there without another one, as groups or parts of names; None if it is not."""
-    found = _only_split(tree, name, _is_data)
-    if found is None:
-        found = _only_split(tree, name, _may_be_data)
-        found = None if found is None or _may_be_lists(tree, found) else found
-    return found
+    return _surest(tree, partial(_only_split, tree, name))
 
 
 def _only_split(tree: Tree, name: str, is_data: IsData) -> NamedSplits | None:
