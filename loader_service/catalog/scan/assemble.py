@@ -83,10 +83,10 @@ def assemble(
         _check_labels_free(filled[0], named)
     labelled = labelling.gives_label or any(label is not None for each in filled for label in each.scan.labels)
     video_names = _choose_names(files)
-    merged, left_out = merge_fields([(each.path, each.scan) for each in filled], named, labelled=labelled)
+    pairs = [(each.path, each.scan) for each in filled]
+    merged, left_out = merge_fields(pairs, named, labelled=labelled)
     columns = _columns_of_all(files, merged.values(), video_names)
     facts = _add_fields(columns, files, merged, video_names)
-    uncut = lines_of_uncut([(each.path, each.scan) for each in filled])
     labels, not_labels = label_fields(_labelled(filled, video_names), labelling, RESERVED.union(merged))
     for each in labels:
         columns[f"values.{len(facts)}"] = each.values
@@ -102,7 +102,12 @@ def assemble(
         name_width=int(np.diff(columns["name_bounds"]).max()),
         largest_frame_bytes=_largest_frame_bytes(columns),
         layouts=tuple(dict.fromkeys(each.scan.layout for each in filled)),
-        left_out=(*left_out, *not_labels, *uncut, *lines_of_one_file((each.path, each.scan.status) for each in filled)),
+        left_out=(
+            *left_out,
+            *not_labels,
+            *lines_of_uncut(pairs),
+            *lines_of_one_file((each.path, each.scan.status) for each in filled),
+        ),
         fetched=_fetched(scans),
     )
     return header, columns

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from loader_service.catalog.columns import Header
     from loader_service.catalog.labels.csv_file import LabelTable
+    from loader_service.catalog.scan.assemble import Column
 
 _LOG = logging.getLogger(__name__)
 
@@ -96,12 +98,23 @@ def scan(
     identities = [_Identity(each.path, each.scan.status) for each in files] + [_Identity(path) for path, _ in skipped]
     if options.split is None and not files_chosen.chosen_by_name:
         check_one_split((each.path, each.scan) for each in files)
-    try:
-        header, columns = assemble(files, skipped, labelling, options.named)
-    except FilesQuestionError as error:
-        raise CatalogError(_tried(error, files, options, processes)) from error
+    header, columns = _assembled(files, skipped, labelling, options, processes)
     header = replace(header, split=asked or "", left_out=(*header.left_out, *filter(None, [files_chosen.left_out])))
     return keep_catalog(cache_dir, _cache_key(identities, options, labelling, told), header, columns)
+
+
+def _assembled(
+    files: Sequence[Scanned],
+    skipped: Sequence[tuple[str, str]],
+    labelling: Labelling,
+    options: ScanOptions,
+    processes: int | None,
+) -> tuple[Header, dict[str, Column]]:
+    """Return what `assemble` does; what it asks about several files is asked with readings that were tried on some."""
+    try:
+        return assemble(files, skipped, labelling, options.named)
+    except FilesQuestionError as error:
+        raise CatalogError(_tried(error, files, options, processes)) from error
 
 
 def _tried(error: FilesQuestionError, files: Sequence[Scanned], options: ScanOptions, processes: int | None) -> str:
