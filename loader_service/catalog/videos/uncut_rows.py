@@ -45,17 +45,19 @@ def refuse_most_lost(filled: Sequence[Episode], bounds: Sequence[Bounds | None],
         return
     whole, first = said[0]
     named = " and ".join(map(repr, sorted(first.paths)[:2]))
-    uncut = uncut_schema(whole, alone)
     raise TwoReadingsError(
         f"{named} say where {len(first.starts)} parts of the {whole.frame_count} rows of {whole.dataset_path!r} begin "
         f"and end, and {rows - inside} of {rows} rows lie in none: videos, or events of a recording",
         [
-            Reading(
-                "all rows together", replace(uncut, videos=("table",) if found.layout == "table" else uncut.videos)
-            ),
+            _all_together(whole, found, alone=alone),
             Reading("a video of each part", cut_schema(whole, alone)),
         ],
     )
+
+
+def _all_together(whole: Episode, found: Found, *, alone: bool) -> Reading:
+    schema = uncut_schema(whole, alone)
+    return Reading("all rows together", replace(schema, videos=("table",)) if found.layout == "table" else schema)
 
 
 def readings_of_misfits(whole: Episode, error: CatalogError, *, alone: bool) -> list[Reading]:
@@ -74,7 +76,6 @@ def refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) -
     bounds = find_first_rows(lists, whole.frame_count, read) if len(lists) == 1 else None  # several divide the rows
     if bounds is None or not all(part.path not in bounds.paths for part in whole.parts.values()):
         return
-    uncut = uncut_schema(whole, alone=True)
     (path,) = bounds.paths
     numbers = read(path)
     which, there = ("last", "end") if numbers[0] else ("first", "begin")
@@ -86,9 +87,7 @@ def refuse_first_rows(beside: Sequence[DatasetInfo], found: Found, read: Read) -
                 f"{len(bounds.starts)} videos that {there} there",
                 cut_schema(whole, alone=True, values=all_entries(beside, whole, bounds, alone=True)),
             ),
-            Reading(
-                "all rows together", replace(uncut, videos=("table",) if found.layout == "table" else uncut.videos)
-            ),
+            _all_together(whole, found, alone=True),
         ],
     )
 
