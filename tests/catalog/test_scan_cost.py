@@ -34,42 +34,27 @@ def test_a_small_file_is_scanned_in_few_calls(tmp_path):
 
 @pytest.mark.parametrize("attributes", [{}, {"fps": 30, "name": "a", "kind": 2, "length": 5}], ids=["bare", "noted"])
 def test_a_file_of_four_times_as_many_videos_takes_four_times_as_many_calls(tmp_path, attributes):
-    calls = []
-    for count in (100, 400):
-        path = tmp_path / f"{count}.h5"
-        with h5py.File(path, "w") as root:
-            for number in range(count):
-                root[f"v{number}/x"], root[f"v{number}/y"] = np.zeros((5 + number % 3, 2)), np.zeros(5 + number % 3)
-                for node in ("", "/x", "/y"):
-                    root[f"v{number}{node}"].attrs.update(attributes)
-        calls.append(_calls(path))
-    assert calls[1] < 4.5 * calls[0]
+    def write(root, number):
+        root[f"v{number}/x"], root[f"v{number}/y"] = np.zeros((5 + number % 3, 2)), np.zeros(5 + number % 3)
+        for node in ("", "/x", "/y"):
+            root[f"v{number}{node}"].attrs.update(attributes)
+
+    _check_growth(tmp_path, write)
 
 
 def test_four_times_as_many_sequences_of_one_group_take_four_times_as_many_calls(tmp_path):
-    calls = []
-    for count in (100, 400):
-        path = tmp_path / f"{count}.h5"
-        with h5py.File(path, "w") as root:
-            for number in range(count):
-                root[f"frames/v{number}"] = np.zeros((3 + number % 4, 4, 5), np.float32)
-                root[f"labels/v{number}/class"] = number
-        calls.append(_calls(path))
-    assert calls[1] < 4.5 * calls[0]
+    def write(root, number):
+        root[f"frames/v{number}"] = np.zeros((3 + number % 4, 4, 5), np.float32)
+        root[f"labels/v{number}/class"] = number
+
+    _check_growth(tmp_path, write)
 
 
 def test_a_question_about_four_times_as_many_datasets_takes_four_times_as_many_calls(memory_path):
-    calls = []
-    for count in (100, 400):
-        path = memory_path / f"{count}.h5"
-        with h5py.File(path, "w") as root:
-            for number in range(count):
-                root[f"g{number}/a"], root[f"g{number}/b"] = (
-                    np.zeros((3 + number % 2, 5)),
-                    np.zeros((7 + number % 3, 4)),
-                )
-        calls.append(_calls(path, refused="of different length"))
-    assert calls[1] < 4.5 * calls[0]
+    def write(root, number):
+        root[f"g{number}/a"], root[f"g{number}/b"] = np.zeros((3 + number % 2, 5)), np.zeros((7 + number % 3, 4))
+
+    _check_growth(memory_path, write, refused="of different length")
 
 
 def test_chunks_that_hdf5_has_to_decompress_are_read_once(tmp_path):
@@ -90,6 +75,18 @@ def test_chunks_that_hdf5_has_to_decompress_are_read_once(tmp_path):
 def _bytes_read():
     """Return how many bytes this process has asked the system for, of files and pipes."""
     return int(Path("/proc/self/io").read_text(encoding="ascii").split()[1])
+
+
+def _check_growth(folder, write, *, refused=""):
+    """Expect that a file of four times as many pieces takes four times as many calls; `write` writes one."""
+    calls = []
+    for count in (100, 400):
+        path = folder / f"{count}.h5"
+        with h5py.File(path, "w") as root:
+            for number in range(count):
+                write(root, number)
+        calls.append(_calls(path, refused=refused))
+    assert calls[1] < 4.5 * calls[0]
 
 
 def _calls(path, known=None, *, refused=""):
