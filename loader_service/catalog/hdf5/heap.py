@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("number", "<u4")])
 _COLLECTION = struct.Struct("<4sB3xQ")
 _OBJECT = struct.Struct("<HH4xQ")
 # Collections are at least this long, so this much can be read at once; a second read is only needed for the headers
-# behind objects that fill more.
+# behind objects that fill more. Of objects that are longer than this the headers are read alone.
 _READ_BYTES = 4096
 
 
@@ -33,8 +34,11 @@ class HeapError(ValueError):
     """The bytes are no global heap as it should be, so the elements must be read through HDF5."""
 
 
-#: Objects of a collection: where each begins and how long it is, by its number; by the collection's address.
-Collections = dict[int, dict[int, tuple[int, int]]]
+#: Objects of a collection: where each begins and how long it is, by its number.
+Objects = dict[int, tuple[int, int]]
+
+#: Those of several, by the collection's address.
+Collections = dict[int, Objects]
 
 #: Collections that are kept for the next look at the same file.
 _MOST_KEPT = 64
@@ -74,12 +78,13 @@ def locate(
     numbers = references["number"][order].tolist()
     lengths = references["length"][order].tolist()
     far = {} if isinstance(descriptor, int) else _read_far(descriptor, _numbers_in(heaps, numbers), file_bytes)
+    read = partial(_read_collection, descriptor, file_bytes)
     current, objects = -1, {}
     found = []
     for heap, number, length in zip(heaps, numbers, lengths, strict=True):
         if heap != current:
             kept = {} if known is None or far else known  # of a far collection only a part is known
-            current, objects = heap, far.get(heap) or kept.get(heap) or _read_collection(descriptor, heap, file_bytes)
+            current, objects = heap, far.get(heap) or kept.get(heap) or read(heap, length)
             if len(kept) < _MOST_KEPT:
                 kept[heap] = objects
         start, size = objects.get(number, (0, -1))
@@ -90,16 +95,16 @@ def locate(
     return offsets
 
 
-def _read_collection(descriptor: ByteSource, address: int, file_bytes: int) -> dict[int, tuple[int, int]]:
-    """Return where each object of one collection begins and how long it is, by its number."""
+def _read_collection(descriptor: ByteSource, file_bytes: int, address: int, length: int) -> Objects:
+    """Return where each object of one collection begins and how long it is, by its number; `length`: of one of them."""
     _check_place(address, file_bytes)
-    window, base = _read(descriptor, address), address
+    window, base = _read(descriptor, address, _COLLECTION.size + _OBJECT.size, length), address
     end = _end_of(window, address, file_bytes)
     objects = {}
     position = address + _COLLECTION.size
     while position + _OBJECT.size <= end:
         if position + _OBJECT.size > base + len(window):
-            window, base = _read(descriptor, position), position
+            window, base = _read(descriptor, position, _OBJECT.size, length), position
         number, _, length = _OBJECT.unpack_from(window, position - base)
         if number == 0:  # the free space, always last
             break
@@ -162,8 +167,9 @@ def _read_far(source: RangeReader, wanted: Mapping[int, set[int]], file_bytes: i
     return found
 
 
-def _read(descriptor: ByteSource, position: int) -> bytes:
-    window = pread_fully(descriptor, _READ_BYTES, position)
+def _read(descriptor: ByteSource, position: int, header: int, length: int) -> bytes:
+    """Return bytes from a header on, and of objects of such a length no more than that where they fill a read."""
+    window = pread_fully(descriptor, header if length > _READ_BYTES else _READ_BYTES, position)
     if len(window) < max(_COLLECTION.size, _OBJECT.size):
         raise HeapError(f"the file ends at {position + len(window)}, in the middle of a heap")
     return window

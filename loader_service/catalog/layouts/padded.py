@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loader_service.catalog.attempts import ByteSource, RangeReader, pread_fully
+from loader_service.catalog.attempts import RangeReader, pread_fully
 from loader_service.catalog.codecs import END_OF_IMAGE, END_OF_PNG
 from loader_service.catalog.columns import Int64s
 from loader_service.catalog.hdf5.peek import as_bytes
@@ -36,8 +36,9 @@ from loader_service.sizes import size_text
 if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
 
-#: Bytes of the end of a row that are looked at first; JPEGs of one video differ in length by a few KB.
-_TAIL_BYTES = 8192
+#: Bytes of the end of a row that are looked at first, and beyond as many zeros as the row before ends with. Those of a
+#: store, of which many rows are fetched at a time, are more: JPEGs of one video differ in length by a few KB.
+_TAIL_BYTES, _TAIL_BYTES_FETCHED = 512, 8192
 #: Rows of a store that are fetched whole to learn how long the ends of others must be, and bytes of rows at a time.
 _TRIED, _AT_ONCE_BYTES = 16, 32 * 2**20
 #: Bytes of a store that are fetched to learn where the rows of one dataset end.
@@ -90,8 +91,7 @@ class Padded(Layout[PaddedVideo]):
         if video.lengths is not None:
             return offsets, video.lengths
         if isinstance(hdf5.descriptor, int):
-            lengths = [_unpadded_bytes(hdf5.descriptor, offset, width) for offset in offsets.tolist()]
-            return offsets, np.array(lengths, np.int64)
+            return offsets, _unpadded_lengths(hdf5.descriptor, offsets, width)
         return offsets, _fetched_lengths(hdf5.descriptor, video, offsets, width)
 
     def plain(self, hdf5: HDF5File, video: PaddedVideo) -> Extents:
@@ -137,19 +137,25 @@ def _row_lengths(info: DatasetInfo, index: DatasetInfo, lengths: Int64s) -> Int6
     return lengths
 
 
-def _unpadded_bytes(descriptor: ByteSource, offset: int, width: int) -> int:
-    """Return how many bytes of a row come before its padding, reading little more than the padding."""
-    window = _TAIL_BYTES
-    while True:
-        start = max(0, width - window)
-        length = _find_end(pread_fully(descriptor, width - start, offset + start))
-        if length or not start:
-            return start + length
-        window *= 4
+def _unpadded_lengths(descriptor: int, offsets: Int64s, width: int) -> Int64s:
+    """Return how many bytes of each row come before its padding, reading little more than the padding."""
+    lengths = np.zeros(len(offsets), np.int64)
+    padding = 0
+    for row, offset in enumerate(offsets.tolist()):
+        window = padding + _TAIL_BYTES
+        while True:
+            start = max(0, width - window)
+            length = _find_end(pread_fully(descriptor, width - start, offset + start))
+            if length or not start:
+                break
+            window *= 4
+        lengths[row] = start + length
+        padding = width - start - length
+    return lengths
 
 
 def _fetched_lengths(source: RangeReader, video: PaddedVideo, offsets: Int64s, width: int) -> Int64s:
-    """Return what `_unpadded_bytes` does for all rows; many ends are fetched at a time, of the length that some need.
+    """Return what `_unpadded_lengths` does; many ends are fetched at a time, of the length that some need.
 
     Raises
     ------
@@ -158,7 +164,7 @@ def _fetched_lengths(source: RangeReader, video: PaddedVideo, offsets: Int64s, w
     """
     some = np.linspace(0, len(offsets) - 1, min(len(offsets), _TRIED)).astype(np.int64)
     padding = width - _ends_in(source, offsets[some], width, width).min(initial=width)
-    window = min(width, int(padding * 5 // 4) + _TAIL_BYTES)
+    window = min(width, int(padding * 5 // 4) + _TAIL_BYTES_FETCHED)
     if window * len(offsets) > _MOST_FETCHED:
         raise CatalogError(
             f"{video.dataset_path!r}: {len(offsets):,} padded rows, and no dataset beside them says how long each "

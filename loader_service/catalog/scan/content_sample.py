@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from loader_service.catalog.columns import RAW
 from loader_service.catalog.hdf5.arrays import ArrayReader
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.layouts.extents import read_frame
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 #: cost a chunk each.
 _FRAMES = 4
 
-#: How much of a frame of numbers is looked at; it begins in the middle, since pictures are often black at the edge.
-_MOST_BYTES = 65_536
+#: Pieces of a larger frame that are looked at, and their bytes: in the middle of each part of it, since pictures are
+#: often black at the edge, and masks in most places. Of a field 16 KB are read, whatever its frames weigh.
+_PIECES, _PIECE_BYTES = 4, 1024
+_WHOLE_BYTES = _PIECES * _PIECE_BYTES
 
 
 class SampledFrame(NamedTuple):
@@ -80,7 +83,29 @@ def sample_of(hdf5: HDF5File, field: FieldScan, places: Sequence[SampledFrame]) 
 def _read_encoded(hdf5: HDF5File, field: FieldScan, place: SampledFrame) -> bytes:
     columns, number = field.columns, place.number
     offset, length = int(columns["extent_offsets"][number]), int(columns["extent_lengths"][number])
-    return read_frame(hdf5, field.ways[columns["ways"][place.video]], field.paths[place.video], offset, length)
+    way = field.ways[columns["ways"][place.video]]
+    if way == RAW:
+        return _pieces_at(hdf5, offset, length)
+    return _pieces_of(read_frame(hdf5, way, field.paths[place.video], offset, length))
+
+
+def _pieces_at(hdf5: HDF5File, offset: int, length: int) -> bytes:
+    """Return the pieces of a frame that lies in the file as it is."""
+    if length <= _WHOLE_BYTES:
+        return hdf5.read_at(offset, length)
+    return b"".join([hdf5.read_at(offset + begin, end - begin) for begin, end in _pieces(length)])
+
+
+def _pieces_of(frame: bytes) -> bytes:
+    if len(frame) <= _WHOLE_BYTES:
+        return frame
+    return b"".join([frame[begin:end] for begin, end in _pieces(len(frame))])
+
+
+def _pieces(length: int) -> list[tuple[int, int]]:
+    """Return where the pieces of a frame of so many bytes begin and end."""
+    begins = [(2 * part + 1) * length // (2 * _PIECES) - _PIECE_BYTES // 2 for part in range(_PIECES)]
+    return [(begin, begin + _PIECE_BYTES) for begin in begins]
 
 
 def _read_numbers(hdf5: HDF5File, field: FieldScan, place: SampledFrame) -> bytes:
@@ -91,11 +116,10 @@ def _read_numbers(hdf5: HDF5File, field: FieldScan, place: SampledFrame) -> byte
     size = math.prod(sides) * dtype.itemsize
     if not size:
         return b""
-    skipped = max(0, size - _MOST_BYTES) // 2
     address = int(columns["addresses"][video])
     if address >= 0:
-        return hdf5.read_at(address + frame * size + skipped, min(size, _MOST_BYTES))
+        return _pieces_at(hdf5, address + frame * size, size)
     out = np.zeros((1, *sides), dtype)
     rows = (int(columns[name][video]) for name in ("elements", "firsts", "digits", "strides"))
     unwritten = ArrayReader(hdf5.file).read(RowsPlace(field.paths[video], *rows), range(frame, frame + 1), out)
-    return b"" if unwritten is not None else out.tobytes()[skipped : skipped + _MOST_BYTES]
+    return b"" if unwritten is not None else _pieces_of(out.tobytes())

@@ -66,6 +66,7 @@ _LONGEST_START = max(map(len, _PLACEHOLDERS))
 #: How `h5py.File` opens files, which would make one anew for each: 94 µs to open and close a small one, and not 151.
 _ACCESS = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
 _ACCESS.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+_ACCESS.set_sieve_buf_size(4096)  # a look at a few numbers of a dataset would read 64 KB of it
 _ACCESS.set_cache(0, 521, CHUNK_CACHE_BYTES, 0.75)  # 521 places of chunks, and what goes first: as HDF5 has them
 
 _File = TypeVar("_File", h5py.File, h5py.h5f.FileID)

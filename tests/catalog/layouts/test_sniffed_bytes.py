@@ -18,7 +18,9 @@ from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.layouts.extents import locate
 from loader_service.catalog.layouts.pictures import OddFrames, look_at
 from loader_service.catalog.layouts.search import find_frames
+from loader_service.catalog.scan.file_scan import scan_file
 from loader_service.errors import CatalogError
+from loader_service.scan_options import ScanOptions
 from tests.catalog.layouts.writers import WRITERS, opened
 from tests.public_layouts.pictures import encoded, padded
 from tests.support.catalogs import catalog_of, frames_of
@@ -53,6 +55,32 @@ def _look(path):
         located = [locate(hdf5, video) for video in videos]
         assert {each.way for each in located} == {RAW}
         return (*look_at(counting, videos, located, OddFrames([], [], []))[:2], sum(counting.reads))
+
+
+def _bytes_read() -> int:
+    """Return how many bytes this process has read so far, by whatever way."""
+    with open("/proc/self/io") as stream:
+        return int(stream.readline().removeprefix("rchar:"))
+
+
+@pytest.mark.parametrize("layout", WRITERS)
+def test_a_whole_scan_reads_little_beside_the_one_large_frame_that_it_compares(tmp_path, layout):
+    frames = [_large(frame_jpeg(number, 400, 600), 200_000) for number in range(4)]
+    WRITERS[layout](tmp_path / "a.h5", {f"video{number}": frames for number in range(6)}, Storage())
+    scan_file(str(tmp_path / "a.h5"), ScanOptions())  # imports what is imported late
+    before = _bytes_read()
+    scan_file(str(tmp_path / "a.h5"), ScanOptions())
+    assert 2 * len(frames[-1]) < _bytes_read() - before < 2 * len(frames[-1]) + 3 * _MOST_BYTES
+
+
+def test_a_whole_scan_of_large_pixels_reads_little(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(8):
+            root[f"video{number}/rgb"] = np.random.default_rng(number).integers(0, 256, (6, 200, 300, 3), np.uint8)
+    scan_file(str(tmp_path / "a.h5"), ScanOptions())
+    before = _bytes_read()
+    scan_file(str(tmp_path / "a.h5"), ScanOptions())
+    assert _bytes_read() - before < 2 * _MOST_BYTES
 
 
 @pytest.mark.parametrize("layout", WRITERS)
